@@ -1,0 +1,62 @@
+# Everything runs from a virtual environment in this folder; nothing is installed globally.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+NPM_TOOLS := build/npm
+ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
+export SAM_CLI_TELEMETRY := 0
+
+.PHONY: help setup demo test lint bench graph clean requirements tools
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/installed ## Make the virtual environment with pinned, hashed requirements
+
+.venv/installed: requirements/development.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Once needs Python 3.11 or later; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@echo "Setting up the virtual environment (once, about a minute)..." >&2
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
+	@$(BIN)/once demo
+
+test: setup ## Run all tests on the local cloud
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+lint: setup tools .venv-sam/installed ## Check code, template and state machine
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m local.definition statemachine/operation.asl.yaml --template template.yaml > build/operation.asl.json
+	$(ASL_VALIDATOR) --json-path build/operation.asl.json
+	.venv-sam/bin/sam validate --lint --template template.yaml
+	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
+	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
+	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
+
+bench: setup ## Count calls, units and dollars of each path, and time what starts
+	@$(BIN)/python -m bench
+
+tools: $(ASL_VALIDATOR) ## Install the npm tools of the lint gate and of one test (needs npm)
+
+$(ASL_VALIDATOR):
+	@mkdir -p $(NPM_TOOLS)
+	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --prefix $(NPM_TOOLS) asl-validator@4.0.0 @dynoxide/linux-x64@1.2.1
+
+.venv-sam/installed: requirements/sam.txt
+	@$(PYTHON) -m venv .venv-sam
+	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
+	@touch $@
+
+requirements: ## Compile the pinned, hashed requirements again (needs uv)
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -o requirements/development.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
+	uv pip compile --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
+
+clean: ## Remove everything that the commands above made
+	rm -rf .venv .venv-sam build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
