@@ -1,0 +1,61 @@
+"""Requests, ids and stored answers as the scenarios write them."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from typing import Any
+
+from local import Execution, LocalCloud
+
+_numbers = itertools.count(1)
+
+
+def charge(key: str = "order-1", amount: int = 4200, **more: Any) -> dict[str, Any]:
+    payload = {"orderId": "12345", "amount": amount, "currency": "EUR"}
+    return {"operation": "charge-payment", "tenant": "acme", "idempotencyKey": key, "payload": payload, **more}
+
+
+def scripted(*script: dict[str, Any], key: str | None = None, **more: Any) -> dict[str, Any]:
+    """A request whose business logic does `script[attempt - 1]`; each gets a key of its own unless told."""
+    key = key or f"scripted-{next(_numbers)}"
+    return {"operation": "scripted", "idempotencyKey": key, "payload": {"script": list(script)}, **more}
+
+
+def id_of(request: dict[str, Any]) -> str:
+    return f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"
+
+
+def record_of(cloud: LocalCloud, request: dict[str, Any]) -> dict[str, Any]:
+    record = cloud.record(id_of(request))
+    assert record is not None, f"no record of {id_of(request)}"
+    return record
+
+
+def answer(cloud: LocalCloud, execution: Execution) -> bytes:
+    """The bytes of the result, from the output or from the bucket."""
+    assert execution.status == "SUCCEEDED", (execution.error, execution.cause)
+    output = execution.output
+    if "result" in output:
+        text: str = output["result"]
+        return text.encode()
+    ref = output["resultRef"]
+    body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    assert hashlib.sha256(body).hexdigest() == ref["sha256"]
+    return body
+
+
+def result(cloud: LocalCloud, execution: Execution) -> Any:
+    return json.loads(answer(cloud, execution))
+
+
+def cause(execution: Execution) -> dict[str, Any]:
+    assert execution.status == "FAILED", execution.output
+    parsed: dict[str, Any] = json.loads(execution.cause or "{}")
+    return parsed
+
+
+def rows(cloud: LocalCloud, table: str) -> int:
+    count: int = cloud.client("dynamodb").scan(TableName=cloud.resources[table], Select="COUNT")["Count"]
+    return count

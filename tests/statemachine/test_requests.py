@@ -1,0 +1,169 @@
+"""A request, its duplicates, and requests that are refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from scenario import answer, cause, charge, id_of, record_of, result, rows
+
+from local import LocalCloud
+
+NEW = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]
+DUPLICATE = ["ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "ReturnStoredResponse"]
+
+
+def test_new_request_is_executed_once_and_recorded(cloud: LocalCloud) -> None:
+    execution = cloud.run(charge())
+    assert execution.states == NEW
+    assert execution.transitions == 5
+    assert {k: v for k, v in execution.output.items() if k != "result"} == {
+        "disposition": "EXECUTED",
+        "id": "acme#charge-payment#order-1",
+        "operation": "charge-payment",
+        "tenant": "acme",
+        "idempotencyKey": "order-1",
+        "attempt": 1,
+    }
+    assert result(cloud, execution)["amount"] == 4200
+    record = record_of(cloud, charge())
+    assert (record["status"], record["owner"], record["fence"], record["attempts"]) == ("COMPLETED", execution.arn, 1, 1)
+    assert record["result"] == execution.output["result"]
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def test_duplicate_gets_the_first_ones_response_and_starts_nothing(cloud: LocalCloud) -> None:
+    first = cloud.run(charge())
+    reordered = charge()
+    reordered["payload"] = dict(reversed(reordered["payload"].items()))
+    for request in (charge(), reordered, [charge()]):
+        again = cloud.run(request)
+        assert again.states == DUPLICATE
+        assert again.output["disposition"] == "REPLAYED"
+        assert answer(cloud, again) == answer(cloud, first)
+    assert len(cloud.invocations("charge-payment")) == 1
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+DIFFERENT_PAYLOADS: list[tuple[Any, Any]] = [
+    (None, ...),
+    (1, "1"),
+    (["x"], "x"),
+    ([[1]], [1]),
+    ([1, 2], [2, 1]),
+    (True, "true"),
+    ({}, []),
+    ([], ...),
+    (0.1 + 0.2, 0.3),
+    (2**53 - 1, 2**53 - 2),
+    ([None], []),
+    ("é", "e\u0301"),
+]
+
+
+@pytest.mark.parametrize(("first", "second"), DIFFERENT_PAYLOADS, ids=repr)
+def test_different_payload_under_the_same_key_is_refused(
+    cloud: LocalCloud, plain: str, first: Any, second: Any
+) -> None:
+    def request(value: Any) -> dict[str, Any]:
+        payload = {"secret": "first"} | ({} if value is ... else {"x": value})
+        return {"operation": plain, "idempotencyKey": "k", "payload": payload}
+
+    assert cloud.run(request(first)).output["disposition"] == "EXECUTED"
+    refused = cloud.run(request(second))
+    assert refused.error == "PayloadMismatch"
+    assert "first" not in (refused.cause or "")
+    assert cause(refused)["id"] == f"default#{plain}#k"
+    [kept] = cloud.rejected()
+    assert kept["input"] == request(second)
+    assert kept["error"] == "PayloadMismatch"
+    assert cloud.run(request(first)).output["disposition"] == "REPLAYED"
+
+
+def test_tenants_and_operations_are_apart(cloud: LocalCloud, plain: str) -> None:
+    for request in (charge(), charge() | {"tenant": "globex"}, charge() | {"operation": plain}):
+        assert cloud.run(request).output["disposition"] == "EXECUTED"
+    assert rows(cloud, "ProviderLedgerTable") == 2
+
+
+def test_request_without_optional_fields_gets_the_defaults(cloud: LocalCloud, plain: str) -> None:
+    execution = cloud.run({"operation": plain, "idempotencyKey": "k", "payload": {}})
+    assert execution.output["tenant"] == "default"
+    assert record_of(cloud, {"operation": plain, "idempotencyKey": "k"})["onCrash"] == "retry"
+
+
+def without(field: str) -> dict[str, Any]:
+    return {k: v for k, v in charge().items() if k != field}
+
+
+REFUSED: list[tuple[str, Any, str]] = [
+    ("no operation", without("operation"), "operation"),
+    ("no key", without("idempotencyKey"), "idempotencyKey"),
+    ("no payload", without("payload"), "payload"),
+    ("nothing", {}, "operation"),
+    ("empty key", charge(key=""), "idempotencyKey"),
+    ("long key", charge(key="k" * 257), "idempotencyKey"),
+    ("number as key", charge() | {"idempotencyKey": 7}, "idempotencyKey"),
+    ("array as key", charge() | {"idempotencyKey": ["order-1"]}, "idempotencyKey"),
+    ("array as payload", charge() | {"payload": [{}]}, "payload"),
+    ("null payload", charge() | {"payload": None}, "payload"),
+    ("hash in tenant", charge() | {"tenant": "a#b"}, "tenant"),
+    ("null tenant", charge() | {"tenant": None}, "tenant"),
+    ("upper case operation", charge() | {"operation": "Charge"}, "operation"),
+    ("line break in operation", charge() | {"operation": "charge\n"}, "operation"),
+    ("unknown field", charge() | {"idempotency_key": "x"}, "idempotency_key"),
+    ("unknown onConflict", charge() | {"onConflict": "shrug"}, "onConflict"),
+    ("unknown onCrash", charge() | {"onCrash": "shrug"}, "onCrash"),
+    ("two requests", [charge(), charge("order-2")], "array of 2"),
+    ("no request", [], "array of 0"),
+    ("a string", "charge", "a string"),
+    ("null", None, "null"),
+    ("a nested array", [[charge()]], "an array"),
+    ("too large", charge() | {"payload": {"x": "y" * 181_000}}, "180,000 bytes"),
+]
+
+
+@pytest.mark.parametrize(("request_", "word"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_invalid_request_is_refused_with_the_field_named_and_kept(cloud: LocalCloud, request_: Any, word: str) -> None:
+    execution = cloud.run(request_)
+    assert execution.error == "InvalidRequest"
+    assert word in cause(execution)["message"]
+    assert execution.states == ["ReceiveRequest", "RefuseRequest", "RequestRefused"]
+    [kept] = cloud.rejected()
+    assert kept["input"] == request_
+    assert word in kept["message"]
+    assert kept["executionArn"] == execution.arn
+
+
+def test_refused_request_too_large_to_be_kept_is_named_by_its_execution(cloud: LocalCloud) -> None:
+    execution = cloud.run(charge() | {"payload": {"x": "y" * 250_000}})
+    [kept] = cloud.rejected()
+    assert "input" not in kept
+    described = cloud.client("stepfunctions").describe_execution(executionArn=kept["executionArn"])
+    assert len(json.loads(described["input"])["payload"]["x"]) == 250_000
+    assert execution.error == "InvalidRequest"
+
+
+def test_longest_legal_request_is_executed(cloud: LocalCloud, plain: str) -> None:
+    request = {
+        "operation": plain,
+        "tenant": "t" * 40,
+        "idempotencyKey": "ü" * 256,
+        "payload": {"x": "y" * 175_000, "return": 1},
+    }
+    execution = cloud.run(request)
+    assert execution.output["id"] == id_of(request)
+    assert result(cloud, execution) == 1
+
+
+def test_operation_without_a_function_is_quarantined_and_the_error_names_it(cloud: LocalCloud) -> None:
+    request = charge() | {"operation": "no-such-thing"}
+    execution = cloud.run(request)
+    assert execution.error == "NeedsAttention"
+    assert f"{cloud.outputs['FunctionPrefix']}-no-such-thing" in cause(execution)["message"]
+    record = record_of(cloud, request)
+    assert record["status"] == "QUARANTINED"
+    ref = record["requestRef"]
+    kept = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    assert json.loads(kept) == request
