@@ -1,0 +1,76 @@
+"""Duplicates that arrive while the owner is at work, and many at once."""
+
+from __future__ import annotations
+
+from gates import Gates
+from scenario import answer, cause, charge, record_of, result, rows, scripted
+
+from local import LocalCloud
+
+
+def test_duplicate_of_a_running_operation_is_acknowledged_by_default(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    duplicate = cloud.run(request)
+    assert duplicate.output["disposition"] == "IN_PROGRESS"
+    assert "result" not in duplicate.output
+    gates.open("go")
+    assert cloud.wait(owner).output["disposition"] == "EXECUTED"
+    assert gates.starts() == 1
+
+
+def test_duplicate_that_rejects_conflicts_fails_with_operation_in_progress(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    duplicate = cloud.run(request | {"onConflict": "reject"})
+    assert duplicate.error == "OperationInProgress"
+    assert cause(duplicate)["owner"] == owner
+    gates.open("go")
+    cloud.wait(owner)
+
+
+def test_waiting_duplicate_gets_the_owners_result(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"await": "go", "then": {"return": {"n": 1}}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    waiter = cloud.start(request | {"onConflict": "wait"})
+    gates.open("go")
+    first, second = cloud.wait(owner), cloud.wait(waiter)
+    assert second.output["disposition"] == "REPLAYED"
+    assert answer(cloud, second) == answer(cloud, first)
+    assert gates.starts() == 1
+
+
+def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    waiter = cloud.start(request | {"onConflict": "wait"})
+    for _ in range(400):
+        cloud.clock.advance(1)
+        if cloud.describe(waiter).status != "RUNNING":
+            break
+    assert cloud.wait(waiter).error == "OperationInProgress"
+    gates.open("go")
+    cloud.wait(owner)
+
+
+def test_two_hundred_requests_for_one_id_have_one_effect_and_one_result(cloud: LocalCloud) -> None:
+    executions = cloud.run_all([charge("busy", onConflict="wait")] * 200)
+    assert {e.status for e in executions} == {"SUCCEEDED"}
+    assert len({answer(cloud, e) for e in executions}) == 1
+    assert [e.output["disposition"] for e in executions].count("EXECUTED") == 1
+    assert len(cloud.invocations("charge-payment")) == 1
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def test_the_execution_that_acquired_the_lock_is_the_owner_in_the_record(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    record = record_of(cloud, request)
+    assert (record["status"], record["owner"]) == ("IN_PROGRESS", owner)
+    gates.open("go")
+    assert result(cloud, cloud.wait(owner)) == 1

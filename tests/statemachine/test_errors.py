@@ -1,0 +1,97 @@
+"""What an error of the business logic comes to."""
+
+from __future__ import annotations
+
+import pytest
+from gates import Gates
+from local.faults import fails
+from scenario import cause, charge, record_of, result, scripted
+
+from local import LocalCloud
+
+
+def test_permanent_error_is_recorded_and_replayed_to_every_duplicate(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"raise": "PermanentError", "message": "the account is closed"})
+    first, second = cloud.run(request), cloud.run(request)
+    assert first.error == second.error == "OperationFailed"
+    assert first.cause == second.cause
+    assert cause(first)["name"] == "PermanentError"
+    assert cause(first)["message"] == "the account is closed"
+    assert gates.starts() == 1
+    assert record_of(cloud, request)["status"] == "FAILED"
+
+
+def test_declined_card_is_a_failure_that_is_replayed(cloud: LocalCloud) -> None:
+    request = charge("declined")
+    request["payload"]["card"] = "declined"
+    first, second = cloud.run(request), cloud.run(request)
+    assert first.error == second.error == "OperationFailed"
+    assert "CardDeclined" in cause(first)["message"]
+    assert first.cause == second.cause
+    assert len(cloud.invocations("charge-payment")) == 1
+
+
+def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(cloud: LocalCloud) -> None:
+    execution = cloud.run(charge("bad", amount=-1))
+    assert execution.error == "OperationFailed"
+    assert "amount" in cause(execution)["message"]
+
+
+def test_error_that_needs_attention_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"raise": "NeedsAttention", "message": "the provider's answer makes no sense"})
+    first, second = cloud.run(request), cloud.run(request)
+    assert first.error == second.error == "NeedsAttention"
+    assert cause(second)["message"] == "the provider's answer makes no sense"
+    assert gates.starts() == 1
+    assert record_of(cloud, request)["status"] == "QUARANTINED"
+
+
+def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"raise": "ConnectionError"}, {"raise": "KeyError"}, {"return": "third time"})
+    execution = cloud.run(request)
+    assert result(cloud, execution) == "third time"
+    assert execution.output["attempt"] == gates.starts() == 3
+    record = record_of(cloud, request)
+    assert (record["fence"], record["attempts"]) == (3, 3)
+
+
+def test_attempts_used_up_end_in_quarantine(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"raise": "ConnectionError", "message": "no route"})
+    execution = cloud.run(request)
+    assert execution.error == "NeedsAttention"
+    assert cause(execution)["message"] == "no route"
+    assert gates.starts() == 5
+    assert record_of(cloud, request)["attempts"] == 5
+
+
+@pytest.mark.parametrize("crash", [{"raise": "ConnectionError"}, {"exit": 3}, {"sleep": 60}], ids=repr)
+def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
+    cloud: LocalCloud, gates: Gates, crash: dict[str, object]
+) -> None:
+    request = scripted(crash, {"return": "never"}, onCrash="quarantine")
+    assert cloud.run(request).error == "NeedsAttention"
+    assert cloud.run(request).error == "NeedsAttention"
+    assert gates.starts() == 1
+
+
+def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, gates: Gates) -> None:
+    execution = cloud.run(scripted({"sleep": 60}, {"return": 2}))
+    assert result(cloud, execution) == 2
+    assert gates.starts() == 2
+
+
+def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"return": 1}, onCrash="quarantine")
+    throttles = [fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=n) for n in range(1, 7)]
+    with cloud.intercept(*throttles):
+        execution = cloud.run(request)
+    assert result(cloud, execution) == 1
+    assert execution.output["attempt"] == gates.starts() == 1
+    assert "BackOff" in execution.states
+
+
+def test_lost_lock_that_was_not_lost_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted({"raise": "LockLostError"})
+    assert cloud.run(request).error == "NeedsAttention"
+    assert record_of(cloud, request)["error"]["name"] == "LockLostError"
+    assert gates.starts() == 1
