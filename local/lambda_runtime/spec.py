@@ -1,0 +1,33 @@
+"""What a function is, and what an invocation of it was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class FunctionSpec:
+    """A function as it is registered. `timeout` in seconds, `memory` in MiB, `concurrency` None for no cap."""
+
+    code: Path
+    handler: str = "app.handler"
+    timeout: float = 30
+    environment: Mapping[str, str] = field(default_factory=dict)
+    memory: int = 256
+    concurrency: int | None = None
+    python_path: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """One invocation that was started. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
+
+    request_id: str
+    function: str
+    event: Any
+    started_at: float
+    ended_at: float | None
+    outcome: str
