@@ -1,0 +1,29 @@
+"""The local cloud that the tests share: the real template, in virtual time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local import LocalCloud, VirtualClock
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "statemachine")]
+
+
+@pytest.fixture(scope="session")
+def shared_cloud() -> Iterator[LocalCloud]:
+    """One deployment a session; a function has two seconds, so that a test of the timeout is short."""
+    parameters = {"BusinessTimeoutSeconds": "2"}
+    with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock()) as cloud:
+        yield cloud
+
+
+@pytest.fixture
+def cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
+    """The shared cloud, empty."""
+    shared_cloud.reset()
+    yield shared_cloud
