@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 import igraph
 
 BOX_WIDTH, BOX_HEIGHT = 176, 34
-LAYER_GAP, COLUMN_GAP = 74, 196
+LAYER_GAP, COLUMN_GAP, BEND_GAP = 72, 192, 22
 MARGIN = 28
 
 STYLE = """
@@ -55,7 +55,7 @@ def drawing(nodes: list[Node], edges: list[Edge], taken: tuple[str, ...] = (), t
     """The graph as an SVG document; what `taken` (names in order) went through is highlighted, the rest steps back."""
     at, routes = _layout(nodes, edges)
     steps = set(pairwise(taken))
-    width = max(x for x, _ in at.values()) + BOX_WIDTH / 2 + MARGIN
+    width = max(x for route in routes.values() for x, _ in route) + BOX_WIDTH / 2 + MARGIN
     height = max(y for _, y in at.values()) + BOX_HEIGHT / 2 + MARGIN + 24
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -72,37 +72,62 @@ def drawing(nodes: list[Node], edges: list[Edge], taken: tuple[str, ...] = (), t
     return "\n".join(parts) + "\n"
 
 
+def _layers(nodes: list[Node], edges: list[Edge]) -> list[int]:
+    """How far down each state is: below all that lead to it, where an edge back to an earlier state does not count."""
+    index = {node.name: i for i, node in enumerate(nodes)}
+    layers = [0] * len(nodes)
+    for edge in sorted(edges, key=lambda e: index[e.source]):
+        source, target = index[edge.source], index[edge.target]
+        if target > source:
+            layers[target] = max(layers[target], layers[source] + 1)
+    return layers
+
+
 def _layout(nodes: list[Node], edges: list[Edge]) -> tuple[dict[str, Point], dict[tuple[str, str], list[Point]]]:
-    """Where each box is, and through which points each edge goes."""
-    names = [node.name for node in nodes]
-    index = {name: i for i, name in enumerate(names)}
-    graph = igraph.Graph([(index[e.source], index[e.target]) for e in edges], n=len(names), directed=True)
-    layout, extended = graph.layout_sugiyama(
-        hgap=COLUMN_GAP, vgap=LAYER_GAP, maxiter=1000, return_extended_graph=True
-    )
-    least_x, least_y = min(x for x, _ in layout), min(y for _, y in layout)
-    points = [(x - least_x + MARGIN + BOX_WIDTH / 2, y - least_y + MARGIN + BOX_HEIGHT / 2) for x, y in layout]
-    hops: dict[int, list[tuple[int, int]]] = {}
-    for edge in extended.es:
-        hops.setdefault(edge["_original_eid"], []).append(edge.tuple)
-    routes = {}
-    for number, edge_ in enumerate(edges):
-        routes[edge_.source, edge_.target] = _route(index[edge_.source], index[edge_.target], hops[number], points)
-    return {name: points[i] for name, i in index.items()}, routes
+    """Where each box is, and through which points each edge goes. igraph orders the layers; a bend needs less room than a box."""
+    index = {node.name: i for i, node in enumerate(nodes)}
+    graph = igraph.Graph([(index[e.source], index[e.target]) for e in edges], n=len(nodes), directed=True)
+    layout = graph.layout_sugiyama(layers=_layers(nodes, edges), hgap=1, vgap=1, maxiter=1000)
+    points: list[Point] = [(x, y) for x, y in layout]
+    chains: list[list[int]] = []
+    for edge, bends in zip(edges, layout.edge_routing, strict=True):
+        first = len(points)
+        points += [(x, y) for x, y in bends]
+        chains.append([index[edge.source], *range(first, len(points)), index[edge.target]])
+    order: list[list[tuple[float, int]]] = [[] for _ in range(int(max(y for _, y in points)) + 1)]
+    for number, (x, y) in enumerate(points):
+        order[round(y)].append((x, number))
+    rows = [[number for _, number in sorted(row)] for row in order]
+    across = _across(rows, chains, len(nodes))
+    left = min(across)
+    placed = [
+        (x - left + MARGIN + BOX_WIDTH / 2, y * LAYER_GAP + MARGIN + BOX_HEIGHT / 2)
+        for x, (_, y) in zip(across, points, strict=True)
+    ]
+    routes = {(e.source, e.target): [placed[n] for n in chain] for e, chain in zip(edges, chains, strict=True)}
+    return {name: placed[i] for name, i in index.items()}, routes
 
 
-def _route(source: int, target: int, hops: list[tuple[int, int]], points: list[Point]) -> list[Point]:
-    """The points of an edge from its source to its target; the layout turns edges of a cycle round."""
-    neighbours: dict[int, list[int]] = {}
-    for a, b in hops:
-        neighbours.setdefault(a, []).append(b)
-        neighbours.setdefault(b, []).append(a)
-    route, before, here = [points[source]], None, source
-    while here != target:
-        ahead = [n for n in neighbours[here] if n != before]
-        before, here = here, ahead[0]
-        route.append(points[here])
-    return route
+def _across(rows: list[list[int]], chains: list[list[int]], boxes: int) -> list[float]:
+    """The horizontal places: each near its neighbours, in the order of its row, with room for what it is."""
+    width = [float(COLUMN_GAP if n < boxes else BEND_GAP) for n in range(sum(map(len, rows)))]
+    neighbours: list[list[int]] = [[] for _ in width]
+    for chain in chains:
+        for a, b in pairwise(chain):
+            neighbours[a].append(b)
+            neighbours[b].append(a)
+    x = [0.0] * len(width)
+    for _ in range(60):
+        for row in (*rows, *reversed(rows)):
+            wanted = [sum(x[m] for m in neighbours[n]) / max(len(neighbours[n]), 1) for n in row]
+            placed: list[float] = []
+            for n, want in zip(row, wanted, strict=True):
+                least = placed[-1] + (width[row[len(placed) - 1]] + width[n]) / 2 if placed else want
+                placed.append(max(want, least))
+            shift = sum(w - p for w, p in zip(wanted, placed, strict=True)) / len(row)
+            for n, place in zip(row, placed, strict=True):
+                x[n] = place + shift
+    return x
 
 
 def _edge(edge: Edge, route: list[Point], taken: bool, some_taken: bool) -> str:
