@@ -99,7 +99,11 @@ class Door:
         )
         for interceptor in reversed(self._interceptors):
             make = _around(interceptor, call, make)
-        return make()
+        try:
+            return make()
+        finally:
+            if (stopped := getattr(where, "stopped", None)) is not None and stopped.is_set():
+                raise Abandoned
 
     def _invoke(self, parameters: dict[str, Any]) -> dict[str, Any]:
         """A function takes real time: its execution may be stopped, or its task time out, while it goes on."""
