@@ -1,0 +1,11 @@
+"""build-report: a report of exactly as many bytes as are asked for, to see what becomes of results of any size."""
+
+from pathlib import Path
+
+from once import JSON, Request, operation
+from report import report
+
+
+@operation(schema=Path(__file__).with_name("schema.json"))
+def handler(request: Request) -> JSON:
+    return report(int(request.payload["bytes"]))

@@ -1,0 +1,16 @@
+"""What the deployment tells this function, read from the environment on first use."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    ledger_table: str
+    """LEDGER_TABLE: the books of the payment provider."""
+
+
+@cache
+def settings() -> Settings:
+    return Settings(ledger_table=os.environ["LEDGER_TABLE"])

@@ -1,0 +1,24 @@
+"""Once: a plain function becomes an operation that takes effect once.
+
+from once import Request, operation
+
+@operation(schema=Path(__file__).with_name("schema.json"))
+def handler(request: Request) -> JSON: ...
+"""
+
+from once.errors import InvalidEventError, LockLostError, NeedsAttention, OnceError, PermanentError
+from once.operation import operation
+from once.request import Lock, Request
+from once.result import JSON
+
+__all__ = [
+    "JSON",
+    "InvalidEventError",
+    "Lock",
+    "LockLostError",
+    "NeedsAttention",
+    "OnceError",
+    "PermanentError",
+    "Request",
+    "operation",
+]

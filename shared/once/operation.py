@@ -1,0 +1,62 @@
+"""The decorator that makes a plain function the function of an operation."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import TypeAlias
+
+from once.clients import client
+from once.errors import NeedsAttention, as_caught
+from once.request import Request
+from once.result import JSON, Envelope, envelope, reference, serialise
+from once.result_store import ResultStore
+from once.settings import settings
+from once.telemetry import observed
+from once.validation import PayloadSchema
+
+BusinessLogic: TypeAlias = Callable[[Request], JSON]
+Handler: TypeAlias = Callable[..., Envelope]
+
+
+def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handler]:
+    """Makes `logic(request) -> JSON` a Lambda handler `(event, context)`.
+
+    The handler reads the event, checks the payload against the schema (a file with JSON Schema, draft-07), runs the
+    logic, and returns its result as exact text, or as a reference to it in the response bucket when it is large. What
+    it raises has exactly the class name that the state machine catches. `handler.__wrapped__` is the plain function.
+    """
+    # Here and not on the first request: a broken schema must not wait for one, and a Lambda's start has more CPU.
+    payload_schema = PayloadSchema.read(schema) if schema else None
+
+    def decorate(logic: BusinessLogic) -> Handler:
+        @wraps(logic)
+        def handler(event: object, context: object = None) -> Envelope:
+            request = Request.from_event(event)
+            with observed(request, getattr(context, "aws_request_id", None)) as observation:
+                try:
+                    if payload_schema:
+                        payload_schema.check(request.payload)
+                    text = serialise(logic(request))
+                    reply = envelope(text) or _offloaded(request, text)
+                except Exception as error:
+                    caught = as_caught(error)
+                    observation.failed(error, caught)
+                    if caught is error:
+                        raise
+                    raise caught from error
+                observation.executed(len(text), offloaded="onceResultRef" in reply)
+                return reply
+
+        return handler
+
+    return decorate
+
+
+def _offloaded(request: Request, text: str) -> Envelope:
+    bucket = settings().response_bucket
+    if bucket is None:
+        raise NeedsAttention(
+            f"business logic succeeded, but its result of {len(text)} bytes needs a bucket: set RESPONSE_BUCKET"
+        )
+    store = ResultStore(bucket, client("s3"))
+    return reference(store.put(id=request.id, tenant=request.tenant, fence=request.lock.fence, text=text))

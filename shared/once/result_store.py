@@ -1,0 +1,59 @@
+"""Results that are too large to travel or to be kept in a record: written to the response bucket, once."""
+
+import hashlib
+import random
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypedDict
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+PUT_ATTEMPTS: Final = 6
+"""Concurrent writes of one key answer 409 for as long as the other one takes, so a few tries with pauses are enough."""
+
+
+class ResultRef(TypedDict):
+    """Where a result is, and how to tell that it is the one that was written."""
+
+    bucket: str
+    key: str
+    sha256: str
+    """Of the bytes, in hex."""
+    bytes: int
+
+
+class ResultStore:
+    """Keeps the text of a result under a key that only one attempt has: tenant, hash of the id, and fence."""
+
+    def __init__(self, bucket: str, s3: "S3Client", pause: Callable[[float], None] = time.sleep) -> None:
+        self._bucket = bucket
+        self._s3 = s3
+        self._pause = pause
+
+    def put(self, *, id: str, tenant: str, fence: int, text: str) -> ResultRef:
+        """Writes the text unless this attempt has written before; what is there first stays, and is what is returned.
+
+        Raises botocore's ClientError when S3 refuses for any other reason.
+        """
+        key = f"responses/{tenant}/{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}/{fence}.json"
+        # The library's own text is ASCII. In another's, a lone surrogate has no UTF-8, but JSON has an escape for it.
+        body = text.encode("utf-8", "backslashreplace")
+        for attempt in range(PUT_ATTEMPTS):
+            try:
+                self._s3.put_object(
+                    Bucket=self._bucket, Key=key, Body=body, ContentType="application/json", IfNoneMatch="*"
+                )
+            except self._s3.exceptions.ClientError as error:
+                status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+                if status == 412:
+                    return self._ref(key, self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
+                if status != 409 or attempt == PUT_ATTEMPTS - 1:
+                    raise
+                self._pause(random.uniform(0, 0.1 * 2**attempt))  # noqa: S311 - spreads writers, hides nothing
+            else:
+                break
+        return self._ref(key, body)
+
+    def _ref(self, key: str, body: bytes) -> ResultRef:
+        return {"bucket": self._bucket, "key": key, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}

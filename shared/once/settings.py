@@ -1,0 +1,27 @@
+"""What the deployment tells the library, read from the environment on first use."""
+
+import os
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """See the environment of the functions in template.yaml."""
+
+    response_bucket: str | None
+    """RESPONSE_BUCKET: where large results go. A test of business logic with small results needs none."""
+    region: str | None
+    """AWS_REGION; None leaves it to the AWS configuration."""
+    metrics_namespace: str
+    """POWERTOOLS_METRICS_NAMESPACE."""
+
+
+@cache
+def settings() -> Settings:
+    """The settings of this process. `settings.cache_clear()` makes the next call read the environment again."""
+    return Settings(
+        response_bucket=os.environ.get("RESPONSE_BUCKET") or None,
+        region=os.environ.get("AWS_REGION") or None,
+        metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
+    )

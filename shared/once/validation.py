@@ -1,0 +1,60 @@
+"""Payloads against JSON Schema, draft-07.
+
+Every payload goes through code that fastjsonschema made of the schema once. Only when that refuses is jsonschema
+imported (it would cost each cold start about 90 ms) to name every fault at once. `format` is a remark for the reader,
+as draft-07 leaves it; use `pattern` to enforce one. A message never holds a value of the payload.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import fastjsonschema
+
+from once.errors import PermanentError
+
+DRAFT_07: Final = "http://json-schema.org/draft-07/schema"
+
+
+class PayloadSchema:
+    """The schema of an operation's payloads, compiled on creation. Raises ValueError for one that cannot be used."""
+
+    def __init__(self, schema: Mapping[str, Any], name: str = "the schema") -> None:
+        if str(schema.get("$schema", DRAFT_07)).rstrip("#") != DRAFT_07:
+            raise ValueError(f"{name}: $schema must be {DRAFT_07}#, the draft that payloads are checked with")
+        self._schema = dict(schema)
+        try:
+            # Defaults are not filled in: business logic gets the payload that the fingerprint is of.
+            self._accept = fastjsonschema.compile(
+                self._schema,
+                handlers=dict.fromkeys(("http", "https", "ftp", "file", ""), _refuse_to_fetch),
+                use_default=False,
+                use_formats=False,
+            )
+        except fastjsonschema.JsonSchemaDefinitionException as error:
+            raise ValueError(f"{name}: {error}") from error
+
+    @classmethod
+    def read(cls, path: Path) -> "PayloadSchema":
+        """The schema in a JSON file."""
+        return cls(json.loads(path.read_text(encoding="utf-8")), str(path))
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        """Raises PermanentError that names each faulty field and what is wrong with it."""
+        try:
+            self._accept(payload)
+        except fastjsonschema.JsonSchemaValueException as refusal:
+            from once.schema_faults import schema_faults
+
+            faults = schema_faults(self._schema, payload) or [_first_fault(refusal)]
+            raise PermanentError(f"payload refused: {'; '.join(faults)}") from None
+
+
+def _first_fault(refusal: fastjsonschema.JsonSchemaValueException) -> str:
+    """What fastjsonschema alone objects to, e.g. a line break at the end of a string that has a pattern."""
+    return f"/{'/'.join(refusal.path[1:])} breaks the rule {refusal.rule!r} of the schema"
+
+
+def _refuse_to_fetch(uri: str) -> NoReturn:
+    raise fastjsonschema.JsonSchemaDefinitionException(f"$ref to {uri}: a schema is one file, nothing is fetched")
