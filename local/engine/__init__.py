@@ -4,6 +4,7 @@ Each module mends one thing and says what AWS does; `install` holds them togethe
 
     jsonata.py     expressions, with values as bindings
     door.py        the one door for every service call, with interceptors
+    choices.py     what a Choice state assigns
     services.py    names and shapes of parameters, responses and errors
     timing.py      waits, retries and timestamps from a clock
     executions.py  starts, stops, redrives, histories; atomic DynamoDB; the cache of parsed definitions
@@ -38,10 +39,10 @@ def check_pins() -> None:
 def install(clock: Clock, door: Door) -> Iterator[None]:
     """Mend the interpreter while the context is open; one at a time in a process."""
     check_pins()
-    from local.engine import executions, jsonata, services, timing
+    from local.engine import choices, executions, jsonata, services, timing
 
     with ExitStack() as mended:
-        for mend in (jsonata.mend(clock), services.mend(door), timing.mend(clock), executions.mend(clock)):
+        for mend in (jsonata.mend(clock), choices.mend(), services.mend(door), timing.mend(clock), executions.mend(clock)):
             mended.enter_context(mend)
         yield
 

@@ -11,6 +11,7 @@ import functools
 import hashlib
 import json
 import random
+import re
 import threading
 import uuid
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import jsonata as engine
+from jsonata.regex_engine import RegexFlags, default_regex_engine
 from jsonata.utils import Utils
 from moto.stepfunctions.parser.api import EvaluationFailedEventDetails, HistoryEventType
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
@@ -92,13 +94,21 @@ def _range(first: float, last: float, step: float) -> list[float]:
     return [first + i * step for i in range(max(count, 0))]
 
 
+def _regex(pattern: str, flags: RegexFlags) -> re.Pattern[str]:
+    """In JavaScript `$` is the end of the text, and not also before a last line break as in Python."""
+    if not flags.multiline and pattern.endswith("$") and not pattern.endswith("\\$"):
+        pattern = pattern[:-1] + r"\Z"
+    compiled: re.Pattern[str] = default_regex_engine(pattern, flags)  # type: ignore[type-arg]  # the engine is untyped
+    return compiled
+
+
 class Expression:
     """One compiled expression; evaluations of it take turns, since the engine keeps state in it."""
 
     def __init__(self, source: str, clock: Clock, dice: random.Random) -> None:
         self._lock = threading.RLock()
         self._clock = clock
-        self._compiled = engine.Jsonata(source)
+        self._compiled = engine.Jsonata(source, regex_engine=_regex)
         for name, function in {
             "hash": _hash,
             "parse": _parse,

@@ -82,8 +82,7 @@ def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, g
 
 def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, gates: Gates) -> None:
     request = scripted({"return": 1}, onCrash="quarantine")
-    throttles = [fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=n) for n in range(1, 7)]
-    with cloud.intercept(*throttles):
+    with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 7))):
         execution = cloud.run(request)
     assert result(cloud, execution) == 1
     assert execution.output["attempt"] == gates.starts() == 1

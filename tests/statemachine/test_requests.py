@@ -10,8 +10,8 @@ from scenario import answer, cause, charge, id_of, record_of, result, rows
 
 from local import LocalCloud
 
-NEW = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]
-DUPLICATE = ["ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "ReturnStoredResponse"]
+NEW = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
+DUPLICATE = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "ReturnStoredResponse")
 
 
 def test_new_request_is_executed_once_and_recorded(cloud: LocalCloud) -> None:
@@ -129,7 +129,7 @@ def test_invalid_request_is_refused_with_the_field_named_and_kept(cloud: LocalCl
     execution = cloud.run(request_)
     assert execution.error == "InvalidRequest"
     assert word in cause(execution)["message"]
-    assert execution.states == ["ReceiveRequest", "RefuseRequest", "RequestRefused"]
+    assert execution.states == ("ReceiveRequest", "RefuseRequest", "RequestRefused")
     [kept] = cloud.rejected()
     assert kept["input"] == request_
     assert word in kept["message"]
