@@ -1,0 +1,77 @@
+"""Two payloads have one fingerprint if and only if they are the same JSON value."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from local.engine.jsonata import Evaluator
+from test_results import values
+
+from local import VirtualClock
+
+DEFINITION = Path(__file__).parents[2] / "statemachine" / "operation.asl.yaml"
+EXPRESSION = yaml.safe_load(DEFINITION.read_text())["States"]["ReceiveRequest"]["Assign"]["request"].strip("{% }")
+EVALUATOR = Evaluator(VirtualClock(), random.Random(0))
+
+payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), values, max_size=4)
+
+
+def fingerprint(payload: Any) -> str:
+    request = {"operation": "a", "idempotencyKey": "k", "payload": payload}
+    found: str = EVALUATOR.evaluate("(" + EXPRESSION.strip().removeprefix("(").removesuffix(")") + ")", {"input": request}, {})["fingerprint"]
+    return found
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0 and -0.0 is 0, but true is not 1."""
+    if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
+        return a is b
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return float(a) == float(b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(same_value(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(same_value, a, b))
+    return type(a) is type(b) and bool(a == b)
+
+
+def shuffled(value: Any, dice: random.Random) -> Any:
+    if isinstance(value, dict):
+        items = [(k, shuffled(v, dice)) for k, v in value.items()]
+        dice.shuffle(items)
+        return dict(items)
+    return [shuffled(v, dice) for v in value] if isinstance(value, list) else value
+
+
+@given(payload=payloads, seed=st.integers(0, 1000))
+@settings(max_examples=150, deadline=None, print_blob=True)
+def test_order_of_keys_does_not_count(payload: Any, seed: int) -> None:
+    assert fingerprint(payload) == fingerprint(shuffled(payload, random.Random(seed)))
+
+
+@given(a=payloads, b=payloads)
+@example(a={"x": 2.0**53}, b={"x": 2.0**53 - 1})
+@example(a={"x": 0.1 + 0.2}, b={"x": 0.3})
+@example(a={"x": 1.7976931348623157e308}, b={"x": 1.7976931348623155e308})
+@example(a={"x": 5e-324}, b={"x": 0})
+@example(a={"x": "a1:b"}, b={"x": "a", "1:b": ""})
+@settings(max_examples=200, deadline=None, print_blob=True)
+def test_other_values_have_other_fingerprints(a: Any, b: Any) -> None:
+    assert (fingerprint(a) == fingerprint(b)) == same_value(a, b)
+
+
+@given(number=st.floats(allow_nan=False, allow_infinity=False))
+@settings(max_examples=300, deadline=None, print_blob=True)
+def test_neighbouring_numbers_have_other_fingerprints(number: float) -> None:
+    import math
+
+    neighbour = math.nextafter(number, math.inf)
+    if not math.isinf(neighbour):
+        assert fingerprint({"x": number}) != fingerprint({"x": neighbour})
+    assert fingerprint({"x": number}) == fingerprint(json.loads(json.dumps({"x": number})))
