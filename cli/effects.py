@@ -24,10 +24,6 @@ class Effects:
 
     def _items(self) -> dict[str, int]:
         client = self._cloud.client("dynamodb")
-        tables = [
-            logical
-            for logical, resource in self._cloud.stack.resources.items()
-            if resource["Type"] == "AWS::DynamoDB::Table" and logical != "IdempotencyTable"
-        ]
-        pages = {t: client.get_paginator("scan").paginate(TableName=self._cloud.resources[t], Select="COUNT") for t in tables}
+        tables = {logical: name for logical, name in self._cloud.tables.items() if logical != "IdempotencyTable"}
+        pages = {t: client.get_paginator("scan").paginate(TableName=name, Select="COUNT") for t, name in tables.items()}
         return {table: sum(page["Count"] for page in found) for table, found in pages.items()}

@@ -1,22 +1,35 @@
-"""The local cloud: Once's own template on this machine, for tests and for people."""
+"""The local cloud: runs template.yaml, unchanged, on this machine, with neither Docker nor an AWS account.
+
+cloud.py           the cloud itself: open it, start executions, look at what they did
+template.py        template.yaml with its parameters, translated from SAM to CloudFormation
+intrinsics.py      Ref, GetAtt, Sub, If...
+definition.py      a state machine's definition with its substitutions
+deploy.py          makes the resources on moto, and adds what moto drops
+execution.py       what an execution came to
+server.py          the endpoint on loopback
+clock.py           real and virtual time
+faults.py          what can go wrong with a call, ready-made
+engine/            moto's Step Functions interpreter, mended
+lambda_runtime/    functions in processes of their own
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from local.clock import Clock, RealClock, VirtualClock
-from local.execution import Execution
+from local.execution import Execution, Invocation
 
 if TYPE_CHECKING:
     from local.cloud import LocalCloud
 
-__all__ = ["Clock", "Execution", "LocalCloud", "RealClock", "VirtualClock"]
+__all__ = ["Clock", "Execution", "Invocation", "LocalCloud", "RealClock", "VirtualClock"]
 
 
 def __getattr__(name: str) -> Any:
-    """LocalCloud on first use: what it needs takes a second to import."""
+    """LocalCloud on first use: what it needs takes most of a second to import."""
     if name == "LocalCloud":
         from local.cloud import LocalCloud
 
         return LocalCloud
-    raise AttributeError(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

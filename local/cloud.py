@@ -1,263 +1,392 @@
-"""The local cloud: runs template.yaml as it stands, in one process, on loopback only."""
+"""The local cloud: template.yaml, deployed and running in this process."""
 
 from __future__ import annotations
 
 import json
-import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from decimal import Decimal
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from local.clock import Clock, VirtualClock
-from local.engine import Door, Interceptor, install
-from local.execution import Execution
-from local.lambda_runtime import FunctionSpec, Invocation, LambdaRuntime
-from local.template import REGION, Stack
+from local.deploy import ACCOUNT, STACK, Stack, deploy
+from local.engine.door import Door, Interceptor
+from local.engine.patching import replaced
+from local.execution import Execution, Invocation, as_text, execution_of, state_of
+from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from local.quick_start import import_interpreter
+from local.server import Server
+from local.template import REGION, Template, load
 
-CREDENTIALS = {
-    "AWS_ACCESS_KEY_ID": "local",
-    "AWS_SECRET_ACCESS_KEY": "local",
-    "AWS_REGION": REGION,
-    "AWS_DEFAULT_REGION": REGION,
-}
+PREFIX = f"{STACK}_op-"
+"""What the template puts before an operation's name to make its function's."""
+
+_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+_open = threading.Lock()
+
+
+class LocalCloudError(RuntimeError):
+    """The local cloud cannot do what it was asked; the message says why and what to do."""
 
 
 class LocalCloud:
-    """One local cloud; use it as a context manager.
+    """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
-    `parameters` are the template's; `clock` is virtual unless a RealClock is given; `port` 0 takes any free one.
-    Raises TemplateError (with the reason) when the template cannot be deployed.
+    `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
+    endpoint, 0 for any free one. Raises TemplateError or DefinitionError when the template cannot be deployed, and
+    PortInUseError.
     """
 
     def __init__(
         self,
         template: Path = Path("template.yaml"),
-        *,
-        parameters: Mapping[str, str] | None = None,
+        parameters: Mapping[str, object] | None = None,
         clock: Clock | None = None,
         port: int = 0,
     ) -> None:
-        self._template = template
+        self.clock: Clock = clock or VirtualClock()
+        self._path = template
         self._parameters = dict(parameters or {})
         self._port = port
-        self.clock: Any = clock or VirtualClock()
-        self._closing = ExitStack()
-        self._added: set[str] = set()
+        self._stack = ExitStack()
+        self._added: dict[str, FunctionSpec] = {}
 
-    def __enter__(self) -> Self:
-        with ExitStack() as opening:
-            self.stack = Stack.load(self._template, self._parameters)
-            self._open(opening)
-            self._closing = opening.pop_all()
+    def __enter__(self) -> LocalCloud:
+        if not _open.acquire(blocking=False):
+            raise LocalCloudError(
+                "a local cloud is open in this process already; use that one, and `deployed_with` for other parameters"
+            )
+        self._stack.callback(_open.release)
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
         return self
 
-    def _open(self, opening: ExitStack) -> None:
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _open(self) -> None:
+        template = load(self._path, self._parameters)  # first: what is wrong with it is said before anything is started
+        import_interpreter()
         from moto import mock_aws
-        from moto.server import ThreadedMotoServer
 
-        from local.deploy import Deployment
+        from local.engine import executions, install
 
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        opening.enter_context(_only_local())
-        opening.enter_context(
-            mock_aws(config={"stepfunctions": {"execute_state_machine": True}, "core": {"reset_boto3_session": False}})
-        )
-        server = ThreadedMotoServer("127.0.0.1", self._port, verbose=False)
-        server.start()
-        opening.callback(server.stop)
-        host, port = server.get_host_and_port()
-        self.endpoint_url = f"http://{host}:{port}"
+        self._ended = executions.ended
+        self._stack.enter_context(_no_other_cloud())
+        self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
+        self._server = Server(self._port)
+        self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment)
-        opening.callback(self.functions.close)
-        self.door = Door(self.functions)
-        opening.enter_context(install(self.clock, self.door))
-        self._deployment = Deployment(self.door, self.functions)
-        self._deployment.deploy(self.stack)
+        self._stack.callback(self.functions.close)
+        self._door = Door(self.functions)
+        self._stack.enter_context(install(self.clock, self._door))
+        self._stack.enter_context(_aliases_of_state_machines())
+        self._stack.callback(self._stop_everything)
+        self._deploy(template, None)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._closing.close()
+    # ---- what is there ----
+
+    @property
+    def endpoint_url(self) -> str:
+        """Where boto3 clients and `aws --endpoint-url` find the services."""
+        return self._server.url
 
     @property
     def environment(self) -> dict[str, str]:
-        """What a client elsewhere needs in its environment to talk to this cloud."""
-        return {"AWS_ENDPOINT_URL": self.endpoint_url, **CREDENTIALS}
+        """Environment variables that point any AWS client at this cloud."""
+        return {
+            "AWS_ENDPOINT_URL": self.endpoint_url,
+            "AWS_REGION": REGION,
+            "AWS_DEFAULT_REGION": REGION,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            **_CREDENTIALS,
+        }
 
     @property
-    def outputs(self) -> dict[str, str]:
-        return self.stack.outputs
+    def outputs(self) -> Mapping[str, str]:
+        """The outputs of the template."""
+        return self._deployed.outputs
 
     @property
-    def resources(self) -> dict[str, str]:
-        """Logical id to physical id, as CloudFormation's Ref gives it."""
-        return {logical: self.stack.physical_id(logical) for logical in self.stack.resources}
+    def resources(self) -> Mapping[str, str]:
+        """What CloudFormation's Ref gives, by logical id: a name, or a URL or an ARN."""
+        return {logical_id: resource.ref for logical_id, resource in self._deployed.resources.items()}
 
-    def redeploy(self) -> None:
-        """Deploy the template, definitions and code again; tables, buckets and queues stay."""
-        self.stack = Stack.load(self._template, self._parameters)
-        self._deployment.deploy(self.stack)
+    @property
+    def tables(self) -> Mapping[str, str]:
+        """The names of the DynamoDB tables, by logical id."""
+        resources = self._deployed.resources.items()
+        return {logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table"}
+
+    @property
+    def parameters(self) -> Mapping[str, str]:
+        """The parameters of the template, with their values."""
+        return self._template.parameters
 
     def client(self, service: str) -> Any:
-        """A boto3 client on this cloud, in process."""
-        return self.door.direct(service)
+        """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""
+        return self._door.direct(service)
+
+    # ---- deployment ----
+
+    def redeploy(self, parameters: Mapping[str, object] | None = None) -> None:
+        """Deploy the template again as it is now on disk. Data stays; a resource whose properties changed is made anew.
+
+        `parameters` replace those given before. When it raises, what was deployed goes on working.
+        """
+        given = self._parameters if parameters is None else dict(parameters)
+        template = load(self._path, given)
+        self._deploy(template, self._deployed)
+        self._parameters = given
+
+    @contextmanager
+    def deployed_with(self, parameters: Mapping[str, object]) -> Iterator[None]:
+        """Other parameters, beside those given before, while the context is open."""
+        before = self._parameters
+        self.redeploy({**before, **parameters})
+        try:
+            yield
+        finally:
+            self.redeploy(before)
+
+    def _deploy(self, template: Template, before: Stack | None) -> None:
+        self._deployed = deploy(template, self._door.direct, self.functions, before)
+        self._template = template
 
     def add_function(
         self,
         operation: str,
         code: Path,
         *,
-        timeout: float | None = None,
+        handler: str = "app.handler",
         concurrency: int | None = None,
+        timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """A business function that is not in the template, as an existing one in the account would be."""
-        name = f"{self.outputs['FunctionPrefix']}-{operation}"
-        seconds = timeout or float(self.stack.parameters["BusinessTimeoutSeconds"])
-        self.functions.register(name, FunctionSpec(code, "app.handler", seconds, environment or {}, concurrency=concurrency))
-        self._added.add(name)
+        """Deploy the business function of an operation that is not in the template, until the next `reset`.
+
+        It gets what the template gives each of its operations: the layer, the response bucket, and the timeout unless
+        another is given.
+        """
+        if not code.is_dir():
+            raise LocalCloudError(f"operation {operation}: {code} is no folder")
+        path = {folder for spec in self._deployed.functions.values() for folder in spec.python_path}
+        spec = FunctionSpec(
+            code=code.resolve(),
+            handler=handler,
+            timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
+            environment={
+                "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
+                "POWERTOOLS_SERVICE_NAME": operation,
+                "POWERTOOLS_METRICS_NAMESPACE": "Once",
+                **(environment or {}),
+            },
+            memory=512,
+            concurrency=concurrency,
+            python_path=tuple(sorted(path)),
+        )
+        self._added[PREFIX + operation] = spec
+        self.functions.register(PREFIX + operation, spec)
+
+    # ---- executions ----
 
     def start(self, request: Any, name: str | None = None) -> str:
-        """StartExecution with a request, as a JSON value or as its text; the execution's ARN."""
-        text = request if isinstance(request, str) and _is_json(request) else json.dumps(request)
-        named = {"name": name} if name else {}
-        answer = self.client("stepfunctions").start_execution(
-            stateMachineArn=self.outputs["StateMachineArn"], input=text, **named
-        )
-        return str(answer["executionArn"])
+        """Start an execution with `request` as input and return its ARN. A string that is JSON text is the input itself.
 
-    def wait(self, arn: str, timeout: float = 60) -> Execution:
-        """Wait for the end of an execution. Raises TimeoutError after `timeout` real seconds, naming the state."""
-        from local.engine.executions import ended
-
-        target = self._execution(arn)
-        if not ended.wait(lambda: target.status != "RUNNING", timeout):
-            execution = self.describe(arn)
-            raise TimeoutError(f"{arn} still runs after {timeout} s, in {execution.states[-1:]}")
-        return self.describe(arn)
+        Raises botocore's ClientError as StartExecution does.
+        """
+        arn: str = self.client("stepfunctions").start_execution(
+            stateMachineArn=self.outputs["StateMachineArn"], name=name or str(uuid.uuid4()), input=as_text(request)
+        )["executionArn"]
+        return arn
 
     def describe(self, arn: str) -> Execution:
         """The execution as it is now."""
-        from moto.stepfunctions.parser.asl.utils.encoding import to_json_str
+        return execution_of(self._find(arn))
 
-        target = self._execution(arn)
-        described = dict(target.to_describe_output())
-        described["status"], described["input"] = target.status, target.execution_input
-        if target.status == "SUCCEEDED":
-            described["output"] = to_json_str(target.output)
-        events = sorted(target.to_history_output()["events"], key=lambda event: event["id"])
-        return Execution.of(described, events)
+    def wait(self, arn: str, timeout: float = 60) -> Execution:
+        """Wait for the end of an execution, `timeout` real seconds at most. Raises TimeoutError, naming its state."""
+        running = self._find(arn)
+        if not self._ended.wait(lambda: running.status != "RUNNING", timeout):
+            raise TimeoutError(f"after {timeout:g} s, execution {running.name} is still in {state_of(running)}")
+        return execution_of(running)
 
-    def _execution(self, arn: str) -> Any:
-        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+    def run(self, request: Any, name: str | None = None, timeout: float = 60) -> Execution:
+        """Start an execution and wait for its end."""
+        return self.wait(self.start(request, name), timeout)
 
-        return stepfunctions_parser_backends[arn.split(":")[4]][REGION].describe_execution(arn)
-
-    def run(self, request: Any, name: str | None = None) -> Execution:
-        return self.wait(self.start(request, name))
-
-    def run_all(self, requests: Iterable[Any]) -> list[Execution]:
-        """Start all, then wait for all."""
-        return [self.wait(arn) for arn in [self.start(request) for request in requests]]
+    def run_all(self, requests: Iterable[Any], timeout: float = 120) -> list[Execution]:
+        """Start one execution for each request, all at once, and wait for all; in the order of the requests."""
+        self.clock.enter()  # virtual time stands still until all are started
+        try:
+            arns = [self.start(request) for request in requests]
+        finally:
+            self.clock.leave()
+        end = time.monotonic() + timeout
+        return [self.wait(arn, max(0.0, end - time.monotonic())) for arn in arns]
 
     def stop(self, arn: str, error: str = "Aborted", cause: str = "stopped by hand") -> Execution:
-        """StopExecution; its function, if one runs, goes on as on AWS."""
+        """Stop an execution, also right after its start; its function goes on, as on AWS."""
         self.client("stepfunctions").stop_execution(executionArn=arn, error=error, cause=cause)
         return self.wait(arn)
 
-    def invocations(self, operation: str) -> list[Invocation]:
-        """The starts of an operation's business logic."""
-        name = f"{self.outputs['FunctionPrefix']}-{operation}"
-        return [i for i in self.functions.invocations if i.function == name]
+    def _find(self, arn: str) -> Any:
+        for machine in self._machines():
+            for execution in reversed(machine.executions):
+                if execution.exec_arn == arn:
+                    return execution
+        raise LocalCloudError(f"there is no execution {arn}")
 
-    def record(self, id: str) -> dict[str, Any] | None:
-        """The record of an id with plain Python values, None when there is none."""
-        answer = self.client("dynamodb").get_item(
-            TableName=self.outputs["TableName"], Key={"id": {"S": id}}, ConsistentRead=True
-        )
-        return {name: _plain(value) for name, value in answer["Item"].items()} if "Item" in answer else None
-
-    def rejected(self) -> list[dict[str, Any]]:
-        """The bodies in the rejected-requests queue; they stay there."""
-        from moto.sqs.models import sqs_backends
-
-        url = self.outputs["RejectedQueueUrl"]
-        queue = sqs_backends[url.split("/")[-2]][REGION].queues[url.rsplit("/", 1)[-1]]
-        return [json.loads(message.body) for message in queue._messages]
-
-    def intercept(self, *interceptors: Interceptor) -> AbstractContextManager[None]:
-        """Put interceptors at the service door while the context is open."""
-        return self.door.intercept(*interceptors)
-
-    def reset(self) -> None:
-        """Empty tables, bucket and queues, end executions, forget invocations; cheap, for between tests."""
+    def _machines(self) -> list[Any]:
         from moto.stepfunctions.parser.models import stepfunctions_parser_backends
 
-        self.door.reset()
-        backend = stepfunctions_parser_backends[REGION and "123456789012"][REGION]
-        for machine in backend.state_machines:
-            for execution in list(machine.executions):
-                if execution.status == "RUNNING":
-                    execution.stop(None, "Reset", "the local cloud was reset")
-            machine.executions.clear()
-        self.functions.reset()
-        for name in self._added:
-            self.functions.unregister(name)
-        self._added.clear()
-        self._empty(self.stack.resources)
+        machines: list[Any] = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
+        return machines
 
-    def _empty(self, resources: Mapping[str, Mapping[str, Any]]) -> None:
-        from moto.dynamodb.models import dynamodb_backends
-        from moto.s3.models import s3_backends
+    # ---- what they did ----
+
+    def invocations(self, operation: str | None = None) -> list[Invocation]:
+        """The starts of business logic, oldest first: of one operation, or of all."""
+        return [
+            Invocation(
+                each.request_id,
+                each.function.removeprefix(PREFIX),
+                each.event,
+                each.started_at,
+                each.ended_at,
+                each.outcome,
+            )
+            for each in self.functions.invocations
+            if each.function.startswith(PREFIX) and operation in (None, each.function.removeprefix(PREFIX))
+        ]
+
+    def logs(self, operation: str) -> list[str]:
+        """The last lines that the function of an operation printed."""
+        return self.functions.logs(PREFIX + operation)
+
+    def record(self, id: str) -> dict[str, Any] | None:
+        """The record of an id as plain Python values, or None."""
+        from boto3.dynamodb.types import TypeDeserializer
+
+        answer = self.client("dynamodb").get_item(
+            TableName=self.resources["IdempotencyTable"], Key={"id": {"S": id}}, ConsistentRead=True
+        )
+        decode = TypeDeserializer().deserialize
+        return {key: _plain(decode(value)) for key, value in answer["Item"].items()} if "Item" in answer else None
+
+    def rejected(self) -> list[dict[str, Any]]:
+        """The bodies in the rejected-requests queue, oldest first; they stay there."""
         from moto.sqs.models import sqs_backends
 
-        account = "123456789012"
-        for logical, resource in resources.items():
-            physical = self.stack.physical_id(logical)
-            if resource["Type"] == "AWS::DynamoDB::Table":
-                dynamodb_backends[account][REGION].tables[physical].items.clear()
-            elif resource["Type"] == "AWS::S3::Bucket":
-                s3_backends[account]["aws"].buckets[physical].keys.clear()
-            elif resource["Type"] == "AWS::SQS::Queue":
-                sqs_backends[account][REGION].queues[physical.rsplit("/", 1)[-1]]._messages.clear()
+        name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
+        return [json.loads(message.body) for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
+
+    @contextmanager
+    def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
+        """Interceptors between the state machine and the services, the first outermost, while the context is open."""
+        with self._door.intercept(*interceptors):
+            yield
+
+    def reset(self) -> None:
+        """Forget records, rows, objects, messages, executions, invocations, interceptors and added functions."""
+        self._door.reset()
+        self._stop_everything()
+        self.functions.reset()
+        for name in self._added:
+            if name not in self._deployed.functions:
+                self.functions.unregister(name)
+            else:
+                self.functions.register(name, self._deployed.functions[name])
+        self._added.clear()
+        _empty_storage()
+
+    def _stop_everything(self) -> None:
+        for machine in self._machines():
+            for execution in [each for each in machine.executions if each.status == "RUNNING"]:
+                self.stop(execution.exec_arn, "Reset", "the local cloud was reset")
+            machine.executions.clear()
+
+
+def _empty_storage() -> None:
+    """Straight at moto's backends: through their APIs it would take longer than most tests."""
+    from moto.dynamodb.models import dynamodb_backends
+    from moto.s3.models import s3_backends
+    from moto.sqs.models import sqs_backends
+
+    for table in dynamodb_backends[ACCOUNT][REGION].tables.values():
+        table.items.clear()
+    for bucket in s3_backends[ACCOUNT]["aws"].buckets.values():
+        bucket.keys.clear()
+    for queue in sqs_backends[ACCOUNT][REGION].queues.values():
+        queue._messages.clear()
+        queue.pending_messages.clear()
+        queue.deleted_messages.clear()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(member) for member in value] if isinstance(value, list) else value
 
 
 @contextmanager
-def _only_local() -> Iterator[None]:
-    """Credentials that are nobody's, and no endpoint or profile of the user's."""
-    cleared = ("AWS_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN")
-    before = {name: os.environ.get(name) for name in (*CREDENTIALS, *cleared)}
-    os.environ.update(CREDENTIALS)
-    for name in cleared:
-        os.environ.pop(name, None)
+def _no_other_cloud() -> Iterator[None]:
+    """Nothing here reaches a real AWS: no credentials, no configuration, and no connection beyond loopback."""
+    before = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ |= {
+        **_CREDENTIALS,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+    }
     try:
-        yield
+        with replaced(
+            (socket.socket, "connect", _guarded(socket.socket.connect)),
+            (socket.socket, "connect_ex", _guarded(socket.socket.connect_ex)),
+        ):
+            yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        os.environ.clear()
+        os.environ.update(before)
 
 
-def _is_json(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return True
+def _guarded(connect: Callable[..., Any]) -> Callable[..., Any]:
+    def connect_to_loopback(self: socket.socket, address: Any) -> Any:
+        if isinstance(address, tuple) and not (
+            str(address[0]).startswith("127.") or address[0] in ("::1", "localhost")
+        ):
+            raise LocalCloudError(
+                f"the local cloud never leaves this machine, but something wanted to connect to {address[0]}"
+            )
+        return connect(self, address)
+
+    return connect_to_loopback
 
 
-def _plain(value: Mapping[str, Any]) -> Any:
-    """A DynamoDB value as a Python value; whole numbers as int."""
-    [(kind, content)] = value.items()
-    if kind == "N":
-        return int(content) if content.lstrip("-").isdigit() else float(content)
-    if kind == "M":
-        return {name: _plain(member) for name, member in content.items()}
-    if kind == "L":
-        return [_plain(member) for member in content]
-    return None if kind == "NULL" else content
+@contextmanager
+def _aliases_of_state_machines() -> Iterator[None]:
+    """StartExecution takes the ARN of an alias, and starts the machine as it is now."""
+    from moto.stepfunctions.models import StepFunctionBackend
 
+    describe = StepFunctionBackend.describe_state_machine
 
+    def describe_state_machine(self: Any, arn: str) -> Any:
+        parts = arn.split(":")
+        return describe(self, ":".join(parts[:7]) if len(parts) == 8 and not parts[7].isnumeric() else arn)
+
+    with replaced((StepFunctionBackend, "describe_state_machine", describe_state_machine)):
+        yield

@@ -1,8 +1,11 @@
-"""Renders a state machine's definition with its substitutions: the one function for lint, tests, local cloud and graph."""
+"""Renders a state machine's definition with its substitutions: one function for lint, tests, local cloud and graph."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +40,48 @@ def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[s
             return [render(value) for value in node]
         return _PLACEHOLDER.sub(value_of, node) if isinstance(node, str) else node
 
-    rendered: dict[str, Any] = render(yaml.safe_load(path.read_text()))
+    rendered: dict[str, Any] = render(read_definition(path))
     if unused := set(substitutions) - used:
-        raise DefinitionError(f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions")
+        raise DefinitionError(
+            f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions"
+        )
     return rendered
+
+
+def read_definition(path: Path) -> dict[str, Any]:
+    """The definition at `path` as written, placeholders included. Raises DefinitionError unless it is an object."""
+    try:
+        # The parser in C takes 10 ms for the operation machine where the other takes 70.
+        definition = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except OSError as error:
+        raise DefinitionError(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise DefinitionError(f"{path} is not YAML: {error}") from error
+    if not isinstance(definition, dict):
+        raise DefinitionError(f"{path} is not an object")
+    return definition
+
+
+def placeholders(path: Path) -> set[str]:
+    """The names of all placeholders in the definition at `path`."""
+    return set(_PLACEHOLDER.findall(json.dumps(read_definition(path))))
+
+
+def main() -> None:
+    """Print the definition as JSON, substituted as the local cloud would: what the lint gate checks."""
+    parser = argparse.ArgumentParser(prog="python -m local.definition", description=main.__doc__)
+    parser.add_argument("definition", type=Path)
+    parser.add_argument("--template", type=Path, default=Path("template.yaml"))
+    arguments = parser.parse_args()
+
+    from local.deploy import rendered_definitions
+
+    for path, rendered in rendered_definitions(arguments.template).items():
+        if path.resolve() == arguments.definition.resolve():
+            json.dump(rendered, sys.stdout, indent=2)
+            return
+    raise SystemExit(f"no state machine of {arguments.template} has the DefinitionUri {arguments.definition}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,41 +1,91 @@
-"""What came of an execution, read from its description and history."""
+"""What an execution and an invocation came to, as plain values."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+
+_ENTERED = "StateEntered"
 
 
 @dataclass(frozen=True)
 class Execution:
-    """An execution as it is now. `states` are the names in the order entered, `transitions` their number."""
+    """An execution of a state machine, as it was when this was made."""
 
     name: str
     arn: str
     status: str
+    """RUNNING, SUCCEEDED, FAILED, TIMED_OUT or ABORTED."""
     input: Any
     output: Any
+    """Parsed; None unless it succeeded."""
     error: str | None
     cause: str | None
     states: tuple[str, ...]
+    """Names in the order in which they were entered."""
     transitions: int
-    events: tuple[dict[str, Any], ...]
+    """State transitions that AWS would bill: every state entered, and every retry of one."""
+    events: Sequence[dict[str, Any]]
+    """The history, oldest first, in the shape of GetExecutionHistory."""
 
-    @classmethod
-    def of(cls, described: dict[str, Any], events: Sequence[dict[str, Any]]) -> Execution:
-        """From the answers of DescribeExecution and GetExecutionHistory."""
-        states = tuple(e["stateEnteredEventDetails"]["name"] for e in events if "stateEnteredEventDetails" in e)
-        return cls(
-            name=described["name"],
-            arn=described["executionArn"],
-            status=described["status"],
-            input=json.loads(described["input"]),
-            output=json.loads(described["output"]) if described.get("output") else None,
-            error=described.get("error") or None,
-            cause=described.get("cause") or None,
-            states=states,
-            transitions=len(states),
-            events=tuple(events),
-        )
+
+@dataclass(frozen=True)
+class Invocation:
+    """One start of business logic. Times in epoch seconds of the real clock."""
+
+    request_id: str
+    operation: str
+    event: Any
+    started_at: float
+    ended_at: float | None
+    outcome: str
+    """`succeeded`, an error's name, or `running`."""
+
+
+def execution_of(moto_execution: Any) -> Execution:
+    """The present state of one of moto's executions."""
+    worker = moto_execution.exec_worker
+    history = moto_execution.to_history_output()["events"] if worker is not None and worker.env is not None else []
+    events = sorted(history, key=lambda event: int(event["id"]))
+    status = str(moto_execution.status)
+    entered = [event for event in events if str(_type(event)).endswith(_ENTERED)]
+    return Execution(
+        name=moto_execution.name,
+        arn=moto_execution.exec_arn,
+        status=status,
+        input=moto_execution.input_data,
+        output=moto_execution.output if status == "SUCCEEDED" else None,
+        error=moto_execution.error,
+        cause=moto_execution.cause,
+        states=tuple(str(event["stateEnteredEventDetails"]["name"]) for event in entered),
+        transitions=len(entered) + _retries(events),
+        events=events,
+    )
+
+
+def state_of(moto_execution: Any) -> str:
+    """The state that a running execution is in, for messages."""
+    states = execution_of(moto_execution).states
+    return states[-1] if states else "no state yet"
+
+
+def as_text(request: Any) -> str:
+    """The input of an execution: a string that is JSON text as it is, anything else serialised."""
+    if isinstance(request, str):
+        with suppress(ValueError):
+            json.loads(request)
+            return request
+    return json.dumps(request, separators=(",", ":"))
+
+
+def _type(event: dict[str, Any]) -> str:
+    kind = event["type"]
+    return str(getattr(kind, "value", kind))
+
+
+def _retries(events: Sequence[dict[str, Any]]) -> int:
+    kinds = [_type(event) for event in events]
+    return max(0, kinds.count("TaskScheduled") - kinds.count("TaskStateEntered"))

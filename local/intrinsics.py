@@ -1,0 +1,104 @@
+"""CloudFormation's intrinsic functions, resolved against parameters, mappings, conditions and resources that exist."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_VARIABLE = re.compile(r"\$\{(!?[^}]+)\}")
+NO_VALUE = object()
+"""What `AWS::NoValue` resolves to; a member or an element that resolves to it is left out."""
+
+
+class TemplateError(ValueError):
+    """The template says something that cannot be resolved; the message names it."""
+
+
+@dataclass(frozen=True)
+class Resolver:
+    """Resolves values of a template. `resource` gives the Ref of a logical id, `attribute` its GetAtt."""
+
+    parameters: Mapping[str, str]
+    """Template parameters and pseudo parameters (`AWS::Region`...)."""
+    mappings: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    conditions: Mapping[str, Any]
+    resource: Callable[[str], str]
+    attribute: Callable[[str, str], str]
+    _known: dict[str, bool] = field(default_factory=dict)
+
+    def resolve(self, node: Any) -> Any:
+        if isinstance(node, list):
+            return [value for item in node if (value := self.resolve(item)) is not NO_VALUE]
+        if not isinstance(node, dict):
+            return node
+        if len(node) == 1:
+            name, argument = next(iter(node.items()))
+            if function := self._function(name):
+                return function(argument)
+        resolved = {key: self.resolve(value) for key, value in node.items()}
+        return {key: value for key, value in resolved.items() if value is not NO_VALUE}
+
+    def holds(self, condition: str) -> bool:
+        """Whether a named condition of the template is true."""
+        if condition not in self._known:
+            if condition not in self.conditions:
+                raise TemplateError(f"the template has no condition {condition}")
+            self._known[condition] = bool(self.resolve(self.conditions[condition]))
+        return self._known[condition]
+
+    def _function(self, name: str) -> Callable[[Any], Any] | None:
+        functions: dict[str, Callable[[Any], Any]] = {
+            "Ref": self._ref,
+            "Condition": self._condition,
+            "Fn::GetAtt": self._get_att,
+            "Fn::Sub": self._sub,
+            "Fn::If": lambda a: self.resolve(a[1] if self.holds(a[0]) else a[2]),
+            "Fn::Equals": lambda a: str(self.resolve(a[0])) == str(self.resolve(a[1])),
+            "Fn::Not": lambda a: not self.resolve(a[0]),
+            "Fn::And": lambda a: all(self.resolve(each) for each in a),
+            "Fn::Or": lambda a: any(self.resolve(each) for each in a),
+            "Fn::FindInMap": self._find_in_map,
+            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in self.resolve(a[1])),
+            "Fn::Select": lambda a: self.resolve(a[1])[int(self.resolve(a[0]))],
+            "Fn::Split": lambda a: self.resolve(a[1]).split(a[0]),
+            "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
+        }
+        if name.startswith("Fn::") and name not in functions:
+            raise TemplateError(f"the local cloud does not know {name}")
+        return functions.get(name)
+
+    def _condition(self, name: Any) -> Any:
+        # `Condition` is also the name of a member of a policy statement, whose value is an object.
+        return self.holds(name) if isinstance(name, str) else {"Condition": self.resolve(name)}
+
+    def _ref(self, name: str) -> Any:
+        if name == "AWS::NoValue":
+            return NO_VALUE
+        return self.parameters[name] if name in self.parameters else self.resource(name)
+
+    def _get_att(self, argument: Any) -> str:
+        logical_id, name = argument.split(".", 1) if isinstance(argument, str) else argument
+        return self.attribute(logical_id, self.resolve(name))
+
+    def _sub(self, argument: Any) -> str:
+        text, own = (argument, {}) if isinstance(argument, str) else argument
+
+        def value_of(match: re.Match[str]) -> str:
+            name = match[1].strip()
+            if name.startswith("!"):
+                return f"${{{name[1:]}}}"
+            if name in own:
+                return str(self.resolve(own[name]))
+            return str(self._get_att(name) if "." in name else self._ref(name))
+
+        return _VARIABLE.sub(value_of, text)
+
+    def _find_in_map(self, argument: list[Any]) -> Any:
+        name, first, second = (str(self.resolve(part)) for part in argument[:3])
+        try:
+            return self.mappings[name][first][second]
+        except KeyError:
+            raise TemplateError(f"mapping {name} has no {first}.{second}") from None

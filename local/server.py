@@ -1,0 +1,53 @@
+"""The endpoint: moto's HTTP front on loopback, for functions in other processes, `aws` and boto3 clients."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+HOST = "127.0.0.1"
+
+
+class PortInUseError(OSError):
+    """Another program listens on the port."""
+
+
+class Server:
+    """Serves moto's backends until it is closed. Port 0 lets the system choose one."""
+
+    def __init__(self, port: int = 0) -> None:
+        from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+        from werkzeug.serving import ThreadedWSGIServer
+
+        class Handler(MotoRequestHandler):
+            """Keeps connections open, and sends at once: a second packet would wait 40 ms for the first."""
+
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            timeout = 30
+
+            def log_request(self, *_: Any) -> None:
+                pass
+
+        class Loopback(ThreadedWSGIServer):
+            daemon_threads = True
+            block_on_close = False
+            request_queue_size = 512
+
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        try:
+            self._server = Loopback(HOST, port, DomainDispatcherApplication(create_backend_app), Handler)
+        except (OSError, SystemExit) as error:  # werkzeug prints its advice and exits
+            raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._server.server_port}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
