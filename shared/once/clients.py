@@ -1,7 +1,14 @@
-"""AWS clients, made on first use and then kept: making one costs more than a request does."""
+"""AWS clients, made on first use and then kept: making one costs more than a request does.
+
+They come from botocore itself: boto3 would add its import and nothing that a client needs. A function that always
+needs a client imports this module at its top, so that botocore is loaded while Lambda starts it, with all its CPU.
+"""
 
 from functools import cache
 from typing import TYPE_CHECKING, Literal, overload
+
+import botocore.session
+from botocore.config import Config
 
 from once.settings import settings
 
@@ -17,13 +24,7 @@ def client(service: Literal["dynamodb"]) -> "DynamoDBClient": ...
 def client(service: Literal["s3"]) -> "S3Client": ...
 @cache
 def client(service: str) -> "BaseClient":
-    """The client of a service, with timeouts that leave a function time to say what went wrong.
-
-    It comes from botocore itself: boto3 would add its import and nothing that a client needs.
-    """
-    import botocore.session
-    from botocore.config import Config
-
+    """The client of a service, with timeouts that leave a function time to say what went wrong."""
     config = Config(
         connect_timeout=2,
         read_timeout=10,

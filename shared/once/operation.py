@@ -5,7 +5,6 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeAlias
 
-from once.clients import client
 from once.errors import NeedsAttention, as_caught
 from once.request import Request
 from once.result import JSON, Envelope, envelope, reference, serialise
@@ -58,5 +57,8 @@ def _offloaded(request: Request, text: str) -> Envelope:
         raise NeedsAttention(
             f"business logic succeeded, but its result of {len(text)} bytes needs a bucket: set RESPONSE_BUCKET"
         )
+    # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
+    from once.clients import client
+
     store = ResultStore(bucket, client("s3"))
     return reference(store.put(id=request.id, tenant=request.tenant, fence=request.lock.fence, text=text))

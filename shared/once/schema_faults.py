@@ -52,12 +52,12 @@ def _sentences(error: ValidationError) -> Iterator[str]:
         yield from (f"{place}/{_escaped(name)} is not a known field" for name in _extras(instance, error.schema))
     elif error.validator in ("anyOf", "oneOf"):
         if error.context:
-            nearest = next(_sentences(min(error.context, key=relevance)))
+            nearest = next(_sentences(min(error.context, key=relevance)), "one that is not allowed")
             yield f"{here} matches none of {len(rule)} alternatives (the nearest: {nearest})"
         else:
             yield f"{here} matches more than one of {len(rule)} alternatives"
     elif error.validator is None:
-        yield f"{here} is not allowed"
+        return  # a member whose schema is `false`: jsonschema does not say which, the compiled check does
     elif error.validator in _SENTENCES:
         yield f"{here} {_SENTENCES[str(error.validator)](rule)}"
     else:

@@ -53,7 +53,8 @@ class PayloadSchema:
 
 def _first_fault(refusal: fastjsonschema.JsonSchemaValueException) -> str:
     """What fastjsonschema alone objects to, e.g. a line break at the end of a string that has a pattern."""
-    return f"/{'/'.join(refusal.path[1:])} breaks the rule {refusal.rule!r} of the schema"
+    problem = f"breaks the rule {refusal.rule!r} of the schema" if refusal.rule else "is not allowed"
+    return f"/{'/'.join(refusal.path[1:])} {problem}"
 
 
 def _refuse_to_fetch(uri: str) -> NoReturn:

@@ -1,0 +1,107 @@
+"""What the tests of the library and of the functions share: an AWS in this process, events, and functions by name."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from moto import mock_aws
+from once.clients import client
+from once.settings import settings
+
+ROOT = Path(__file__).parents[2]
+Event = dict[str, Any]
+
+
+@pytest.fixture
+def event() -> Callable[..., Event]:
+    """Makes the event that the state machine sends to a function."""
+
+    def make(operation: str = "greet", payload: object = None, *, key: str = "key-1", fence: int = 1) -> Event:
+        return {
+            "operation": operation,
+            "tenant": "acme",
+            "idempotencyKey": key,
+            "payload": {} if payload is None else payload,
+            "attempt": fence,
+            "lock": {
+                "table": "IdempotencyTable",
+                "id": f"acme#{operation}#{key}",
+                "owner": "arn:aws:states:us-east-1:123456789012:execution:Operation:one",
+                "fence": fence,
+                "leaseExpiresAt": 1_795_255_200,
+            },
+        }
+
+    return make
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """DynamoDB and S3 with the tables and the bucket that the functions use."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_REGION": "us-east-1",
+        "RESPONSE_BUCKET": "responses",
+        "LEDGER_TABLE": "ledger",
+        "ORDERS_TABLE": "orders",
+        "STOCK_TABLE": "stock",
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    _forget()
+    with mock_aws():
+        client("s3").create_bucket(Bucket="responses")
+        for table, key in {"ledger": "chargeId", "orders": "orderId", "stock": "sku"}.items():
+            client("dynamodb").create_table(
+                TableName=table,
+                KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+                BillingMode="PAY_PER_REQUEST",
+            )
+        yield
+    _forget()
+
+
+@pytest.fixture
+def rows(aws: None) -> Callable[[str], list[dict[str, Any]]]:
+    """All items of a table, as DynamoDB gives them."""
+    return lambda table: list(client("dynamodb").scan(TableName=table, ConsistentRead=True)["Items"])
+
+
+@pytest.fixture
+def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Loads a function's folder as Lambda does, with the folder first on the path, and returns its `app`."""
+
+    def load(folder: str) -> ModuleType:
+        _unload_functions()
+        monkeypatch.syspath_prepend(ROOT / "functions" / folder)
+        return importlib.import_module("app")
+
+    yield load
+    _unload_functions()
+
+
+@pytest.fixture
+def read() -> Callable[[str], Any]:
+    """Reads a JSON file of the project."""
+    return lambda path: json.loads((ROOT / path).read_text(encoding="utf-8"))
+
+
+def _forget() -> None:
+    settings.cache_clear()
+    client.cache_clear()  # type: ignore[attr-defined]
+
+
+def _unload_functions() -> None:
+    """Two functions may each have a module called `settings`."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", "")).startswith(str(ROOT / "functions")):
+            del sys.modules[name]

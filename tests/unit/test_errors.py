@@ -1,0 +1,60 @@
+"""Errors leave a function under exactly the class names that the state machine catches."""
+
+import pytest
+from once import LockLostError, NeedsAttention, OnceError, PermanentError
+from once.errors import MESSAGE_LIMIT, as_caught
+
+
+class CardDeclined(PermanentError):  # noqa: N818 - named as its author pleases
+    pass
+
+
+class LedgerUnclear(NeedsAttention):
+    pass
+
+
+class Overtaken(LockLostError):  # noqa: N818 - named as its author pleases
+    pass
+
+
+class Both(PermanentError, NeedsAttention):  # noqa: N818 - named as its author pleases
+    pass
+
+
+@pytest.mark.parametrize(
+    ("raised", "caught_as"),
+    [(CardDeclined, PermanentError), (LedgerUnclear, NeedsAttention), (Overtaken, LockLostError)],
+)
+def test_a_subclass_leaves_as_its_base_and_is_named_in_the_message(
+    raised: type[OnceError], caught_as: type[OnceError]
+) -> None:
+    caught = as_caught(raised("no"))
+    assert type(caught) is caught_as
+    assert str(caught) == f"{raised.__name__}: no"
+
+
+def test_the_base_itself_keeps_its_message() -> None:
+    error = PermanentError("no such order")
+    assert as_caught(error) is error
+
+
+def test_an_error_that_is_permanent_and_unclear_goes_to_the_operator() -> None:
+    assert type(as_caught(Both("?"))) is NeedsAttention
+
+
+def test_any_other_error_stays_as_it_is() -> None:
+    error = KeyError("colour")
+    assert as_caught(error) is error
+
+
+@pytest.mark.parametrize("raised", [PermanentError, CardDeclined, ValueError])
+def test_a_long_message_is_cut_and_says_so(raised: type[Exception]) -> None:
+    caught = as_caught(raised("x" * 10_000))
+    assert len(str(caught)) == MESSAGE_LIMIT
+    assert str(caught).endswith(" ...")
+
+
+def test_a_foreign_error_with_a_long_message_keeps_its_name_in_the_message_and_decides_nothing() -> None:
+    caught = as_caught(ValueError("x" * 10_000))
+    assert type(caught) is OnceError
+    assert str(caught).startswith("ValueError: x")

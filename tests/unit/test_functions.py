@@ -1,0 +1,196 @@
+"""The four functions: each takes effect once, however often it is attempted."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import pytest
+from once import InvalidEventError, PermanentError
+from once.clients import client
+
+Event = dict[str, Any]
+Load = Callable[[str], ModuleType]
+Rows = Callable[[str], list[dict[str, Any]]]
+
+
+def result(reply: dict[str, Any]) -> Any:
+    return json.loads(reply["onceResult"])
+
+
+class TestChargePayment:
+    @pytest.fixture
+    def charge(self, aws: None, function: Load, event: Callable[..., Event]) -> Callable[..., Any]:
+        app = function("charge_payment")
+
+        def charge(key: str = "key-1", fence: int = 1, **changes: object) -> Any:
+            payload = {"orderId": "12345", "amount": 4200, "currency": "EUR", **changes}
+            return result(app.handler(event("charge-payment", payload, key=key, fence=fence), None))
+
+        return charge
+
+    def test_a_charge_is_one_row_of_the_ledger(self, charge: Callable[..., Any], rows: Rows) -> None:
+        receipt = charge()
+        [row] = rows("ledger")
+        assert receipt == {
+            "chargeId": row["chargeId"]["S"],
+            "orderId": "12345",
+            "amount": 4200,
+            "currency": "EUR",
+            "status": "succeeded",
+        }
+        assert (row["amount"], row["orderId"]) == ({"N": "4200"}, {"S": "12345"})
+
+    def test_another_attempt_gets_the_same_charge(self, charge: Callable[..., Any], rows: Rows) -> None:
+        assert charge(fence=1) == charge(fence=2)
+        assert len(rows("ledger")) == 1
+
+    def test_another_request_is_another_charge(self, charge: Callable[..., Any], rows: Rows) -> None:
+        assert charge("key-1")["chargeId"] != charge("key-2")["chargeId"]
+        assert len(rows("ledger")) == 2
+
+    def test_a_declined_card_fails_for_good_and_moves_no_money(self, charge: Callable[..., Any], rows: Rows) -> None:
+        with pytest.raises(PermanentError, match=r"^CardDeclined: the bank declined 4200 EUR for order 12345$"):
+            charge(card="declined")
+        assert rows("ledger") == []
+
+    def test_the_provider_refuses_its_key_for_something_else(self, charge: Callable[..., Any], rows: Rows) -> None:
+        charge(amount=4200)
+        with pytest.raises(PermanentError, match=r"^KeyReused: "):
+            charge(amount=9900)
+        assert [row["amount"] for row in rows("ledger")] == [{"N": "4200"}]
+
+    def test_an_amount_may_be_written_as_a_fraction(self, charge: Callable[..., Any]) -> None:
+        assert charge(amount=4200.0)["amount"] == 4200
+
+
+class TestPlaceOrder:
+    @pytest.fixture
+    def place(self, aws: None, function: Load, event: Callable[..., Event]) -> Callable[..., Any]:
+        app = function("place_order")
+
+        def place(key: str = "key-1", fence: int = 1, **quantities: int) -> Any:
+            items = [{"sku": sku, "quantity": quantity} for sku, quantity in quantities.items()]
+            payload = {"customer": "c-1", "items": items}
+            return result(app.handler(event("place-order", payload, key=key, fence=fence), None))
+
+        return place
+
+    def test_an_order_takes_its_goods_off_the_shelves(self, place: Callable[..., Any], rows: Rows) -> None:
+        receipt = place(mug=2, tea=1)
+        [order] = rows("orders")
+        assert receipt["orderId"] == order["orderId"]["S"]
+        assert receipt["items"] == [{"sku": "mug", "quantity": 2}, {"sku": "tea", "quantity": 1}]
+        assert order["requestId"] == {"S": "acme#place-order#key-1"}
+        assert {row["sku"]["S"]: row["available"]["N"] for row in rows("stock")} == {"mug": "98", "tea": "99"}
+
+    def test_another_attempt_takes_nothing_and_gets_the_same_receipt(
+        self, place: Callable[..., Any], rows: Rows
+    ) -> None:
+        assert place(fence=1, mug=2) == place(fence=2, mug=2)
+        assert [row["available"] for row in rows("stock")] == [{"N": "98"}]
+        assert len(rows("orders")) == 1
+
+    def test_another_attempt_gets_its_receipt_even_when_the_shelf_is_empty_by_now(
+        self, place: Callable[..., Any]
+    ) -> None:
+        first = place(mug=100)
+        assert place(fence=2, mug=100) == first
+
+    def test_an_order_for_more_than_there_is_fails_for_good_and_names_the_article(
+        self, place: Callable[..., Any], rows: Rows
+    ) -> None:
+        place("key-1", mug=99)
+        with pytest.raises(PermanentError, match=r"^OutOfStock: not enough left of mug$"):
+            place("key-2", tea=1, mug=2)
+        assert {row["sku"]["S"]: row["available"]["N"] for row in rows("stock")} == {"mug": "1"}
+        assert len(rows("orders")) == 1
+
+    def test_more_than_a_first_delivery_is_out_of_stock_from_the_start(self, place: Callable[..., Any]) -> None:
+        with pytest.raises(PermanentError, match="OutOfStock"):
+            place(mug=101)
+
+    def test_the_last_piece_can_be_ordered(self, place: Callable[..., Any], rows: Rows) -> None:
+        place("key-1", mug=99)
+        place("key-2", mug=1)
+        assert [row["available"] for row in rows("stock")] == [{"N": "0"}]
+
+    def test_an_article_named_twice_is_counted_once(
+        self, aws: None, function: Load, event: Callable[..., Event], rows: Rows
+    ) -> None:
+        payload = {"customer": "c-1", "items": [{"sku": "mug", "quantity": 2}, {"sku": "mug", "quantity": 3}]}
+        receipt = result(function("place_order").handler(event("place-order", payload), None))
+        assert receipt["items"] == [{"sku": "mug", "quantity": 5}]
+        assert [row["available"] for row in rows("stock")] == [{"N": "95"}]
+
+
+class TestBuildReport:
+    @pytest.mark.parametrize("size", [1024, 1025, 4096, 20_000, 150_000])
+    def test_a_report_has_exactly_the_size_that_was_asked_for(
+        self, function: Load, event: Callable[..., Event], size: int
+    ) -> None:
+        reply = function("build_report").handler(event("build-report", {"bytes": size}), None)
+        inline = reply.get("onceResult", "")
+        assert len(inline) == size
+        assert json.loads(inline)["bytes"] == size
+
+    def test_the_same_size_is_the_same_report(self, function: Load, event: Callable[..., Event]) -> None:
+        handler = function("build_report").handler
+        one, other = (event("build-report", {"bytes": 9_000}, key=key) for key in ("key-1", "key-2"))
+        assert handler(one, None) == handler(other, None)
+
+    @pytest.mark.parametrize("size", [300_000, 2_097_152])
+    def test_a_large_report_is_in_the_bucket(
+        self, aws: None, function: Load, event: Callable[..., Event], size: int
+    ) -> None:
+        ref = function("build_report").handler(event("build-report", {"bytes": size}), None)["onceResultRef"]
+        stored = client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+        assert len(stored) == ref["bytes"] == size
+        assert hashlib.sha256(stored).hexdigest() == ref["sha256"]
+
+    @pytest.mark.parametrize("size", [1023, 2_097_153, "4 KB", None])
+    def test_a_size_out_of_bounds_is_refused(self, function: Load, event: Callable[..., Event], size: object) -> None:
+        with pytest.raises(PermanentError, match="payload refused: /bytes must be"):
+            function("build_report").handler(event("build-report", {"bytes": size}), None)
+
+
+class TestResponseCache:
+    def stored(self, ref: dict[str, Any]) -> bytes:
+        return client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+
+    def test_a_text_is_kept_as_it_is(self, aws: None, function: Load) -> None:
+        text = '{ "a": 1.0, "b": "\\u00e9" }'
+        ref = function("response_cache").handler({"id": "a#b#c", "tenant": "a", "fence": 3, "text": text}, None)
+        assert self.stored(ref) == text.encode()
+        assert ref == {
+            "bucket": "responses",
+            "key": f"responses/a/{hashlib.sha256(b'a#b#c').hexdigest()}/3.json",
+            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "bytes": len(text),
+        }
+
+    @pytest.mark.parametrize("value", [None, False, [], {"n": 0.1 + 0.2, "i": 2**53 + 1}, "é"])
+    def test_a_value_is_kept_exactly(self, aws: None, function: Load, value: object) -> None:
+        ref = function("response_cache").handler({"id": "a#b#c", "tenant": "a", "fence": 1, "value": value}, None)
+        assert repr(json.loads(self.stored(ref))) == repr(value)
+
+    def test_a_repeated_call_gets_the_first_ones_reference(self, aws: None, function: Load) -> None:
+        app = function("response_cache")
+        event = {"id": "a#b#c", "tenant": "a", "fence": 1}
+        first = app.handler({**event, "text": "1"}, None)
+        assert app.handler({**event, "text": "22"}, None) == first
+        assert self.stored(first) == b"1"
+
+    @pytest.mark.parametrize("missing", ["id", "tenant", "fence", "text"])
+    def test_an_event_that_lacks_something_is_refused(self, aws: None, function: Load, missing: str) -> None:
+        event: Event = {"id": "a#b#c", "tenant": "a", "fence": 1, "text": "1"}
+        del event[missing]
+        with pytest.raises(InvalidEventError):
+            function("response_cache").handler(event, None)
+
+    def test_its_event_for_sam_works(self, aws: None, function: Load, read: Callable[[str], Any]) -> None:
+        event = read("events/functions/response-cache.json")
+        assert json.loads(self.stored(function("response_cache").handler(event, None))) == event["value"]

@@ -1,0 +1,145 @@
+"""A decorated function is the function of an operation: payload in, exact result or a known error out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from once import JSON, InvalidEventError, LockLostError, NeedsAttention, PermanentError, Request, operation
+from once.clients import client
+from once.settings import settings
+
+Event = dict[str, Any]
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    path = tmp_path / "schema.json"
+    path.write_text(
+        json.dumps(
+            {
+                "type": "object",
+                "required": ["name"],
+                "additionalProperties": False,
+                "properties": {"name": {"type": "string"}},
+            }
+        )
+    )
+    return path
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    @operation()
+    def handler(request: Request) -> JSON:
+        raise error
+
+    return handler
+
+
+def test_a_small_result_comes_back_as_its_exact_text(event: Callable[..., Event], schema: Path) -> None:
+    @operation(schema=schema)
+    def handler(request: Request) -> JSON:
+        return {"greeting": f"Hello, {request.payload['name']}", "share": 0.1 + 0.2, "big": 2**63}
+
+    assert handler(event("greet", {"name": "Zoë"}), None) == {
+        "onceResult": '{"greeting":"Hello, Zo\\u00eb","share":0.30000000000000004,"big":9223372036854775808}'
+    }
+
+
+def test_nothing_is_a_result_too(event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return None
+
+    assert handler(event()) == {"onceResult": "null"}
+
+
+def test_the_plain_function_can_be_called_without_the_library(event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        """Greets."""
+        return request.tenant
+
+    assert handler.__wrapped__(Request.from_event(event())) == "acme"  # type: ignore[attr-defined]
+    assert handler.__doc__ == "Greets."
+
+
+def test_a_refused_payload_never_reaches_business_logic(event: Callable[..., Event], schema: Path) -> None:
+    started = []
+
+    @operation(schema=schema)
+    def handler(request: Request) -> JSON:
+        started.append(request)
+        return None
+
+    with pytest.raises(PermanentError, match="payload refused: /name is missing"):
+        handler(event("greet", {}))
+    assert started == []
+
+
+def test_an_event_of_somebody_else_never_reaches_business_logic() -> None:
+    with pytest.raises(InvalidEventError):
+        raising(AssertionError("business logic was started"))({"name": "Ada"}, None)
+
+
+@pytest.mark.parametrize("base", [PermanentError, NeedsAttention, LockLostError])
+def test_an_error_of_ones_own_leaves_as_the_class_that_is_caught(
+    event: Callable[..., Event], base: type[Exception]
+) -> None:
+    own = type("CardDeclined", (base,), {})
+    with pytest.raises(base) as raised:
+        raising(own("no money"))(event())
+    assert type(raised.value) is base
+    assert str(raised.value) == "CardDeclined: no money"
+
+
+def test_any_other_error_leaves_as_it_is(event: Callable[..., Event]) -> None:
+    with pytest.raises(ZeroDivisionError):
+        raising(ZeroDivisionError("by zero"))(event())
+
+
+def test_a_result_that_is_not_json_is_not_worth_another_attempt(event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> Any:
+        return {"tags": {"a"}}
+
+    with pytest.raises(NeedsAttention, match="/tags is a set"):
+        handler(event())
+
+
+def test_a_large_result_goes_to_the_bucket_byte_for_byte(aws: None, event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return {"text": "é" * 100_000}
+
+    reply = handler(event("greet", fence=4))
+    text = json.dumps({"text": "é" * 100_000}, separators=(",", ":")).encode()
+    ref: Any = reply["onceResultRef"]
+    assert list(reply) == ["onceResultRef"]
+    assert ref["key"] == f"responses/acme/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4.json"
+    assert (ref["bytes"], ref["sha256"]) == (len(text), hashlib.sha256(text).hexdigest())
+    assert client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read() == text
+
+
+def test_a_large_result_without_a_bucket_goes_to_the_operator(
+    event: Callable[..., Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return "x" * 300_000
+
+    monkeypatch.delenv("RESPONSE_BUCKET", raising=False)
+    settings.cache_clear()
+    with pytest.raises(NeedsAttention, match="300002 bytes needs a bucket: set RESPONSE_BUCKET"):
+        handler(event())
+
+
+def test_a_broken_schema_is_known_before_the_first_request(tmp_path: Path) -> None:
+    path = tmp_path / "schema.json"
+    path.write_text('{"type": "objekt"}')
+    with pytest.raises(ValueError, match=r"schema\.json"):
+        operation(schema=path)

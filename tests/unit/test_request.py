@@ -1,0 +1,123 @@
+"""The event of the state machine becomes a request, or an error that names the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from once import InvalidEventError, Lock, Request
+
+Event = dict[str, Any]
+
+
+def test_every_member_of_the_event_is_in_the_request(event: Callable[..., Event]) -> None:
+    request = Request.from_event(event("greet", {"name": "Ada"}, fence=3))
+    assert request == Request(
+        operation="greet",
+        tenant="acme",
+        idempotency_key="key-1",
+        payload={"name": "Ada"},
+        attempt=3,
+        lock=Lock(
+            table="IdempotencyTable",
+            id="acme#greet#key-1",
+            owner="arn:aws:states:us-east-1:123456789012:execution:Operation:one",
+            fence=3,
+            lease_expires_at=1_795_255_200,
+        ),
+    )
+    assert request.id == "acme#greet#key-1"
+
+
+def test_a_request_cannot_be_changed(event: Callable[..., Event]) -> None:
+    with pytest.raises(FrozenInstanceError):
+        Request.from_event(event()).tenant = "other"  # type: ignore[misc]
+
+
+def test_a_key_with_the_separator_in_it_is_a_key_like_any_other(event: Callable[..., Event]) -> None:
+    assert Request.from_event(event(key="a#b#c")).id == "acme#greet#a#b#c"
+
+
+def test_a_whole_number_may_be_written_as_a_fraction(event: Callable[..., Event]) -> None:
+    given_event = event()
+    given_event["lock"]["fence"] = 7.0
+    fence = Request.from_event(given_event).lock.fence
+    assert (fence, type(fence)) == (7, int)
+
+
+@pytest.mark.parametrize("field", ["operation", "tenant", "idempotencyKey", "payload", "attempt", "lock"])
+def test_a_missing_field_is_named(event: Callable[..., Event], field: str) -> None:
+    given_event = event()
+    del given_event[field]
+    with pytest.raises(InvalidEventError, match=rf"event\.{field} is missing"):
+        Request.from_event(given_event)
+
+
+@pytest.mark.parametrize("field", ["table", "id", "owner", "fence", "leaseExpiresAt"])
+def test_a_missing_field_of_the_lock_is_named(event: Callable[..., Event], field: str) -> None:
+    given_event = event()
+    del given_event["lock"][field]
+    with pytest.raises(InvalidEventError, match=rf"event\.lock\.{field} is missing"):
+        Request.from_event(given_event)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kind"),
+    [
+        ("operation", 1, "a string"),
+        ("payload", [], "an object"),
+        ("attempt", True, "a whole number"),
+        ("attempt", 1.5, "a whole number"),
+        ("lock", "mine", "an object"),
+    ],
+)
+def test_a_wrong_typed_field_is_named_with_what_it_must_be(
+    event: Callable[..., Event], field: str, value: object, kind: str
+) -> None:
+    with pytest.raises(InvalidEventError, match=rf"event\.{field} must be {kind}"):
+        Request.from_event({**event(), field: value})
+
+
+@pytest.mark.parametrize("not_an_event", [None, "charge it", [], 1])
+def test_something_that_is_no_event_is_refused(not_an_event: object) -> None:
+    with pytest.raises(InvalidEventError, match="event must be an object"):
+        Request.from_event(not_an_event)
+
+
+def test_a_lock_on_another_id_is_refused(event: Callable[..., Event]) -> None:
+    with pytest.raises(InvalidEventError, match=r"event\.lock\.id must be tenant#operation#idempotencyKey"):
+        Request.from_event({**event(), "tenant": "other"})
+
+
+def test_a_providers_key_is_the_same_in_every_attempt_of_every_owner(event: Callable[..., Event]) -> None:
+    first, second = event(fence=1), event(fence=2)
+    second["lock"]["owner"] += "-other"
+    assert Request.from_event(first).provider_key("charge") == Request.from_event(second).provider_key("charge")
+
+
+def test_a_providers_key_is_known_beforehand_for_ever(event: Callable[..., Event]) -> None:
+    # Frozen: a release that computed it differently would charge everything in flight again.
+    expected = "d10cf98cab8a7ea0fd9ecd4926c4951515f08e30955cf732ef69ad7ff4a94257"
+    assert Request.from_event(event()).provider_key("charge") == expected
+
+
+@given(
+    one=st.tuples(st.text(min_size=1), st.text(min_size=1)), other=st.tuples(st.text(min_size=1), st.text(min_size=1))
+)
+def test_two_calls_share_a_providers_key_only_if_they_are_the_same(
+    one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    def key(idempotency_key: str, name: str) -> str:
+        lock = Lock("table", f"acme#greet#{idempotency_key}", "owner", 1, 0)
+        return Request("greet", "acme", idempotency_key, {}, 1, lock).provider_key(name)
+
+    assert (key(*one) == key(*other)) == (one == other)
+
+
+def test_a_providers_key_needs_a_name(event: Callable[..., Event]) -> None:
+    with pytest.raises(ValueError, match="name of the call"):
+        Request.from_event(event()).provider_key("")

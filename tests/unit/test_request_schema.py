@@ -1,0 +1,53 @@
+"""The schema of a request accepts the requests in events/ and refuses the bad ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from once import PermanentError, Request
+from once.validation import PayloadSchema
+
+ROOT = Path(__file__).parents[2]
+GOOD = sorted(path.name for path in ROOT.glob("events/*.json"))
+BAD = sorted(path.name for path in ROOT.glob("events/bad/*.json"))
+ACCEPTED_AT_FIRST = {"unknown-operation.json", "payload-refused-by-schema.json"}
+"""Requests in good form: what is wrong with them only the operation can say."""
+
+
+@pytest.fixture
+def schema(read: Callable[[str], Any]) -> Draft7Validator:
+    return Draft7Validator(read("shared/once/request.schema.json"))
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_request_is_accepted(schema: Draft7Validator, read: Callable[[str], Any], name: str) -> None:
+    assert schema.is_valid(read(f"events/{name}"))
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_request_is_refused(schema: Draft7Validator, read: Callable[[str], Any], name: str) -> None:
+    assert schema.is_valid(read(f"events/bad/{name}")) == (name in ACCEPTED_AT_FIRST)
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_event_of_a_function_is_its_request_under_a_lock(read: Callable[[str], Any], name: str) -> None:
+    request, event = read(f"events/{name}"), read(f"events/functions/{name}")
+    assert {member: event[member] for member in request} == request
+    assert Request.from_event(event).attempt == 1
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_good_requests_payload_is_accepted_by_its_operation(read: Callable[[str], Any], name: str) -> None:
+    folder = name.removesuffix(".json").replace("-", "_")
+    PayloadSchema(read(f"functions/{folder}/schema.json")).check(read(f"events/{name}")["payload"])
+
+
+def test_the_payload_that_should_be_refused_is(read: Callable[[str], Any]) -> None:
+    with pytest.raises(PermanentError, match="/amount must be an integer"):
+        PayloadSchema(read("functions/charge_payment/schema.json")).check(
+            read("events/bad/payload-refused-by-schema.json")["payload"]
+        )

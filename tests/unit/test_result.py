@@ -1,0 +1,86 @@
+"""A result has one exact text, whatever JSON can hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from once import NeedsAttention
+from once.result import INLINE_LIMIT, envelope, serialise
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters()),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters()), inner),
+    max_leaves=30,
+)
+
+
+@given(json_values)
+def test_any_result_comes_back_exactly(result: Any) -> None:
+    text = serialise(result)
+    assert repr(json.loads(text)) == repr(result)
+    assert serialise(json.loads(text)) == text
+
+
+@given(json_values)
+def test_a_text_has_as_many_bytes_as_characters(result: Any) -> None:
+    text = serialise(result)
+    assert text.isascii()
+    assert "\n" not in text
+
+
+@given(unit=st.text(st.characters(), min_size=1, max_size=9), size=st.integers(199_900, 200_100))
+def test_an_envelope_is_never_larger_than_the_limit(unit: str, size: int) -> None:
+    text = serialise(unit * (size // len(json.dumps(json.dumps(unit)[1:-1])[1:-1])))
+    inline = envelope(text)
+    assert (inline is not None) == (len(json.dumps({"onceResult": text})) <= INLINE_LIMIT)
+
+
+def test_half_a_surrogate_pair_survives() -> None:
+    assert json.loads(serialise("\ud83d")) == "\ud83d"
+
+
+def test_depth_fifty_is_no_problem() -> None:
+    result: Any = "deep"
+    for _ in range(50):
+        result = {"in": [result]}
+    assert json.loads(serialise(result)) == result
+
+
+class Weather:
+    pass
+
+
+LOOP: list[Any] = []
+LOOP.append(LOOP)
+
+
+@pytest.mark.parametrize(
+    ("result", "fault"),
+    [
+        (Decimal("1.10"), "it is a Decimal"),
+        ({"total": Decimal("1.10")}, "/total is a Decimal"),
+        ({"lines": [{"price": math.nan}]}, "/lines/0/price is not a finite number"),
+        (math.inf, "it is not a finite number"),
+        ({"tags": {"a"}}, "/tags is a set"),
+        ([1, b"raw"], "/1 is a bytes"),
+        (Weather(), "it is a Weather"),
+        ({("a", "b"): 1}, "it has a member named by a tuple"),
+        (LOOP, "contains itself"),
+        (10**5000, "digits"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_result_that_is_not_json_goes_to_the_operator_and_says_where(result: Any, fault: str) -> None:
+    with pytest.raises(NeedsAttention, match="business logic succeeded, but its result is not JSON") as raised:
+        serialise(result)
+    assert fault in str(raised.value)

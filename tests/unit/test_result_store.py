@@ -1,0 +1,99 @@
+"""A large result is written once per attempt; what is there first stays."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import ANY, Stubber
+from once.clients import client
+from once.result_store import PUT_ATTEMPTS, ResultStore
+
+ID = "acme#build-report#r-1"
+KEY = f"responses/acme/{hashlib.sha256(ID.encode()).hexdigest()}/1.json"
+
+
+def stored(key: str = KEY) -> bytes:
+    return client("s3").get_object(Bucket="responses", Key=key)["Body"].read()
+
+
+@pytest.fixture
+def store(aws: None) -> ResultStore:
+    return ResultStore("responses", client("s3"))
+
+
+def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: ResultStore) -> None:
+    ref = store.put(id=ID, tenant="acme", fence=1, text='{"a":1}')
+    assert stored() == b'{"a":1}'
+    assert ref == {
+        "bucket": "responses",
+        "key": KEY,
+        "sha256": hashlib.sha256(b'{"a":1}').hexdigest(),
+        "bytes": 7,
+    }
+
+
+def test_a_second_write_of_the_same_attempt_gets_the_first_ones_reference(store: ResultStore) -> None:
+    first = store.put(id=ID, tenant="acme", fence=1, text='"first"')
+    assert store.put(id=ID, tenant="acme", fence=1, text='"the second, longer"') == first
+    assert stored() == b'"first"'
+
+
+def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> None:
+    keys = {
+        store.put(id=id, tenant=tenant, fence=fence, text="1")["key"]
+        for id, tenant, fence in [
+            (ID, "acme", 1),
+            (ID, "acme", 2),
+            ("acme#build-report#r-2", "acme", 1),
+            ("acme#build-report#\ud800", "acme", 1),
+            ("acme#build-report#\ud801", "acme", 1),
+            ("globex#build-report#r-1", "globex", 1),
+        ]
+    }
+    assert len(keys) == 6
+
+
+def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
+    ref = store.put(id=ID, tenant="acme", fence=1, text='"№ \ud800"')
+    assert stored() == '"№ \\ud800"'.encode()
+    assert ref["bytes"] == len(stored())
+
+
+def test_a_missing_bucket_is_an_error_of_its_own(aws: None) -> None:
+    with pytest.raises(ClientError, match="NoSuchBucket"):
+        ResultStore("elsewhere", client("s3")).put(id=ID, tenant="acme", fence=1, text="1")
+
+
+def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
+    """A store whose S3 answers its writes with these HTTP statuses; and the pauses that it makes."""
+    s3: Any = botocore.session.get_session().create_client(
+        "s3", region_name="us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing"
+    )
+    stubber = Stubber(s3)
+    for status in answers:
+        if status == 200:
+            parameters = {"Bucket": "b", "Key": ANY, "Body": b"1", "ContentType": ANY, "IfNoneMatch": "*"}
+            stubber.add_response("put_object", {}, parameters)
+        else:
+            stubber.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=status)
+    stubber.activate()
+    pauses: list[float] = []
+    return ResultStore("b", s3, pause=pauses.append), pauses
+
+
+def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:
+    store, pauses = stubbed_store([409, 409, 200])
+    assert store.put(id=ID, tenant="acme", fence=1, text="1")["bytes"] == 1
+    assert len(pauses) == 2
+
+
+def test_a_write_that_always_meets_another_gives_up() -> None:
+    store, pauses = stubbed_store([409] * PUT_ATTEMPTS)
+    with pytest.raises(ClientError, match="ConditionalRequestConflict"):
+        store.put(id=ID, tenant="acme", fence=1, text="1")
+    assert len(pauses) == PUT_ATTEMPTS - 1
+    assert all(0 <= pause <= 0.1 * 2**number for number, pause in enumerate(pauses))
