@@ -53,7 +53,11 @@ def tell(as_json: bool, template: Path | None) -> int:
     from local.cloud import LocalCloud
 
     console = stdout()
-    say = (lambda _line: None) if as_json else (lambda line: console.print(line, style="red" if "✗" in line[:1] else None))
+
+    def say(line: str) -> None:
+        if not as_json:
+            console.print(line, style="red" if line.startswith("✗") else None)
+
     story = Story(say)
     started = time.monotonic()
     with clear_errors(), LocalCloud(path) as cloud:
@@ -100,10 +104,15 @@ def crash_in_mid_work(cloud: LocalCloud, story: Story) -> None:
     story.check("the owner is gone", "ABORTED", owner.status)
     early = cloud.run(request)
     story.check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", disposition(early))
+    from local import VirtualClock
+
+    assert isinstance(cloud.clock, VirtualClock)
     cloud.clock.advance(3600)
     late = cloud.run(request)
     story.check("a duplicate after the lease takes the lock over", True, "TakeOverLock" in late.states)
-    story.check("and finishes the work, as the second attempt", ("EXECUTED", 2), (disposition(late), late.output["attempt"]))
+    story.check(
+        "and finishes the work, as the second attempt", ("EXECUTED", 2), (disposition(late), late.output["attempt"])
+    )
     story.check("the provider still charged once", 1, rows(cloud, "ProviderLedgerTable") - before)
 
 

@@ -30,7 +30,9 @@ def draw(event: str | None, output: Path | None, template: Path | None) -> int:
         output.write_text(svg)
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}") from error
-    typer.echo(f"{output}: {len(definition['States'])} states" + (f", {len(taken)} on the path" if taken else ""), err=True)
+    typer.echo(
+        f"{output}: {len(definition['States'])} states" + (f", {len(taken)} on the path" if taken else ""), err=True
+    )
     return 0
 
 
@@ -55,7 +57,9 @@ def nodes(definition: dict[str, Any]) -> list[Node]:
     """Every state, by what kind of work it does."""
     start = definition["StartAt"]
     return [
-        Node(name, "start" if name == start else ENDS.get(state["Type"], state["Type"].lower()), state.get("Comment", ""))
+        Node(
+            name, "start" if name == start else ENDS.get(state["Type"], state["Type"].lower()), state.get("Comment", "")
+        )
         for name, state in definition["States"].items()
     ]
 

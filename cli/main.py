@@ -12,7 +12,7 @@ import typer
 from cli.problem import Problem
 
 app = typer.Typer(
-    help="Run operations effectively once: on this machine as on AWS, with the same template and the same state machine.",
+    help="Run operations effectively once: here as on AWS, with the same template and the same state machine.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -22,7 +22,9 @@ app = typer.Typer(
 Events = Annotated[list[str], typer.Argument(metavar="EVENT...", help="Request files (JSON); - reads standard input.")]
 Template = Annotated[
     Path | None,
-    typer.Option("--template", help="The template to deploy locally; by default template.yaml here or in a folder above."),
+    typer.Option(
+        "--template", help="The template to deploy locally; by default template.yaml here or in a folder above."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 
@@ -65,7 +67,9 @@ def demo(as_json: Json = False, template: Template = None) -> None:
 
 @app.command()
 def up(
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one.")] = 4599,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one.")
+    ] = 4599,
     template: Template = None,
 ) -> None:
     """Keep the local cloud up, in real time, and deploy again when files change. Ctrl-C ends it."""
@@ -77,7 +81,9 @@ def up(
 @app.command()
 def graph(
     event: Annotated[str | None, typer.Argument(metavar="[EVENT]", help="A request whose path is shown.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write to this file instead of standard output.")
+    ] = None,
     template: Template = None,
 ) -> None:
     """Draw the state machine as SVG, with the path that a run of EVENT takes."""

@@ -16,7 +16,9 @@ def read_event(name: str) -> str:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text()
     except OSError as error:
-        raise Problem(f"{name}: {error.strerror}; give the path of a request, such as events/charge-payment.json") from error
+        raise Problem(
+            f"{name}: {error.strerror}; give the path of a request, such as events/charge-payment.json"
+        ) from error
     except UnicodeDecodeError as error:
         raise Problem(f"{name}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     try:

@@ -84,7 +84,7 @@ def _layers(nodes: list[Node], edges: list[Edge]) -> list[int]:
 
 
 def _layout(nodes: list[Node], edges: list[Edge]) -> tuple[dict[str, Point], dict[tuple[str, str], list[Point]]]:
-    """Where each box is, and through which points each edge goes. igraph orders the layers; a bend needs less room than a box."""
+    """Where each box is, and through which points each edge goes; igraph orders the layers."""
     index = {node.name: i for i, node in enumerate(nodes)}
     graph = igraph.Graph([(index[e.source], index[e.target]) for e in edges], n=len(nodes), directed=True)
     layout = graph.layout_sugiyama(layers=_layers(nodes, edges), hgap=1, vgap=1, maxiter=1000)
@@ -141,7 +141,11 @@ def _edge(edge: Edge, route: list[Point], taken: bool, some_taken: bool) -> str:
     for (x1, y1), (x2, y2) in pairwise(points):
         middle = (y1 + y2) / 2
         path += f" C{x1:.1f},{middle:.1f} {x2:.1f},{middle:.1f} {x2:.1f},{y2:.1f}"
-    classes = ["edge", *(["error"] if edge.on_error else []), *(["taken"] if taken else ["untaken"] if some_taken else [])]
+    classes = [
+        "edge",
+        *(["error"] if edge.on_error else []),
+        *(["taken"] if taken else ["untaken"] if some_taken else []),
+    ]
     marker = "arrow-taken" if taken else "arrow"
     return f'<path class="{" ".join(classes)}" d="{path}" marker-end="url(#{marker})"/>'
 
@@ -152,7 +156,8 @@ def _node(node: Node, at: Point, taken: bool, some_taken: bool) -> str:
     classes = ["node", node.kind, *(["taken"] if taken else ["untaken"] if some_taken else [])]
     return (
         f'<g class="{" ".join(classes)}"><title>{escape(node.comment)}</title>'
-        f'<rect x="{x - BOX_WIDTH / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="{radius}"/>'
+        f'<rect x="{x - BOX_WIDTH / 2:.1f}" y="{y - BOX_HEIGHT / 2:.1f}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" '
+        f'rx="{radius}"/>'
         f'<text x="{x:.1f}" y="{y:.1f}">{escape(node.name)}</text></g>'
     )
 

@@ -37,7 +37,9 @@ def stay_up(port: int, template: Path | None) -> int:
             for changes in watch(*watched, stop_event=stopping, raise_interrupt=False):
                 _deploy_again(cloud, sorted(Path(name).name for _, name in changes))
     except OSError as error:
-        raise Problem(f"port {port}: {error.strerror or error}; choose another with --port, or 0 for any free one") from error
+        raise Problem(
+            f"port {port}: {error.strerror or error}; choose another with --port, or 0 for any free one"
+        ) from error
     typer.echo("The local cloud is down.", err=True)
     return 0
 

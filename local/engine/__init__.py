@@ -31,7 +31,7 @@ def check_pins() -> None:
         if (found := version(package)) != wanted:
             raise EngineReplaced(
                 f"{package} {found} is installed, but the local cloud mends {package} {wanted}: "
-                f"install the pinned requirements, or check tests/local/test_engine.py against {found} and change PINNED"
+                f"install the pinned requirements, or run the tests in tests/local against {found} and change PINNED"
             )
 
 
@@ -42,7 +42,13 @@ def install(clock: Clock, door: Door) -> Iterator[None]:
     from local.engine import choices, executions, jsonata, services, timing
 
     with ExitStack() as mended:
-        for mend in (jsonata.mend(clock), choices.mend(), services.mend(door), timing.mend(clock), executions.mend(clock)):
+        for mend in (
+            jsonata.mend(clock),
+            choices.mend(),
+            services.mend(door),
+            timing.mend(clock),
+            executions.mend(clock),
+        ):
             mended.enter_context(mend)
         yield
 

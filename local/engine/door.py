@@ -25,7 +25,7 @@ class Lambda(Protocol):
 
 @dataclass(frozen=True)
 class Call:
-    """One service call of an execution. `action` is boto3's method name; `attempt` counts the state's retries from 0."""
+    """One service call of an execution; `action` is boto3's method name, `attempt` counts retries from 0."""
 
     state: str
     service: str

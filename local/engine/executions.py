@@ -1,7 +1,8 @@
-"""Executions as Step Functions keeps them: starts, stops, redrives and histories; and writes of DynamoDB that are atomic.
+"""Executions as Step Functions keeps them: starts, stops, redrives and histories; and atomic writes of DynamoDB.
 
-StartExecution with the name and input of a running execution answers with that one, any other use of a name is refused; an input
-has at most 256 KiB; a redrive goes on from the state that failed, under the same ARN; GetExecutionHistory pages and reverses.
+StartExecution with the name and input of a running execution answers with that one, any other use of a name is refused;
+an input has at most 256 KiB; a redrive goes on from the state that failed, under the same ARN; GetExecutionHistory pages
+and reverses.
 """
 
 from __future__ import annotations
@@ -72,7 +73,8 @@ class InvalidInput(JsonRESTError):
 
     def __init__(self, size: int) -> None:
         super().__init__(
-            "ValidationException", f"Value of {size} bytes at 'input' failed to satisfy constraint: at most {MAX_INPUT_BYTES}"
+            "ValidationException",
+            f"Value of {size} bytes at 'input' failed to satisfy constraint: at most {MAX_INPUT_BYTES}",
         )
 
 

@@ -123,13 +123,14 @@ class Expression:
 
     def evaluate(self, bindings: dict[str, Any]) -> Any:
         with self._lock:
-            result = self._compiled.evaluate(None, bindings)
-        return result
+            return self._compiled.evaluate(None, bindings)
 
 
 def iso(seconds: float) -> str:
     """An instant as AWS writes it: UTC, milliseconds."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return (
+        datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
 
 
 class Evaluator:

@@ -92,7 +92,7 @@ def mend(door: Door) -> Iterator[None]:
         execute(self, env)
 
     def evaluate_with_timeout(self: Any, env: Any) -> None:
-        """In the execution's own thread; only a function takes real time, and the door waits for it with this timeout."""
+        """In the execution's own thread; only a function takes real time, and the door waits for it."""
         self.timeout.eval(env=env)
         door.context.timeout = env.stack.pop()
         door.context.stopped = stopped(env)
@@ -122,11 +122,15 @@ def mend(door: Door) -> Iterator[None]:
     def sdk_from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
         if isinstance(ex, FailureEventException):
             return ex.failure_event
-        service = {"sfn": "Sfn", "s3": "S3", "dynamodb": "DynamoDb", "sqs": "Sqs"}.get(self.resource.api_name.lower(), "Sdk")
+        service = {"sfn": "Sfn", "s3": "S3", "dynamodb": "DynamoDb", "sqs": "Sqs"}.get(
+            self.resource.api_name.lower(), "Sdk"
+        )
         if isinstance(ex, ClientError):
             code = ex.response["Error"]["Code"]
             if service == "S3":
-                code = {"NoSuchBucket": "NoSuchBucketException", "NoSuchKey": "NoSuchKeyException"}.get(code, "S3Exception")
+                code = {"NoSuchBucket": "NoSuchBucketException", "NoSuchKey": "NoSuchKeyException"}.get(
+                    code, "S3Exception"
+                )
             name = code if code.endswith("Exception") else code + "Exception"
             return _sdk_error(self, env, f"{service}.{name}", ex.response["Error"]["Message"])
         if isinstance(ex, TimeoutError) or type(ex).__name__ == "EvalTimeoutError":
@@ -140,7 +144,9 @@ def mend(door: Door) -> Iterator[None]:
             if isinstance(ex, FailureEventException):
                 return ex.failure_event
             if isinstance(ex, ClientError):
-                return _sdk_error(self, env, f"{prefix}.{ex.response['Error']['Code']}", ex.response["Error"]["Message"])
+                return _sdk_error(
+                    self, env, f"{prefix}.{ex.response['Error']['Code']}", ex.response["Error"]["Message"]
+                )
             return _sdk_error(self, env, f"{prefix}.{unknown}", str(ex))
 
         return from_error

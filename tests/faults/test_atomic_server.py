@@ -20,13 +20,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local.engine.jsonata import Evaluator
 
 from local import LocalCloud, VirtualClock
+from local.engine.jsonata import Evaluator
 
 ROOT = Path(__file__).parents[2]
 DYNOXIDE = ROOT / "build" / "npm" / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
 KEYS, WRITERS = 200, 64
+AUTHORIZATION = (
+    "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+)
 CLOCK = VirtualClock()
 EVALUATOR = Evaluator(CLOCK, random.Random(0))
 
@@ -40,7 +43,9 @@ def port() -> Iterator[int]:
         probe.bind(("127.0.0.1", 0))
         free: int = probe.getsockname()[1]
     server = subprocess.Popen(
-        [DYNOXIDE, "serve", "--host", "127.0.0.1", "--port", str(free)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [DYNOXIDE, "serve", "--host", "127.0.0.1", "--port", str(free)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         _wait_for(free)
@@ -77,7 +82,7 @@ class Writer:
         headers = {
             "X-Amz-Target": f"DynamoDB_20120810.{action}",
             "Content-Type": "application/x-amz-json-1.0",
-            "Authorization": "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+            "Authorization": AUTHORIZATION,
             "X-Amz-Date": "20260101T000000Z",
         }
         self._connection.request("POST", "/", json.dumps(parameters), headers)
@@ -132,20 +137,25 @@ def race(port: int, calls_of_key: list[list[dict[str, Any]]]) -> list[Counter[in
 
 
 def record(port: int, number: int) -> dict[str, Any]:
-    _, answer = Writer(port).call("GetItem", {"TableName": "locks", "Key": {"id": {"S": f"default#a#{number}"}}, "ConsistentRead": True})
+    _, answer = Writer(port).call(
+        "GetItem", {"TableName": "locks", "Key": {"id": {"S": f"default#a#{number}"}}, "ConsistentRead": True}
+    )
     item: dict[str, Any] = answer["Item"]
     return item
 
 
 def test_one_of_sixty_four_acquires_and_one_takes_over(port: int, states: dict[str, Any]) -> None:
     owners = [f"arn:owner:{n}" for n in range(WRITERS)]
-    acquire = [[arguments(states, "AcquireLock", owner, request=request(key)) for owner in owners] for key in range(KEYS)]
+    acquire = [
+        [arguments(states, "AcquireLock", owner, request=request(key)) for owner in owners] for key in range(KEYS)
+    ]
     for outcome in race(port, acquire):
         assert outcome == {200: 1, 400: WRITERS - 1}
     records = [record(port, key) for key in range(KEYS)]
     heirs = [f"arn:heir:{n}" for n in range(WRITERS)]
     take_over = [
-        [arguments(states, "TakeOverLock", heir, request=request(key), record=records[key]) for heir in heirs] for key in range(KEYS)
+        [arguments(states, "TakeOverLock", heir, request=request(key), record=records[key]) for heir in heirs]
+        for key in range(KEYS)
     ]
     for outcome in race(port, take_over):
         assert outcome == {200: 1, 400: WRITERS - 1}

@@ -1,4 +1,4 @@
-"""What every scenario of the state machine has at hand: the scripted function, its gates, and the invariants afterwards."""
+"""What every scenario has at hand: the scripted function, its gates, and the invariants afterwards."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from gates import Gates
-from local.faults import fails
 from scenario import cause, charge, record_of, result, scripted
 
 from local import LocalCloud
+from local.faults import fails
 
 
 def test_permanent_error_is_recorded_and_replayed_to_every_duplicate(cloud: LocalCloud, gates: Gates) -> None:

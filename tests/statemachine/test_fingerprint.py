@@ -10,10 +10,10 @@ from typing import Any
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from local.engine.jsonata import Evaluator
 from test_results import values
 
 from local import VirtualClock
+from local.engine.jsonata import Evaluator
 
 DEFINITION = Path(__file__).parents[2] / "statemachine" / "operation.asl.yaml"
 EXPRESSION = yaml.safe_load(DEFINITION.read_text())["States"]["ReceiveRequest"]["Assign"]["request"].strip("{% }")
@@ -24,7 +24,9 @@ payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), va
 
 def fingerprint(payload: Any) -> str:
     request = {"operation": "a", "idempotencyKey": "k", "payload": payload}
-    found: str = EVALUATOR.evaluate("(" + EXPRESSION.strip().removeprefix("(").removesuffix(")") + ")", {"input": request}, {})["fingerprint"]
+    found: str = EVALUATOR.evaluate(
+        "(" + EXPRESSION.strip().removeprefix("(").removesuffix(")") + ")", {"input": request}, {}
+    )["fingerprint"]
     return found
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from gates import Gates
-from local.faults import answer_lost, answers, never_arrives
 from scenario import cause, record_of, result, scripted
 
 from local import LocalCloud
+from local.faults import answer_lost, answers, never_arrives
 
 DONE = [{"return": "done"}]
 SECOND_TIME = [{"raise": "ConnectionError"}, {"return": "done"}]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gates import Gates
-from local.faults import answers, before, fails, never_arrives
 from scenario import answer, cause, record_of, result, scripted
 
 from local import Execution, LocalCloud
+from local.faults import answers, before, fails, never_arrives
 
 A_LEASE = 3600
 DEAD = {"status": "FAILED"}

@@ -28,7 +28,12 @@ def test_new_request_is_executed_once_and_recorded(cloud: LocalCloud) -> None:
     }
     assert result(cloud, execution)["amount"] == 4200
     record = record_of(cloud, charge())
-    assert (record["status"], record["owner"], record["fence"], record["attempts"]) == ("COMPLETED", execution.arn, 1, 1)
+    assert (record["status"], record["owner"], record["fence"], record["attempts"]) == (
+        "COMPLETED",
+        execution.arn,
+        1,
+        1,
+    )
     assert record["result"] == execution.output["result"]
     assert rows(cloud, "ProviderLedgerTable") == 1
 

@@ -18,7 +18,8 @@ FUNCTIONS = Path(__file__).parents[1] / "functions"
 
 
 @pytest.mark.parametrize(
-    ("size", "inline", "cached"), [(1_024, True, False), (20_000, False, True), (300_000, False, False), (2_000_000, False, False)]
+    ("size", "inline", "cached"),
+    [(1_024, True, False), (20_000, False, True), (300_000, False, False), (2_000_000, False, False)],
 )
 def test_result_of_any_size_is_replayed_byte_for_byte(cloud: LocalCloud, size: int, inline: bool, cached: bool) -> None:
     request = {"operation": "build-report", "idempotencyKey": f"r{size}", "payload": {"bytes": size}}
@@ -54,7 +55,8 @@ numbers = st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, all
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, st.text(st.characters(codec="utf-8"), max_size=20)),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=4), st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), inner, max_size=4)
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=8), inner, max_size=4),
     ),
     max_leaves=20,
 )
@@ -74,7 +76,9 @@ def exact(value: Any) -> str:
 
 @given(value=values)
 @through_the_cloud
-def test_any_plain_result_comes_back_as_the_same_value_and_the_same_bytes(cloud: LocalCloud, plain: str, value: Any) -> None:
+def test_any_plain_result_comes_back_as_the_same_value_and_the_same_bytes(
+    cloud: LocalCloud, plain: str, value: Any
+) -> None:
     request = {"operation": plain, "idempotencyKey": f"plain-{next(_count)}", "payload": {"return": value}}
     first, second = cloud.run(request), cloud.run(request)
     assert answer(cloud, first) == answer(cloud, second)
@@ -84,7 +88,9 @@ def test_any_plain_result_comes_back_as_the_same_value_and_the_same_bytes(cloud:
 @given(value=values)
 @through_the_cloud
 def test_any_library_result_comes_back_as_the_bytes_that_the_library_wrote(cloud: LocalCloud, value: Any) -> None:
-    cloud.add_function("library-echo", FUNCTIONS / "library_echo", environment={"RESPONSE_BUCKET": cloud.outputs["ResponseBucketName"]})
+    cloud.add_function(
+        "library-echo", FUNCTIONS / "library_echo", environment={"RESPONSE_BUCKET": cloud.outputs["ResponseBucketName"]}
+    )
     request = {"operation": "library-echo", "idempotencyKey": f"lib-{next(_count)}", "payload": {"return": value}}
     first, second = cloud.run(request), cloud.run(request)
     assert answer(cloud, first) == answer(cloud, second)
