@@ -1,8 +1,8 @@
 """Executions as Step Functions keeps them: starts, stops, redrives and histories; and atomic writes of DynamoDB.
 
 StartExecution with the name and input of a running execution answers with that one, any other use of a name is refused;
-an input has at most 256 KiB; a redrive goes on from the state that failed, under the same ARN; GetExecutionHistory pages
-and reverses.
+an input has at most 256 KiB; a redrive goes on from the state that failed, under the same ARN; GetExecutionHistory
+pages and reverses.
 """
 
 from __future__ import annotations
