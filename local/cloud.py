@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from local.clock import Clock, VirtualClock
-from local.deploy import ACCOUNT, STACK, Stack, deploy
+from local.deploy import Stack, deploy
 from local.engine.door import Door, Interceptor
-from local.engine.patching import replaced
 from local.execution import Execution, Invocation, as_text, execution_of, state_of
+from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.quick_start import import_interpreter
+from local.resources import ACCOUNT, STACK, aliases_of_state_machines
 from local.server import Server
 from local.template import REGION, Template, load
 
 PREFIX = f"{STACK}_op-"
 """What the template puts before an operation's name to make its function's."""
 
-_CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 _open = threading.Lock()
 
 
@@ -81,7 +79,7 @@ class LocalCloud:
         from local.engine import executions, install
 
         self._ended = executions.ended
-        self._stack.enter_context(_no_other_cloud())
+        self._stack.enter_context(no_other_cloud())
         self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
         self._server = Server(self._port)
         self._stack.callback(self._server.close)
@@ -89,7 +87,7 @@ class LocalCloud:
         self._stack.callback(self.functions.close)
         self._door = Door(self.functions)
         self._stack.enter_context(install(self.clock, self._door))
-        self._stack.enter_context(_aliases_of_state_machines())
+        self._stack.enter_context(aliases_of_state_machines())
         self._stack.callback(self._stop_everything)
         self._deploy(template, None)
 
@@ -108,7 +106,7 @@ class LocalCloud:
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
-            **_CREDENTIALS,
+            **CREDENTIALS,
         }
 
     @property
@@ -200,7 +198,7 @@ class LocalCloud:
     # ---- executions ----
 
     def start(self, request: Any, name: str | None = None) -> str:
-        """Start an execution with `request` as input and return its ARN. A string that is JSON text is the input itself.
+        """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
 
         Raises botocore's ClientError as StartExecution does.
         """
@@ -338,55 +336,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _plain(member) for key, member in value.items()}
     return [_plain(member) for member in value] if isinstance(value, list) else value
-
-
-@contextmanager
-def _no_other_cloud() -> Iterator[None]:
-    """Nothing here reaches a real AWS: no credentials, no configuration, and no connection beyond loopback."""
-    before = dict(os.environ)
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        del os.environ[name]
-    os.environ |= {
-        **_CREDENTIALS,
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_EC2_METADATA_DISABLED": "true",
-        "AWS_CONFIG_FILE": os.devnull,
-        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    }
-    try:
-        with replaced(
-            (socket.socket, "connect", _guarded(socket.socket.connect)),
-            (socket.socket, "connect_ex", _guarded(socket.socket.connect_ex)),
-        ):
-            yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def _guarded(connect: Callable[..., Any]) -> Callable[..., Any]:
-    def connect_to_loopback(self: socket.socket, address: Any) -> Any:
-        if isinstance(address, tuple) and not (
-            str(address[0]).startswith("127.") or address[0] in ("::1", "localhost")
-        ):
-            raise LocalCloudError(
-                f"the local cloud never leaves this machine, but something wanted to connect to {address[0]}"
-            )
-        return connect(self, address)
-
-    return connect_to_loopback
-
-
-@contextmanager
-def _aliases_of_state_machines() -> Iterator[None]:
-    """StartExecution takes the ARN of an alias, and starts the machine as it is now."""
-    from moto.stepfunctions.models import StepFunctionBackend
-
-    describe = StepFunctionBackend.describe_state_machine
-
-    def describe_state_machine(self: Any, arn: str) -> Any:
-        parts = arn.split(":")
-        return describe(self, ":".join(parts[:7]) if len(parts) == 8 and not parts[7].isnumeric() else arn)
-
-    with replaced((StepFunctionBackend, "describe_state_machine", describe_state_machine)):
-        yield

@@ -13,7 +13,7 @@ for its type. What moto drops is added here, and nowhere else:
 
 from __future__ import annotations
 
-import importlib
+import copy
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -23,10 +23,8 @@ from typing import Any, Protocol
 from local.definition import render_definition
 from local.intrinsics import NO_VALUE, Resolver, TemplateError
 from local.lambda_runtime.spec import FunctionSpec
-from local.template import FILE_SCHEME, REGION, Template, load
-
-ACCOUNT = "123456789012"
-STACK = "once"
+from local.resources import ACCOUNT, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
+from local.template import REGION, Template, load
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ class _Deployment:
             return self._function(logical_id, properties)
         if kind == "AWS::StepFunctions::StateMachine" and not self.dry:
             return self._state_machine(logical_id, properties)
-        if kind in _NAMED or self.dry:
+        if kind in NAMED or self.dry:
             return self._named(kind, logical_id, properties)
         if known is not None and known.properties == properties:
             return known
@@ -166,8 +164,9 @@ class _Deployment:
 
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """A resource that only its name and ARN are needed of."""
-        form = _NAMED.get(kind) or Named("{name}", {})
-        values = {"name": f"{STACK}-{logical_id}", "account": ACCOUNT, "region": REGION}
+        form = NAMED.get(kind) or Named("{name}", {})
+        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
+        values = {"name": str(name), "account": ACCOUNT, "region": REGION}
         values |= {key: str(value) for key, value in properties.items() if isinstance(value, str)}
         version = str(properties.get("DeploymentPreference", {}).get("StateMachineVersionArn", ""))
         values["machine"] = version.rpartition(":")[0]
@@ -176,15 +175,15 @@ class _Deployment:
         return Deployed(kind, properties, ref, _reader(kind, logical_id, attributes, anything=self.dry))
 
     def _made_by_moto(self, kind: str, logical_id: str, properties: dict[str, Any], known: Deployed | None) -> Deployed:
-        model = _moto_model(kind)
+        model = moto_model(kind)
         if model is None:
             raise TemplateError(f"{logical_id}: the local cloud does not run {kind}")
-        name = properties.get(_NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
+        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
         if (
             known is not None
         ):  # changed: as CloudFormation's replacement, but under the same name, so the old one goes first
             model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
-        made = model.create_from_cloudformation_json(name, {"Properties": properties}, ACCOUNT, REGION)
+        made = model.create_from_cloudformation_json(name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION)
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
         return Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute)
@@ -250,57 +249,6 @@ class _Deployment:
         )
 
 
-@dataclass(frozen=True)
-class Named:
-    """What Ref and GetAtt give for a resource of which only the name counts; filled with its string properties."""
-
-    ref: str
-    attributes: Mapping[str, str]
-
-
-_NAMED = {
-    "AWS::CloudWatch::Alarm": Named("{name}", {"Arn": "arn:aws:cloudwatch:{region}:{account}:alarm:{name}"}),
-    "AWS::CloudWatch::Dashboard": Named("{name}", {}),
-    "AWS::Logs::MetricFilter": Named("{name}", {}),
-    "AWS::Logs::QueryDefinition": Named("{name}", {}),
-    "AWS::IAM::Role": Named("{name}", {"Arn": "arn:aws:iam::{account}:role/{name}", "RoleId": "AROALOCAL"}),
-    "AWS::IAM::Policy": Named("{name}", {}),
-    "AWS::IAM::ManagedPolicy": Named("arn:aws:iam::{account}:policy/{name}", {}),
-    "AWS::Logs::LogGroup": Named("{name}", {"Arn": "arn:aws:logs:{region}:{account}:log-group:{name}:*"}),
-    "AWS::S3::BucketPolicy": Named("{Bucket}", {}),
-    "AWS::SQS::QueuePolicy": Named("{name}", {}),
-    "AWS::Lambda::LayerVersion": Named("arn:aws:lambda:{region}:{account}:layer:{name}:1", {}),
-    "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
-    "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
-    "AWS::Lambda::Permission": Named("{name}", {}),
-    "AWS::StepFunctions::StateMachineVersion": Named("{StateMachineArn}:1", {"Arn": "{StateMachineArn}:1"}),
-    "AWS::StepFunctions::StateMachineAlias": Named("{machine}:{Name}", {"Arn": "{machine}:{Name}"}),
-}
-
-# moto's own table of these imports every service it has: a third of a second for three classes.
-_MOTO_MODELS = {
-    "AWS::DynamoDB::Table": ("moto.dynamodb.models.table", "Table"),
-    "AWS::S3::Bucket": ("moto.s3.models", "FakeBucket"),
-    "AWS::SQS::Queue": ("moto.sqs.models", "Queue"),
-}
-_NAME_PROPERTY = {"AWS::DynamoDB::Table": "TableName", "AWS::S3::Bucket": "BucketName", "AWS::SQS::Queue": "QueueName"}
-
-
-def physical_name(kind: str, logical_id: str) -> str:
-    """The name of a resource that the template does not name."""
-    name = f"{STACK}-{logical_id}"
-    return name.lower() if kind == "AWS::S3::Bucket" else name
-
-
-def _moto_model(kind: str) -> Any:
-    if kind in _MOTO_MODELS:
-        module, name = _MOTO_MODELS[kind]
-        return getattr(importlib.import_module(module), name)
-    from moto.cloudformation.parsing import resource_class_from_type
-
-    return resource_class_from_type(kind)
-
-
 def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything: bool = False) -> Callable[[str], str]:
     def read(name: str) -> str:
         if name in attributes:
@@ -314,6 +262,3 @@ def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything:
 
 def _as_list(value: Any) -> Iterable[str]:
     return value if isinstance(value, list) else [] if value is None else [value]
-
-
-__all__ = ["ACCOUNT", "FILE_SCHEME", "STACK", "Deployed", "Stack", "deploy", "physical_name", "rendered_definitions"]

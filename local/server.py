@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import threading
 from typing import Any
@@ -20,7 +21,7 @@ class Server:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
-        class Handler(MotoRequestHandler):
+        class Handler(MotoRequestHandler):  # type: ignore[misc]  # moto has no types here
             """Keeps connections open, and sends at once: a second packet would wait 40 ms for the first."""
 
             protocol_version = "HTTP/1.1"
@@ -30,6 +31,13 @@ class Server:
             def log_request(self, *_: Any) -> None:
                 pass
 
+        class Dispatcher(DomainDispatcherApplication):  # type: ignore[misc]  # moto has no types here
+            """Remembers which service a host name means: moto lists its own folder on every request."""
+
+            def __init__(self) -> None:
+                super().__init__(create_backend_app)
+                self.get_backend_for_host = functools.cache(super().get_backend_for_host)
+
         class Loopback(ThreadedWSGIServer):
             daemon_threads = True
             block_on_close = False
@@ -37,7 +45,7 @@ class Server:
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         try:
-            self._server = Loopback(HOST, port, DomainDispatcherApplication(create_backend_app), Handler)
+            self._server = Loopback(HOST, port, Dispatcher(), Handler)
         except (OSError, SystemExit) as error:  # werkzeug prints its advice and exits
             raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
