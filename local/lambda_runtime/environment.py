@@ -1,203 +1,177 @@
-"""One execution environment: a process with the real runtime client, and the Runtime API on a port of its own.
-
-A port of its own, because a path prefix would break the client's report of an error during init.
-"""
+"""One execution environment: a process that runs one invocation at a time, for as long as it stays healthy."""
 
 from __future__ import annotations
 
 import json
-import os
-import queue
-import subprocess
-import sys
+import secrets
+import signal
 import threading
 import time
-from collections import deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
+from local.lambda_runtime.process import FunctionProcess
+from local.lambda_runtime.runtime_api import Delivery, RuntimeApi
 from local.lambda_runtime.spec import FunctionSpec
 
-ACCOUNT, REGION = "123456789012", "us-east-1"
-# Lambda gives init 10 seconds; an import on a busy machine may take longer than on Lambda.
-INIT_SECONDS = 30
-_PREFIX = "/2018-06-01/runtime/"
+INIT_SECONDS = 30.0
+"""Lambda gives init 10 seconds, then runs it again within the function's timeout. A busy machine may need longer."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How an invocation ended: the payload as bytes; `error` is its type, None for success."""
+    """How an invocation ended. `error` is the type of the error, None for success."""
 
     payload: bytes
     error: str | None = None
 
 
 @dataclass(frozen=True)
-class _Work:
-    request_id: str
-    payload: bytes
-    deadline: float
-    arn: str
+class _End:
+    """Why an environment is over, and what the invocation that it had is told; the wording is the service's."""
 
+    error: str
+    message: str
 
-def function_arn(name: str) -> str:
-    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
-
-
-def _failed(error: str, message: str) -> Outcome:
-    return Outcome(json.dumps({"errorMessage": message, "errorType": error}).encode(), error)
+    def outcome(self, request_id: str) -> Outcome:
+        body = {"errorType": self.error, "errorMessage": f"RequestId: {request_id} Error: {self.message}"}
+        return Outcome(json.dumps(body).encode(), self.error)
 
 
 class Environment:
-    """A process that runs one invocation at a time, for as long as it stays healthy."""
+    """The process is started by the first invocation. Ends by a timeout, an exit, an error during init, or `end`."""
 
-    def __init__(self, name: str, spec: FunctionSpec, shared: dict[str, str], log: deque[str]) -> None:
-        self.name, self.spec = name, spec
-        self.busy_since: float | None = None
-        self._work: queue.Queue[_Work | None] = queue.Queue()
-        self._outcomes: queue.Queue[Outcome] = queue.Queue()
-        self._server = _RuntimeApi(self)
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.5}, daemon=True).start()
-        self._process = subprocess.Popen(  # noqa: S603 our own interpreter
-            [sys.executable, "-m", "awslambdaric", spec.handler],
-            env=self._variables(shared),
-            cwd=spec.code,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-        threading.Thread(target=self._read_output, args=(log,), daemon=True).start()
+    def __init__(self, spec: FunctionSpec, variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
+        self._spec = spec
+        self._variables = variables
+        self._on_line = on_line
+        self._state = threading.Condition()
+        self._next: tuple[str, bytes, str] | None = None
+        self._running: str | None = None
+        self._deadline: float | None = None
+        self._outcome: Outcome | None = None
+        self._over: _End | None = None
+        self._process: FunctionProcess | None = None
+        self._api: RuntimeApi | None = None
 
     @property
-    def healthy(self) -> bool:
-        return self._process.poll() is None
+    def usable(self) -> bool:
+        """Whether it can run another invocation."""
+        return self._over is None
 
-    def run(self, request_id: str, payload: bytes) -> Outcome:
-        """Run one invocation to its end, or to the function's timeout, which ends the process."""
-        deadline = time.time() + self.spec.timeout
-        self.busy_since = time.monotonic()
-        self._work.put(_Work(request_id, payload, deadline, function_arn(self.name)))
-        try:
-            outcome = self._outcomes.get(timeout=self._time_left())
-        except queue.Empty:
-            self.close()
-            seconds = f"{self.spec.timeout:.2f}"
-            return _failed("Sandbox.Timedout", f"RequestId: {request_id} Error: Task timed out after {seconds} seconds")
-        finally:
-            self.busy_since = None
-        if outcome.error == "Runtime.ExitError":
-            return _failed(outcome.error, f"RequestId: {request_id} Error: {outcome.payload.decode()}")
+    def run(self, request_id: str, payload: bytes, arn: str) -> Outcome:
+        """Run one invocation to its end, or to the function's timeout, which ends the environment."""
+        with self._state:
+            self._next, self._running = (request_id, payload, arn), request_id
+            self._deadline = self._outcome = None
+            self._start()
+            self._state.notify_all()
+            self._wait_for_outcome()
+            outcome = self._outcome or self._end_of(request_id)
+            self._next = self._running = None
+            process = self._process
+        if not self.usable:
+            self.end()
+        elif process is not None:
+            process.drain()
         return outcome
 
-    def kill(self) -> None:
-        """A crash: the process is gone at once."""
-        self._process.kill()
+    def abort(self) -> None:
+        """End the process, whatever it does, without waiting until it is gone."""
+        with self._state:
+            self._over = self._over or _exit(-signal.SIGKILL)
+            self._state.notify_all()
+            process = self._process
+        if process is not None:
+            process.kill()
 
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
-        self._work.put(None)
-        threading.Thread(target=self._shut_server, daemon=True).start()
+    def end(self) -> None:
+        """End the process, and wait until it is gone."""
+        self.abort()
+        with self._state:
+            process, api, self._api = self._process, self._api, None
+        if process is not None:
+            process.wait()
+        if api is not None:
+            api.close()
 
-    def _shut_server(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _time_left(self) -> float:
-        """The first invocation also waits for init, which has a limit of its own."""
-        return self.spec.timeout + (0 if self._server.asked else INIT_SECONDS)
-
-    def next_work(self) -> _Work | None:
-        return self._work.get()
-
-    def report(self, outcome: Outcome) -> None:
-        self._outcomes.put(outcome)
-
-    def _read_output(self, log: deque[str]) -> None:
-        for line in self._process.stdout or ():
-            log.append(line)
-        code = self._process.wait()
-        self.report(Outcome(f"Runtime exited with error: exit status {code}".encode(), "Runtime.ExitError"))
-
-    def _variables(self, shared: dict[str, str]) -> dict[str, str]:
-        paths = [self.spec.code, *self.spec.python_path]
-        kept = {k: os.environ[k] for k in ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "SYSTEMROOT") if k in os.environ}
-        return {
-            **kept,
-            "AWS_LAMBDA_FUNCTION_NAME": self.name,
-            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(self.spec.memory),
-            "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
-            "AWS_REGION": REGION,
-            "AWS_DEFAULT_REGION": REGION,
-            "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "LAMBDA_TASK_ROOT": str(self.spec.code),
-            "_HANDLER": self.spec.handler,
-            "TZ": ":UTC",
-            "PYTHONPATH": os.pathsep.join(str(Path(p).resolve()) for p in paths),
-            **shared,
-            **self.spec.environment,
-            "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_address[1]}",
-        }
-
-
-class _RuntimeApi(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, environment: Environment) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.environment = environment
-        self.asked = False
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """The Runtime API as the runtime client speaks it."""
-
-    protocol_version = "HTTP/1.1"
-    # With Nagle's algorithm each invocation takes 88 ms instead of one.
-    disable_nagle_algorithm = True
-    server: _RuntimeApi
-
-    def do_GET(self) -> None:
-        self.server.asked = True
-        work = self.server.environment.next_work()
-        if work is None:
-            self.close_connection = True
+    def _start(self) -> None:
+        if self._process is not None or self._over is not None:
             return
-        headers = {
-            "Lambda-Runtime-Aws-Request-Id": work.request_id,
-            "Lambda-Runtime-Deadline-Ms": str(int(work.deadline * 1000)),
-            "Lambda-Runtime-Invoked-Function-Arn": work.arn,
-            "Lambda-Runtime-Trace-Id": "Root=1-00000000-000000000000000000000000",
-            "Content-Type": "application/json",
-        }
-        self._answer(200, work.payload, headers)
+        self._api = RuntimeApi(self)
+        variables = {**self._variables, "AWS_LAMBDA_RUNTIME_API": self._api.address}
+        try:
+            self._process = FunctionProcess(self._spec.handler, self._spec.code, variables, self._on_line, self._exited)
+        except OSError as error:  # the folder is gone, or the machine has no room for another process
+            self._over = _End("Runtime.ExitError", f"Runtime could not be started: {error}")
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        path = self.path.removeprefix(_PREFIX)
-        self._answer(202, b'{"status":"OK"}', {"Content-Type": "application/json"})
-        if path.endswith("/response"):
-            self.server.environment.report(Outcome(body))
-        else:
-            self.server.environment.report(Outcome(body, _error_type(body)))
+    def _wait_for_outcome(self) -> None:
+        """The time limit begins when the handler gets its event: init has a limit of its own."""
+        self._state.wait_for(lambda: self._deadline is not None or self._finished(), INIT_SECONDS)
+        if self._deadline is not None:
+            self._state.wait_for(self._finished, self._deadline - time.monotonic())
+        if not self._finished():
+            self._over = _End("Sandbox.Timedout", f"Task timed out after {self._spec.timeout:.2f} seconds")
 
-    def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(body))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
+    def _finished(self) -> bool:
+        return self._outcome is not None or self._over is not None
 
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+    def _end_of(self, request_id: str) -> Outcome:
+        assert self._over is not None
+        return self._over.outcome(request_id)
+
+    def _exited(self, code: int) -> None:
+        with self._state:
+            self._over = self._over or _exit(code)
+            self._state.notify_all()
+
+    # ---- the runtime client's side ----
+
+    def next_delivery(self) -> Delivery | None:
+        with self._state:
+            self._state.wait_for(lambda: self._next is not None or self._over is not None)
+            if self._next is None or self._over is not None:
+                return None
+            (request_id, payload, arn), self._next = self._next, None
+            self._deadline = time.monotonic() + self._spec.timeout
+            self._state.notify_all()
+            return Delivery(request_id, payload, arn, time.time() + self._spec.timeout, _trace_id())
+
+    def succeeded(self, request_id: str, result: bytes) -> bool:
+        return self._report(request_id, Outcome(result))
+
+    def failed(self, request_id: str, error: str, payload: bytes) -> bool:
+        return self._report(request_id, Outcome(payload, error))
+
+    def result_too_large(self, request_id: str, error: str, payload: bytes) -> None:
+        """The client does not outlive the refusal of its result."""
+        with self._state:
+            if self._report(request_id, Outcome(payload, error)):
+                self._over = _End(error, "")
+
+    def init_failed(self, error: str, payload: bytes) -> None:
+        with self._state:
+            if self._running is not None:
+                self._report(self._running, Outcome(payload, error))
+            self._over = self._over or _End(error, "")
+
+    def _report(self, request_id: str, outcome: Outcome) -> bool:
+        with self._state:
+            if request_id != self._running or self._finished():
+                return False
+            self._outcome = outcome
+            self._state.notify_all()
+            return True
 
 
-def _error_type(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["errorType"])
-    except (ValueError, KeyError, TypeError):
-        return "Unknown"
+def _exit(code: int) -> _End:
+    """The end of a process by its return code; negative: the signal."""
+    if code == 0:
+        return _End("Runtime.ExitError", "Runtime exited without providing a reason")
+    reason = f"exit status {code}" if code > 0 else f"signal: {(signal.strsignal(-code) or str(-code)).lower()}"
+    return _End("Runtime.ExitError", f"Runtime exited with error: {reason}")
+
+
+def _trace_id() -> str:
+    root = f"1-{int(time.time()):08x}-{secrets.token_hex(12)}"
+    return f"Root={root};Parent={secrets.token_hex(8)};Sampled=0"

@@ -7,147 +7,228 @@ import json
 import threading
 import time
 import uuid
-from collections import defaultdict, deque
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from botocore.exceptions import ClientError
+from local.lambda_runtime import refusals
+from local.lambda_runtime.environment import Environment, Outcome
+from local.lambda_runtime.spec import FunctionSpec, Invocation, function_arn, name_and_qualifier
+from local.lambda_runtime.variables import variables_of
 
-from local.lambda_runtime.environment import Environment, Outcome, function_arn
-from local.lambda_runtime.spec import FunctionSpec, Invocation
-
-ALIASES = ("live", "$LATEST")
-MAX_PAYLOAD_BYTES = 6 * 1024 * 1024
+ALIAS, LATEST = "live", "$LATEST"
 LOG_LINES = 2000
+"""Kept per function."""
+
+MOST_IDLE = 64
+"""Warm environments kept per function; a burst of more leaves no more processes behind."""
+
+SECONDS_TO_END = 15.0
+"""Bounds the wait for invocations that have been killed."""
 
 
-def _refused(code: str, message: str, status: int) -> ClientError:
-    response = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "local"}}
-    return ClientError(response, "Invoke")  # type: ignore[arg-type]  # botocore's stubs want more metadata
+@dataclass(eq=False)
+class _Function:
+    """`version` grows with each registration, as AutoPublishAlias has it; both qualifiers run the newest code."""
 
-
-def name_and_qualifier(function: str, qualifier: str | None) -> tuple[str, str]:
-    """The name and alias out of a name, `name:alias`, or an ARN with or without an alias."""
-    parts = function.split(":")
-    if parts[0] == "arn":
-        parts = parts[6:]
-    return parts[0], qualifier or (parts[1] if len(parts) > 1 else "$LATEST")
+    name: str
+    spec: FunctionSpec
+    version: int = 1
+    idle: list[Environment] = field(default_factory=list)
+    log: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
 
 
 class LambdaRuntime:
-    """Runs registered functions in processes of their own and remembers every invocation.
+    """Runs registered functions in processes of their own and remembers every invocation. Thread-safe.
 
-    `environment` is given to every function: endpoint, region, credentials.
+    `environment` is given to every function: endpoint, region, credentials. `on_output` gets a function's name and each
+    line that it prints, as it is printed, from other threads; it must not raise.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], on_output: Callable[[str, str], None] | None = None) -> None:
         self._environment = dict(environment)
-        self._specs: dict[str, FunctionSpec] = {}
-        self._idle: dict[str, list[Environment]] = defaultdict(list)
-        self._busy: dict[str, set[Environment]] = defaultdict(set)
-        self._logs: dict[str, deque[str]] = defaultdict(lambda: deque(maxlen=LOG_LINES))
-        self._invocations: list[Invocation] = []
+        self._on_output = on_output
+        self._functions: dict[str, _Function] = {}
+        self._invocations: dict[str, Invocation] = {}
+        self._busy: dict[str, tuple[_Function, Environment]] = {}
+        self._closed = False
         self._lock = threading.RLock()
+        self._quiet = threading.Condition(self._lock)
+
+    # ---- what there is ----
 
     @property
     def functions(self) -> Mapping[str, FunctionSpec]:
-        return dict(self._specs)
+        """The registered functions."""
+        with self._lock:
+            return {name: function.spec for name, function in self._functions.items()}
+
+    def register(self, name: str, spec: FunctionSpec) -> None:
+        """Add a function, or replace it, the code included: environments that are there run no further invocation."""
+        with self._lock:
+            function = self._functions.setdefault(name, _Function(name, spec, version=0))
+            function.spec = spec
+            function.version += 1
+            retired, function.idle = function.idle, []
+        _end(retired)
+
+    def unregister(self, name: str) -> None:
+        """Remove a function; what it runs now runs to its end."""
+        with self._lock:
+            function = self._functions.pop(name, None)
+            retired = function.idle if function else []
+        _end(retired)
+
+    # ---- what happened ----
 
     @property
     def invocations(self) -> list[Invocation]:
+        """Every invocation that was started, oldest first."""
         with self._lock:
-            return list(self._invocations)
+            return list(self._invocations.values())
 
-    def register(self, name: str, spec: FunctionSpec) -> None:
-        """Add or replace a function; environments of the old code are not used again."""
+    def logs(self, function: str) -> list[str]:
+        """The last lines that a function printed; those of an invocation that has ended are there."""
         with self._lock:
-            self._specs[name] = spec
-            retired = self._idle.pop(name, [])
-        for environment in retired:
-            environment.close()
+            return list(self._functions[function].log) if function in self._functions else []
 
-    def unregister(self, name: str) -> None:
+    def reset(self) -> None:
+        """Forget invocations and logs; end what runs now. Functions and warm environments stay."""
+        self._end_running()
         with self._lock:
-            self._specs.pop(name, None)
-            retired = self._idle.pop(name, [])
-        for environment in retired:
-            environment.close()
+            self._invocations.clear()
+            for function in self._functions.values():
+                function.log.clear()
 
-    def logs(self, name: str) -> list[str]:
-        """What the function has printed, the last lines of it."""
-        return list(self._logs[name])
-
-    def invoke(self, *, FunctionName: str, Payload: bytes | str = b"{}", Qualifier: str | None = None, **_: Any) -> dict[str, Any]:  # noqa: N803 boto3's names
-        """Invoke and wait. Raises ClientError as the service does: unknown function, throttled, too large."""
-        name, qualifier = name_and_qualifier(FunctionName, Qualifier)
-        payload = Payload.encode() if isinstance(Payload, str) else bytes(Payload)
-        if len(payload) > MAX_PAYLOAD_BYTES:
-            raise _refused("RequestTooLargeException", f"{len(payload)} bytes exceed the limit of {MAX_PAYLOAD_BYTES}", 413)
-        environment = self._take(name, qualifier)
-        invocation = Invocation(str(uuid.uuid4()), name, json.loads(payload or b"{}"), time.time(), None, "running")
+    def close(self) -> None:
+        """End every process. Invocations that are running fail; there will be no others."""
         with self._lock:
-            self._invocations.append(invocation)
-        outcome = environment.run(invocation.request_id, payload)
-        if len(outcome.payload) > MAX_PAYLOAD_BYTES:
-            message = f"Response payload size exceeded maximum allowed payload size ({MAX_PAYLOAD_BYTES} bytes)."
-            body = {"errorType": "Function.ResponseSizeTooLarge", "errorMessage": message}
-            outcome = Outcome(json.dumps(body).encode(), "Function.ResponseSizeTooLarge")
-        self._give_back(name, environment)
-        self._note(invocation, outcome)
-        answer = {"StatusCode": 200, "ExecutedVersion": "1", "Payload": io.BytesIO(outcome.payload)}
+            self._closed = True
+            retired = [environment for function in self._functions.values() for environment in function.idle]
+        _end(retired)
+        self._end_running()
+
+    def _end_running(self) -> None:
+        with self._quiet:
+            _abort(environment for _, environment in self._busy.values())
+            self._quiet.wait_for(lambda: not self._busy, SECONDS_TO_END)
+
+    # ---- invoking ----
+
+    def invoke(self, **parameters: Any) -> dict[str, Any]:
+        """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
+
+        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (`live`,
+        `$LATEST` or the number of the version), InvocationType (RequestResponse or DryRun); others are ignored.
+
+        Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
+        concurrency), RequestTooLargeException, InvalidRequestContentException, InvalidParameterValueException.
+        What fails later is a FunctionError; its Payload says how.
+        """
+        name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
+        payload = _payload(parameters.get("Payload"))
+        invocation_type = parameters.get("InvocationType") or "RequestResponse"
+        if invocation_type == "DryRun":
+            self._find(name, qualifier)
+            return {"StatusCode": 204, "Payload": io.BytesIO(b"")}
+        if invocation_type != "RequestResponse":
+            raise refusals.not_offered(invocation_type)
+        event = _event(payload)
+        request_id = str(uuid.uuid4())
+        function, version, environment = self._take(name, qualifier, request_id)
+        try:
+            with self._lock:
+                self._invocations[request_id] = Invocation(request_id, name, event, time.time(), None, "running")
+            outcome = environment.run(request_id, payload, function_arn(name, qualifier))
+            self._note(request_id, outcome)
+        finally:
+            self._give_back(function, version, environment, request_id)
+        executed = LATEST if qualifier in (None, LATEST) else str(version)
+        answer = {"StatusCode": 200, "ExecutedVersion": executed, "Payload": io.BytesIO(outcome.payload)}
         return answer if outcome.error is None else {**answer, "FunctionError": "Unhandled"}
 
     def kill(self, name: str) -> int:
         """Crash the environments that now run an invocation of the function; how many there were."""
         with self._lock:
-            running = list(self._busy[name])
-        for environment in running:
-            environment.kill()
+            running = [environment for function, environment in self._busy.values() if function.name == name]
+            _abort(running)
         return len(running)
 
-    def reset(self) -> None:
-        """Forget invocations; end what still runs; keep functions and warm environments."""
-        with self._lock:
-            self._invocations.clear()
-            running = [e for group in self._busy.values() for e in group]
-        for environment in running:
-            environment.kill()
+    def _find(self, name: str, qualifier: str | None) -> _Function:
+        function = None if self._closed else self._functions.get(name)
+        if function is None or qualifier not in (None, LATEST, ALIAS, str(function.version)):
+            raise refusals.function_not_found(function_arn(name, qualifier))
+        return function
 
-    def close(self) -> None:
+    def _take(self, name: str, qualifier: str | None, request_id: str) -> tuple[_Function, int, Environment]:
         with self._lock:
-            everything = [e for group in (*self._idle.values(), *self._busy.values()) for e in group]
-            self._idle.clear()
-        for environment in everything:
-            environment.close()
+            function = self._find(name, qualifier)
+            cap = function.spec.concurrency
+            if cap is not None and sum(busy is function for busy, _ in self._busy.values()) >= cap:
+                raise refusals.throttled()
+            dead = [environment for environment in function.idle if not environment.usable]
+            function.idle = [environment for environment in function.idle if environment.usable]
+            environment = function.idle.pop() if function.idle else self._environment_of(function)
+            self._busy[request_id] = function, environment
+            version = function.version
+        _end(dead)
+        return function, version, environment
 
-    def _take(self, name: str, qualifier: str) -> Environment:
-        with self._lock:
-            spec = self._specs.get(name)
-            if spec is None or qualifier not in ALIASES:
-                raise _refused("ResourceNotFoundException", f"Function not found: {function_arn(name)}:{qualifier}", 404)
-            if spec.concurrency is not None and len(self._busy[name]) >= spec.concurrency:
-                raise _refused("TooManyRequestsException", "Rate Exceeded.", 429)
-            while self._idle[name]:
-                environment = self._idle[name].pop()
-                if environment.healthy:
-                    break
-            else:
-                environment = Environment(name, spec, self._environment, self._logs[name])
-            self._busy[name].add(environment)
-            return environment
+    def _environment_of(self, function: _Function) -> Environment:
+        def on_line(line: str) -> None:
+            with self._lock:
+                function.log.append(line)
+            if self._on_output is not None:
+                self._on_output(function.name, line)
 
-    def _give_back(self, name: str, environment: Environment) -> None:
-        with self._lock:
-            self._busy[name].discard(environment)
-            keep = environment.healthy and self._specs.get(name) is environment.spec
+        variables = variables_of(function.name, str(function.version), function.spec, self._environment)
+        return Environment(function.spec, variables, on_line)
+
+    def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:
+        with self._quiet:
+            current = self._functions.get(function.name) is function and function.version == version
+            keep = current and not self._closed and environment.usable and len(function.idle) < MOST_IDLE
             if keep:
-                self._idle[name].append(environment)
-        if not keep:
-            environment.close()
+                function.idle.append(environment)
+        try:
+            if not keep:
+                environment.end()
+        finally:
+            with self._quiet:
+                del self._busy[request_id]
+                self._quiet.notify_all()
 
-    def _note(self, invocation: Invocation, outcome: Outcome) -> None:
-        ended = replace(invocation, ended_at=time.time(), outcome=outcome.error or "succeeded")
+    def _note(self, request_id: str, outcome: Outcome) -> None:
         with self._lock:
-            if invocation in self._invocations:
-                self._invocations[self._invocations.index(invocation)] = ended
+            started = self._invocations.get(request_id)
+            if started is not None:  # else forgotten by a reset
+                ended = replace(started, ended_at=time.time(), outcome=outcome.error or "succeeded")
+                self._invocations[request_id] = ended
+
+
+def _payload(given: Any) -> bytes:
+    """Bytes, text or a file; nothing is an empty object, as on Lambda."""
+    if hasattr(given, "read"):
+        given = given.read()
+    return (given.encode() if isinstance(given, str) else bytes(given or b"")) or b"{}"
+
+
+def _event(payload: bytes) -> Any:
+    if len(payload) > refusals.MAX_REQUEST_BYTES:
+        raise refusals.request_too_large(len(payload))
+    try:
+        return json.loads(payload)
+    except ValueError as error:
+        raise refusals.request_is_no_json(str(error)) from error
+
+
+def _abort(environments: Iterable[Environment]) -> None:
+    for environment in environments:
+        environment.abort()
+
+
+def _end(environments: list[Environment]) -> None:
+    _abort(environments)  # all at once, then wait for each
+    for environment in environments:
+        environment.end()

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ACCOUNT, REGION = "123456789012", "us-east-1"
+
 
 @dataclass(frozen=True)
 class FunctionSpec:
@@ -19,11 +21,12 @@ class FunctionSpec:
     memory: int = 256
     concurrency: int | None = None
     python_path: tuple[Path, ...] = ()
+    """Folders after the code's own on the import path: the layers."""
 
 
 @dataclass(frozen=True)
 class Invocation:
-    """One invocation that was started. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
+    """One start of a function. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
 
     request_id: str
     function: str
@@ -31,3 +34,15 @@ class Invocation:
     started_at: float
     ended_at: float | None
     outcome: str
+
+
+def function_arn(name: str, qualifier: str | None = None) -> str:
+    """The ARN of a function, or of an alias or version of it."""
+    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}" + (f":{qualifier}" if qualifier else "")
+
+
+def name_and_qualifier(function: str, qualifier: str | None = None) -> tuple[str, str | None]:
+    """Name and qualifier out of what Invoke takes: a name, a partial or whole ARN, each with a qualifier or without."""
+    *before, rest = function.rpartition("function:")
+    name, _, in_name = rest.partition(":")
+    return name if before else function, qualifier or in_name or None

@@ -1,139 +1,233 @@
-"""What Lambda does, and the local runtime with it."""
+"""What the Lambda service does between a call and a function, and the local one with it."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from lambda_probe import appears, call, probe
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 
-HANDLER = """
-import os, sys, time
-def handler(event, context):
-    match event.get("do"):
-        case "raise": raise ValueError("no such thing")
-        case "sleep": time.sleep(60)
-        case "exit": os._exit(7)
-        case "pid": return os.getpid()
-        case "left": return context.get_remaining_time_in_millis()
-        case "env": return dict(os.environ)
-        case "print": print("hello"); return None
-        case "hold": time.sleep(0.3); return os.getpid()
-    return event
-"""
+ARN = "arn:aws:lambda:us-east-1:123456789012:function"
 
 
 @pytest.fixture(scope="module")
-def runtime() -> Iterator[LambdaRuntime]:
-    runtime = LambdaRuntime({"AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
+def shared() -> Iterator[LambdaRuntime]:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", probe())
     yield runtime
     runtime.close()
 
 
 @pytest.fixture
-def function(runtime: LambdaRuntime, tmp_path: Path) -> str:
-    (tmp_path / "app.py").write_text(HANDLER)
-    runtime.register("f", FunctionSpec(tmp_path, timeout=1.0))
-    return "f"
+def runtime(shared: LambdaRuntime) -> LambdaRuntime:
+    shared.reset()
+    return shared
 
 
-def call(runtime: LambdaRuntime, name: str, **event: Any) -> tuple[Any, str | None]:
-    answer = runtime.invoke(FunctionName=name, Payload=json.dumps(event).encode())
-    return json.loads(answer["Payload"].read()), answer.get("FunctionError")
+def refusal(runtime: LambdaRuntime, **parameters: object) -> tuple[str, str, int]:
+    with pytest.raises(ClientError) as refused:
+        runtime.invoke(**parameters)
+    response = refused.value.response
+    error = response["Error"]
+    return error["Code"], error["Message"], response["ResponseMetadata"]["HTTPStatusCode"]
 
 
-def test_result_comes_back_as_it_was_returned(runtime: LambdaRuntime, function: str) -> None:
-    assert call(runtime, function, a=[1, None, "ü"]) == ({"a": [1, None, "ü"]}, None)
+@pytest.mark.parametrize(
+    "payload", [b'{"a": [1, null, "\xc3\xbc"]}', '{"a": [1, null, "ü"]}', io.BytesIO(b'{"a": [1, null, "\\u00fc"]}')]
+)
+def test_answer_has_the_shape_of_boto3(runtime: LambdaRuntime, payload: object) -> None:
+    answer = runtime.invoke(FunctionName="probe", Payload=payload)
+    assert (answer["StatusCode"], answer["ExecutedVersion"], "FunctionError" in answer) == (200, "$LATEST", False)
+    assert json.loads(answer["Payload"].read()) == {"a": [1, None, "ü"]}
 
 
-def test_error_has_the_class_name_and_the_message(runtime: LambdaRuntime, function: str) -> None:
-    payload, error = call(runtime, function, do="raise")
-    assert (error, payload["errorType"], payload["errorMessage"]) == ("Unhandled", "ValueError", "no such thing")
-
-
-def test_timeout_ends_the_process_and_the_next_call_gets_a_new_one(runtime: LambdaRuntime, function: str) -> None:
-    before, _ = call(runtime, function, do="pid")
-    payload, error = call(runtime, function, do="sleep")
-    assert (error, payload["errorType"]) == ("Unhandled", "Sandbox.Timedout")
-    assert "Task timed out after 1.00 seconds" in payload["errorMessage"]
-    after, _ = call(runtime, function, do="pid")
-    assert before != after
-
-
-def test_exit_of_the_process_is_an_exit_error(runtime: LambdaRuntime, function: str) -> None:
-    payload, _ = call(runtime, function, do="exit")
-    assert payload["errorType"] == "Runtime.ExitError"
-    assert call(runtime, function, x=1) == ({"x": 1}, None)
-
-
-def test_warm_environment_is_used_again_and_a_busy_one_is_not(runtime: LambdaRuntime, function: str) -> None:
-    first, second = call(runtime, function, do="pid"), call(runtime, function, do="pid")
-    assert first == second
-    with ThreadPoolExecutor(3) as pool:
-        pids = {p for p, _ in pool.map(lambda _: call(runtime, function, do="hold"), range(3))}
-    assert len(pids) == 3
-
-
-def test_code_that_cannot_be_imported_is_an_error_of_the_import(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("import no_such_module")
-    runtime.register("broken", FunctionSpec(tmp_path, timeout=1.0))
-    payload, error = call(runtime, "broken")
-    assert (error, payload["errorType"]) == ("Unhandled", "Runtime.ImportModuleError")
-
-
-def test_unknown_function_and_alias_are_named(runtime: LambdaRuntime, function: str) -> None:
-    for name, qualifier in (("nobody", None), (function, "blue")):
-        with pytest.raises(ClientError, match=rf"function:{name}:{qualifier or '.LATEST'}") as refused:
-            runtime.invoke(FunctionName=name, Qualifier=qualifier)
-        assert refused.value.response["Error"]["Code"] == "ResourceNotFoundException"
-
-
-def test_calls_over_the_concurrency_cap_are_throttled(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(HANDLER)
-    runtime.register("capped", FunctionSpec(tmp_path, timeout=2.0, concurrency=1))
-    call(runtime, "capped")
-
-    def codes() -> str:
-        try:
-            call(runtime, "capped", do="hold")
-        except ClientError as error:
-            return error.response["Error"]["Code"]
-        return "done"
-
-    with ThreadPoolExecutor(3) as pool:
-        assert sorted(pool.map(lambda _: codes(), range(3))).count("done") == 1
-        assert codes() == "done"
-
-
-def test_function_sees_its_own_environment_and_not_the_callers(
-    runtime: LambdaRuntime, function: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("parameters", "arn"),
+    [
+        ({"FunctionName": "probe"}, f"{ARN}:probe"),
+        ({"FunctionName": "probe:live"}, f"{ARN}:probe:live"),
+        ({"FunctionName": "probe", "Qualifier": "live"}, f"{ARN}:probe:live"),
+        ({"FunctionName": "123456789012:function:probe"}, f"{ARN}:probe"),
+        ({"FunctionName": f"{ARN}:probe"}, f"{ARN}:probe"),
+        ({"FunctionName": f"{ARN}:probe:$LATEST"}, f"{ARN}:probe:$LATEST"),
+        ({"FunctionName": f"{ARN}:probe", "Qualifier": "live"}, f"{ARN}:probe:live"),
+    ],
+)
+def test_function_is_found_by_name_and_arn_and_told_how_it_was_called(
+    runtime: LambdaRuntime, parameters: dict[str, str], arn: str
 ) -> None:
-    monkeypatch.setenv("SECRET_OF_THE_CALLER", "x")
-    environment, _ = call(runtime, function, do="env")
-    assert environment["AWS_LAMBDA_FUNCTION_NAME"] == "f"
-    assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:1"
-    assert "SECRET_OF_THE_CALLER" not in environment
+    answer = runtime.invoke(**parameters, Payload='{"do": "context"}')
+    assert json.loads(answer["Payload"].read())["arn"] == arn
 
 
-def test_remaining_time_comes_from_the_timeout(runtime: LambdaRuntime, function: str) -> None:
-    left, _ = call(runtime, function, do="left")
-    assert 500 < left <= 1000
+@pytest.mark.parametrize(
+    ("name", "qualifier", "arn"),
+    [
+        ("nobody", None, f"{ARN}:nobody"),
+        ("nobody", "live", f"{ARN}:nobody:live"),
+        ("probe:blue", None, f"{ARN}:probe:blue"),
+    ],
+)
+def test_unknown_function_and_alias_are_named_in_the_refusal(
+    runtime: LambdaRuntime, name: str, qualifier: str | None, arn: str
+) -> None:
+    expected = ("ResourceNotFoundException", f"Function not found: {arn}", 404)
+    assert refusal(runtime, FunctionName=name, Qualifier=qualifier, Payload="{}") == expected
+    assert runtime.invocations == []
 
 
-def test_new_code_is_run_after_it_is_registered_again(runtime: LambdaRuntime, function: str, tmp_path: Path) -> None:
-    call(runtime, function)
-    (tmp_path / "app.py").write_text("def handler(event, context): return 'new'")
-    runtime.register(function, FunctionSpec(tmp_path, timeout=1.0))
-    assert call(runtime, function) == ("new", None)
+def test_event_may_have_six_mebibytes_and_no_more(runtime: LambdaRuntime) -> None:
+    limit = 6 * 1024 * 1024
+    runtime.invoke(FunctionName="probe", Payload='{"do":"pid","x":"' + "x" * (limit - 19) + '"}')
+    code, message, status = refusal(runtime, FunctionName="probe", Payload='"' + "x" * (limit - 1) + '"')
+    assert (code, status) == ("RequestTooLargeException", 413)
+    assert message.startswith(f"{limit + 1} byte payload is too large")
 
 
-def test_what_a_function_prints_is_kept(runtime: LambdaRuntime, function: str) -> None:
-    call(runtime, function, do="print")
-    call(runtime, function)
-    assert any("hello" in line for line in runtime.logs(function))
+def test_event_that_is_no_json_is_refused(runtime: LambdaRuntime) -> None:
+    code, _, status = refusal(runtime, FunctionName="probe", Payload="{")
+    assert (code, status) == ("InvalidRequestContentException", 400)
+
+
+def test_dry_run_starts_nothing_and_asynchronous_invocation_is_refused(runtime: LambdaRuntime) -> None:
+    assert runtime.invoke(FunctionName="probe", InvocationType="DryRun")["StatusCode"] == 204
+    assert refusal(runtime, FunctionName="nobody", InvocationType="DryRun")[0] == "ResourceNotFoundException"
+    assert refusal(runtime, FunctionName="probe", InvocationType="Event")[0] == "InvalidParameterValueException"
+    assert runtime.invocations == []
+
+
+def test_warm_environment_is_used_again(runtime: LambdaRuntime) -> None:
+    assert call(runtime, "probe", "pid") == call(runtime, "probe", "pid")
+
+
+def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as pool:
+        gate = str(tmp_path / "gate")
+        ready = [tmp_path / f"ready{n}" for n in range(3)]
+        running = [pool.submit(call, runtime, "probe", "wait", gate=gate, ready=str(file)) for file in ready]
+        for file in ready:
+            appears(file)
+        Path(gate).touch()
+        assert len({each.result() for each in running}) == 3
+
+
+def test_invocations_over_the_concurrency_are_throttled(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("capped", probe(concurrency=1))
+    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(call, runtime, "capped", "wait", gate=str(gate), ready=str(ready))
+        appears(ready)
+        expected = ("TooManyRequestsException", "Rate Exceeded.", 429)
+        assert refusal(runtime, FunctionName="capped:live", Payload="{}") == expected
+        gate.touch()
+        running.result()
+    assert call(runtime, "capped", a=1)["a"] == 1
+
+
+def test_concurrency_of_zero_stops_a_function(runtime: LambdaRuntime) -> None:
+    runtime.register("stopped", probe(concurrency=0))
+    assert refusal(runtime, FunctionName="stopped")[0] == "TooManyRequestsException"
+
+
+def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    code, spec = tmp_path / "app.py", FunctionSpec(tmp_path)
+    for version, name in ((1, "old"), (2, "new"), (3, "now")):
+        code.write_text(f"def handler(event, context): return '{name}'")
+        runtime.register("edited", spec)
+        answer = runtime.invoke(FunctionName="edited:live", Payload="{}")
+        assert json.loads(answer["Payload"].read()) == name
+        assert answer["ExecutedVersion"] == str(version)
+
+
+def test_invocation_that_runs_while_new_code_is_registered_ends_in_the_old(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    runtime.register("changed", probe())
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(call, runtime, "changed", "wait", gate=str(gate), ready=str(ready))
+        appears(ready)
+        runtime.register("changed", probe())
+        gate.touch()
+        assert running.result() != call(runtime, "changed", "pid")
+
+
+def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:
+    runtime.register("gone", probe())
+    call(runtime, "gone")
+    runtime.unregister("gone")
+    assert refusal(runtime, FunctionName="gone")[0] == "ResourceNotFoundException"
+    assert "gone" not in runtime.functions
+
+
+def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    call(runtime, "probe", a=1)
+    runtime.invoke(FunctionName="probe", Payload='{"do": "fail", "message": "no"}')
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(call, runtime, "probe", "wait", gate=str(gate), ready=str(ready))
+        appears(ready)
+        first, second, third = runtime.invocations
+        assert [each.outcome for each in (first, second, third)] == ["succeeded", "ValueError", "running"]
+        assert first.function == "probe"
+        assert first.event == {"do": "echo", "a": 1}
+        assert first.ended_at is not None
+        assert first.started_at <= first.ended_at <= second.started_at
+        assert third.ended_at is None
+        gate.touch()
+    assert runtime.invocations[2].outcome == "succeeded"
+
+
+def test_what_a_function_prints_is_there_when_the_invocation_has_ended(runtime: LambdaRuntime) -> None:
+    for number in range(20):
+        call(runtime, "probe", "say", line=f"line {number}")
+        assert runtime.logs("probe")[-2:] == [f"line {number}", f"LINE {number}"]
+    assert runtime.logs("nobody") == []
+
+
+def test_each_line_is_handed_on_as_it_is_printed() -> None:
+    seen: list[tuple[str, str]] = []
+    runtime = LambdaRuntime({}, on_output=lambda function, line: seen.append((function, line)))
+    runtime.register("probe", probe())
+    try:
+        call(runtime, "probe", "say", line="hello", end="")
+        assert seen == [("probe", "hello")]
+    finally:
+        runtime.close()
+    assert seen == [("probe", "hello"), ("probe", "HELLO")], "the last line has no line break"
+
+
+def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    call(runtime, "probe", "say", line="hello")
+    with ThreadPoolExecutor(1) as pool:
+        parameters = json.dumps({"do": "wait", "gate": str(tmp_path / "gate"), "ready": str(ready)})
+        running = pool.submit(runtime.invoke, FunctionName="probe", Payload=parameters)
+        appears(ready)
+        runtime.reset()
+        assert (runtime.invocations, runtime.logs("probe")) == ([], [])
+        assert running.result(5)["FunctionError"] == "Unhandled"
+    assert call(runtime, "probe", a=1)["a"] == 1
+
+
+def test_closed_runtime_invokes_nothing() -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", probe())
+    call(runtime, "probe")
+    runtime.close()
+    runtime.close()
+    assert refusal(runtime, FunctionName="probe")[0] == "ResourceNotFoundException"
+
+
+def test_many_threads_at_once_get_each_its_own_answer(runtime: LambdaRuntime) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda number: call(runtime, "probe", number=number)["number"], range(200)))
+    assert answers == list(range(200))
+    assert len({each.request_id for each in runtime.invocations}) == 200

@@ -7,6 +7,6 @@ from typing import Any
 
 def handler(event: dict[str, Any], _context: object) -> Any:
     payload = event["payload"]
-    if "bytes" in payload:
+    if payload.keys() == {"bytes"}:
         return "x" * payload["bytes"]
     return payload.get("return", payload)

@@ -1,0 +1,128 @@
+"""The process of one execution environment, and what it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+_ENTRY = Path(__file__).with_name("entry.py")
+SECONDS_TO_DIE = 10
+"""SIGKILL takes milliseconds. A process that is still there after this hangs in the kernel: nothing here could help."""
+
+_LINE_BREAK = re.compile(rb"\r\n|\r|\n")
+_CHUNK = 1 << 16
+
+
+class FunctionProcess:
+    """Runs the runtime client with a handler, in a process group of its own.
+
+    `on_line` gets each line that is printed, `on_exit` the return code (negative: the signal); both from other threads.
+    """
+
+    def __init__(
+        self,
+        handler: str,
+        folder: Path,
+        variables: Mapping[str, str],
+        on_line: Callable[[str], None],
+        on_exit: Callable[[int], None],
+    ) -> None:
+        # -P: the folder of entry.py does not belong on a function's import path.
+        self._process = subprocess.Popen(  # noqa: S603 our own interpreter and file
+            [sys.executable, "-P", str(_ENTRY), handler],
+            env=dict(variables),
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        self._output = _Output(self._process.stdout.fileno(), on_line)
+        self._on_exit = on_exit
+        self._exited = threading.Event()
+        threading.Thread(target=self._watch, name=f"function {self._process.pid}", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def kill(self) -> None:
+        """End the process and all that it has started."""
+        if self._process.returncode is None:
+            self._kill_group()
+
+    def wait(self) -> None:
+        """Wait until it is gone and its last line has been handed over."""
+        self._exited.wait(SECONDS_TO_DIE)
+
+    def drain(self) -> None:
+        """Hand over what has been printed so far."""
+        self._output.drain()
+
+    def _watch(self) -> None:
+        code = self._process.wait()
+        self._kill_group()  # processes that the function has left behind go with it, as the sandbox does on Lambda
+        self._output.drain()
+        self._output.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._on_exit(code)
+        self._exited.set()
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # macOS says PermissionError of a group of zombies
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+
+class _Output:
+    """Reads lines from a pipe as they come.
+
+    `drain` takes at once what is there, so that no line of an invocation that has ended is missed.
+    """
+
+    def __init__(self, pipe: int, on_line: Callable[[str], None]) -> None:
+        os.set_blocking(pipe, False)
+        self._pipe = pipe
+        self._on_line = on_line
+        self._rest = b""
+        self._open = True
+        self._lock = threading.Lock()
+        threading.Thread(target=self._follow, name=f"output {pipe}", daemon=True).start()
+
+    def _follow(self) -> None:
+        poll = select.poll()
+        poll.register(self._pipe, select.POLLIN)
+        while self._open:
+            if poll.poll(1000):
+                self.drain()
+
+    def drain(self) -> None:
+        with self._lock:
+            while self._open:
+                try:
+                    chunk = os.read(self._pipe, _CHUNK)
+                except BlockingIOError:
+                    return
+                if not chunk:
+                    self._open = False
+                *lines, self._rest = _LINE_BREAK.split(self._rest + chunk)
+                for line in lines:
+                    self._on_line(line.decode(errors="replace"))
+
+    def close(self) -> None:
+        with self._lock:
+            self._open = False
+            if self._rest:
+                self._on_line(self._rest.decode(errors="replace"))
+                self._rest = b""

@@ -1,0 +1,293 @@
+"""What a function finds around itself on Lambda, how it can end, and the local execution environment with it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from lambda_probe import FUNCTIONS, appears, call, failure, probe
+
+from local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[LambdaRuntime]:
+    runtime = LambdaRuntime({"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "shared"})
+    runtime.register("probe", probe())
+    yield runtime
+    runtime.close()
+
+
+@pytest.fixture
+def runtime(shared: LambdaRuntime) -> LambdaRuntime:
+    shared.reset()
+    return shared
+
+
+# ---- around it ----
+
+
+def test_function_has_the_variables_of_lambda_and_not_the_callers(
+    runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_OF_THE_CALLER", "x")
+    monkeypatch.setenv("AWS_PROFILE", "production")
+    runtime.register("fresh", probe(memory=512, environment={"TABLE": "orders", "AWS_ACCESS_KEY_ID": "own"}))
+    variables = call(runtime, "fresh", "variables")
+    expected = {
+        "AWS_LAMBDA_FUNCTION_NAME": "fresh",
+        "AWS_LAMBDA_FUNCTION_VERSION": "1",
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+        "AWS_REGION": "us-east-1",
+        "LAMBDA_TASK_ROOT": str(FUNCTIONS / "probe"),
+        "_HANDLER": "app.handler",
+        "TZ": ":UTC",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+        "TABLE": "orders",
+        "AWS_ACCESS_KEY_ID": "own",
+        "AWS_CONFIG_FILE": os.devnull,
+    }
+    assert {name: variables[name] for name in expected} == expected
+    assert not {"SECRET_OF_THE_CALLER", "AWS_PROFILE"} & variables.keys()
+    assert variables["_X_AMZN_TRACE_ID"].startswith("Root=1-")
+
+
+def test_code_comes_before_the_layers_and_nothing_of_the_runtime_is_on_the_path(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text("raise SystemExit")
+    (tmp_path / "of_the_layer.py").write_text("VALUE = 1")
+    runtime.register("layered", probe(python_path=(tmp_path,)))
+    path = call(runtime, "layered", "path")
+    assert path[:2] == [str(FUNCTIONS / "probe"), str(tmp_path)]
+    assert not any("lambda_runtime" in folder for folder in path)
+    assert not any(name.partition(".")[0] == "local" for name in call(runtime, "layered", "modules"))
+
+
+def test_context_tells_of_the_invocation(runtime: LambdaRuntime) -> None:
+    runtime.register("told", probe(timeout=5, memory=128))
+    call(runtime, "told")
+    context = call(runtime, "told", "context")
+    assert (context["memory"], context["version"]) == ("128", "1")
+    assert context["request_id"] == runtime.invocations[-1].request_id
+    assert 4000 < context["left"] <= 5000
+
+
+def test_time_limit_begins_after_init(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(
+        "import time; time.sleep(0.6)\ndef handler(event, context): return context.get_remaining_time_in_millis()"
+    )
+    runtime.register("slow-init", FunctionSpec(tmp_path, timeout=0.5))
+    assert call(runtime, "slow-init") > 250
+
+
+# ---- errors ----
+
+
+def test_error_is_as_the_runtime_client_tells_it(runtime: LambdaRuntime) -> None:
+    error = failure(runtime, "probe", "fail", message="no such order")
+    assert (error["errorType"], error["errorMessage"]) == ("ValueError", "no such order")
+    assert error["requestId"] == runtime.invocations[0].request_id
+    assert "in fail" in error["stackTrace"][-1]
+
+
+def test_result_that_is_no_json_is_an_error(runtime: LambdaRuntime) -> None:
+    assert failure(runtime, "probe", "return a set")["errorType"] == "Runtime.MarshalError"
+
+
+def test_environment_stays_warm_after_an_error(runtime: LambdaRuntime) -> None:
+    before = call(runtime, "probe", "pid")
+    failure(runtime, "probe", "fail", message="no")
+    assert call(runtime, "probe", "pid") == before
+
+
+def test_result_may_have_as_much_as_lambda_allows_and_no_more(runtime: LambdaRuntime) -> None:
+    assert len(call(runtime, "probe", "return bytes", bytes=6_291_556)) == 6_291_554
+    error = failure(runtime, "probe", "return bytes", bytes=6_291_557)
+    assert error["errorType"] == "Function.ResponseSizeTooLarge"
+    assert call(runtime, "probe", a=1)["a"] == 1
+
+
+def test_timeout_ends_the_process_and_the_next_invocation_gets_another(runtime: LambdaRuntime) -> None:
+    runtime.register("short", probe(timeout=0.5))
+    before = call(runtime, "short", "pid")
+    error = failure(runtime, "short", "sleep")
+    request_id = runtime.invocations[-1].request_id
+    assert error == {
+        "errorType": "Sandbox.Timedout",
+        "errorMessage": f"RequestId: {request_id} Error: Task timed out after 0.50 seconds",
+    }
+    assert not alive(before)
+    assert call(runtime, "short", "pid") != before
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ({"do": "exit", "code": 7}, "Runtime exited with error: exit status 7"),
+        ({"do": "exit", "code": 0}, "Runtime exited without providing a reason"),
+        ({"do": "die"}, "Runtime exited with error: signal: segmentation fault"),
+    ],
+)
+def test_end_of_the_process_is_an_exit_error_and_the_next_invocation_gets_another(
+    runtime: LambdaRuntime, event: dict[str, object], reason: str
+) -> None:
+    error = failure(runtime, "probe", **event)
+    request_id = runtime.invocations[0].request_id
+    assert error == {"errorType": "Runtime.ExitError", "errorMessage": f"RequestId: {request_id} Error: {reason}"}
+    assert call(runtime, "probe", a=1)["a"] == 1
+
+
+def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(failure, runtime, "probe", "wait", gate=str(tmp_path / "gate"), ready=str(ready))
+        appears(ready)
+        assert runtime.kill("probe") == 1
+        error = running.result(5)
+    assert error["errorType"] == "Runtime.ExitError"
+    assert error["errorMessage"].endswith("Runtime exited with error: signal: killed")
+    assert runtime.kill("probe") == 0
+
+
+def test_environment_that_died_while_it_was_idle_is_replaced(runtime: LambdaRuntime) -> None:
+    pid = call(runtime, "probe", "pid")
+    os.kill(pid, signal.SIGKILL)
+    disappears(pid)
+    assert call(runtime, "probe", "pid") != pid
+
+
+@pytest.mark.parametrize(
+    ("code", "handler", "error"),
+    [
+        ("import no_such_module", "app.handler", "Runtime.ImportModuleError"),
+        ("def handler(event, context) return 1", "app.handler", "Runtime.UserCodeSyntaxError"),
+        ("def other(event, context): return 1", "app.handler", "Runtime.HandlerNotFound"),
+        ("def handler(event, context): return 1", "handler", "Runtime.MalformedHandlerName"),
+        ("raise KeyError('TABLE')", "app.handler", "KeyError"),
+        ("import os; os._exit(3)", "app.handler", "Runtime.ExitError"),
+    ],
+)
+def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_error(
+    runtime: LambdaRuntime, tmp_path: Path, code: str, handler: str, error: str
+) -> None:
+    (tmp_path / "app.py").write_text(code)
+    runtime.register("broken", FunctionSpec(tmp_path, handler=handler))
+    assert [failure(runtime, "broken")["errorType"] for _ in range(3)] == [error] * 3
+    assert [each.outcome for each in runtime.invocations] == [error] * 3
+
+
+def test_init_without_an_end_is_a_timeout(
+    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "INIT_SECONDS", 0.3)
+    (tmp_path / "app.py").write_text("import time; time.sleep(60)")
+    runtime.register("stuck", FunctionSpec(tmp_path, timeout=1))
+    assert failure(runtime, "stuck")["errorType"] == "Sandbox.Timedout"
+
+
+def test_folder_that_is_gone_is_an_error_of_the_function(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    runtime.register("nowhere", FunctionSpec(tmp_path / "gone"))
+    assert "gone" in failure(runtime, "nowhere")["errorMessage"]
+
+
+# ---- no process is left behind ----
+
+
+def test_environment_outlives_the_thread_that_started_it(runtime: LambdaRuntime) -> None:
+    runtime.register("threaded", probe())
+    pids: list[int] = []
+    thread = threading.Thread(target=lambda: pids.append(call(runtime, "threaded", "pid")))
+    thread.start()
+    thread.join()
+    assert call(runtime, "threaded", "pid") == pids[0]
+
+
+def test_processes_that_a_function_started_end_with_it(runtime: LambdaRuntime, tmp_path: Path) -> None:
+    lock, ready = tmp_path / "lock", tmp_path / "ready"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(failure, runtime, "probe", "hold", lock=str(lock), ready=str(ready))
+        appears(ready)
+        assert not is_free(lock)
+        runtime.kill("probe")
+    becomes_free(lock)
+
+
+def test_close_ends_every_process(tmp_path: Path) -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", probe())
+    lock, ready = tmp_path / "lock", tmp_path / "ready"
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(failure, runtime, "probe", "hold", lock=str(lock), ready=str(ready))
+        appears(ready)
+        idle = call(runtime, "probe", "pid")
+        runtime.close()
+        assert running.result(5)["errorType"] == "Runtime.ExitError"
+    assert not alive(idle)
+    becomes_free(lock)
+
+
+STARTER = """
+import json, sys
+sys.path[:0] = json.loads(sys.argv[1])
+from lambda_probe import call, probe
+from local.lambda_runtime import LambdaRuntime
+runtime = LambdaRuntime({})
+runtime.register("probe", probe())
+call(runtime, "probe", "hold", lock=sys.argv[2], ready=sys.argv[3])
+"""
+
+
+def test_functions_end_with_a_starter_that_is_killed_in_the_middle(tmp_path: Path) -> None:
+    lock, ready = tmp_path / "lock", tmp_path / "ready"
+    starter = subprocess.Popen([sys.executable, "-c", STARTER, json.dumps(sys.path), str(lock), str(ready)])
+    try:
+        appears(ready)
+        assert not is_free(lock)
+    finally:
+        starter.kill()
+        starter.wait(10)
+    becomes_free(lock)
+
+
+def is_free(lock: Path) -> bool:
+    """Whether no process holds the lock any more; unlike a look at process ids, not fooled by zombies."""
+    with lock.open() as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def becomes_free(lock: Path) -> None:
+    end = time.monotonic() + 10
+    while not is_free(lock):
+        assert time.monotonic() < end, "a process still holds the lock after 10 s"
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    """Of a child that its parent has reaped when it is dead."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def disappears(pid: int) -> None:
+    end = time.monotonic() + 10
+    while alive(pid):
+        assert time.monotonic() < end, f"process {pid} is still there after 10 s"
+        time.sleep(0.005)
