@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import hypothesis
 import pytest
 from moto import mock_aws
 from once.clients import client
@@ -17,6 +18,10 @@ from once.settings import settings
 
 ROOT = Path(__file__).parents[2]
 Event = dict[str, Any]
+
+# A busy machine is no fault of the code; a failure prints what repeats it.
+hypothesis.settings.register_profile("unhurried", deadline=None, print_blob=True)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture
