@@ -7,11 +7,11 @@ from typing import Any, Protocol
 from once import JSON, PermanentError
 
 
-class CardDeclined(PermanentError):  # noqa: N818 - named as the provider and the operator name it
+class CardDeclined(PermanentError):
     """The card's bank said no; asking again would not help."""
 
 
-class KeyReused(PermanentError):  # noqa: N818
+class KeyReused(PermanentError):
     """The provider has charged something else under this key; nothing was charged now."""
 
 

@@ -11,7 +11,7 @@ FIRST_DELIVERY = 100
 """Pieces of an article that are on the shelf before its first order: the sample needs no stock-taking to be run."""
 
 
-class OutOfStock(PermanentError):  # noqa: N818 - named as the shop names it
+class OutOfStock(PermanentError):
     """There are fewer pieces left than the order needs; nothing was ordered."""
 
 

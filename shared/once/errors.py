@@ -22,7 +22,7 @@ class PermanentError(OnceError):
     """Trying again cannot help; the failure is the operation's answer."""
 
 
-class NeedsAttention(OnceError):  # noqa: N818 - a class name is the error name that the state machine catches
+class NeedsAttention(OnceError):
     """The effect is unknown, or known and not to be repeated: an operator decides."""
 
 

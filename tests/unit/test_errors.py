@@ -5,7 +5,7 @@ from once import LockLostError, NeedsAttention, OnceError, PermanentError
 from once.errors import MESSAGE_LIMIT, as_caught
 
 
-class CardDeclined(PermanentError):  # noqa: N818 - named as its author pleases
+class CardDeclined(PermanentError):
     pass
 
 
@@ -13,11 +13,11 @@ class LedgerUnclear(NeedsAttention):
     pass
 
 
-class Overtaken(LockLostError):  # noqa: N818 - named as its author pleases
+class Overtaken(LockLostError):
     pass
 
 
-class Both(PermanentError, NeedsAttention):  # noqa: N818 - named as its author pleases
+class Both(PermanentError, NeedsAttention):
     pass
 
 
