@@ -72,7 +72,18 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
                 BillingMode="PAY_PER_REQUEST",
             )
         yield
+        _remove_everything()
     _forget()
+
+
+def _remove_everything() -> None:
+    """The mock may stand inside that of a local cloud, which outlives it."""
+    for table in ("ledger", "orders", "stock"):
+        client("dynamodb").delete_table(TableName=table)
+    found = client("s3").list_objects_v2(Bucket="responses").get("Contents", [])
+    for kept in found:
+        client("s3").delete_object(Bucket="responses", Key=kept["Key"])
+    client("s3").delete_bucket(Bucket="responses")
 
 
 @pytest.fixture
