@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -37,3 +38,12 @@ def appears(file: Path) -> None:
     while not file.exists():
         assert time.monotonic() < end, f"{file.name} did not appear in 20 s"
         time.sleep(0.005)
+
+
+def alive(pid: int) -> bool:
+    """Of a child that its parent has reaped when it is dead."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True

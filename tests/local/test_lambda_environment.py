@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from lambda_probe import FUNCTIONS, appears, call, failure, probe
+from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 
@@ -275,15 +275,6 @@ def becomes_free(lock: Path) -> None:
     while not is_free(lock):
         assert time.monotonic() < end, "a process still holds the lock after 10 s"
         time.sleep(0.01)
-
-
-def alive(pid: int) -> bool:
-    """Of a child that its parent has reaped when it is dead."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def disappears(pid: int) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError
-from lambda_probe import appears, call, probe
+from lambda_probe import alive, appears, call, probe
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 
@@ -156,7 +156,9 @@ def test_invocation_that_runs_while_new_code_is_registered_ends_in_the_old(
         appears(ready)
         runtime.register("changed", probe())
         gate.touch()
-        assert running.result() != call(runtime, "changed", "pid")
+        old = running.result()
+    assert not alive(old)
+    assert call(runtime, "changed", "pid") != old
 
 
 def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:
@@ -186,9 +188,10 @@ def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path
 
 
 def test_what_a_function_prints_is_there_when_the_invocation_has_ended(runtime: LambdaRuntime) -> None:
+    many = "\n".join(["x" * 50] * 1000)  # more than can be read in the time that an answer takes
     for number in range(20):
-        call(runtime, "probe", "say", line=f"line {number}")
-        assert runtime.logs("probe")[-2:] == [f"line {number}", f"LINE {number}"]
+        call(runtime, "probe", "say", line=f"{many}\nline {number}")
+        assert runtime.logs("probe")[-1] == f"LINE {number}"
     assert runtime.logs("nobody") == []
 
 
