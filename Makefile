@@ -6,7 +6,7 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test lint bench graph clean requirements tools
+.PHONY: help setup demo test lint bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,6 +17,7 @@ setup: .venv/installed ## Make the virtual environment with pinned, hashed requi
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Once needs Python 3.11 or later; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	@echo "Setting up the virtual environment (once, about a minute)..." >&2
 	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
@@ -49,12 +50,14 @@ $(ASL_VALIDATOR):
 
 .venv-sam/installed: requirements/sam.txt
 	@$(PYTHON) -m venv .venv-sam
+	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
 	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
 	@touch $@
 
 requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -o requirements/development.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 
 clean: ## Remove everything that the commands above made
