@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
-from unittest.mock import patch
 from urllib.parse import unquote
 
 from botocore.exceptions import ClientError
+
+from local.engine.patching import replaced
 
 
 class Runtime(Protocol):
@@ -41,7 +42,7 @@ def serve_moto_invocations(runtime: Runtime) -> Iterator[None]:
         except ClientError as error:
             return _refused(error)
 
-    with patch.object(LambdaResponse, "invoke", invoke):
+    with replaced((LambdaResponse, "invoke", invoke)):
         yield
 
 
