@@ -72,14 +72,14 @@ class LocalCloud:
         self._stack.close()
 
     def _open(self) -> None:
-        template = load(self._path, self._parameters)  # first: what is wrong with it is said before anything is started
+        self._stack.enter_context(no_other_cloud())
+        template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         import_interpreter()
         from moto import mock_aws
 
         from local.engine import executions, install
 
         self._ended = executions.ended
-        self._stack.enter_context(no_other_cloud())
         self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
         self._server = Server(self._port)
         self._stack.callback(self._server.close)

@@ -37,6 +37,9 @@ class Deployed:
     attributes: Callable[[str], str]
 
 
+Code = frozenset[tuple[str, int, int]]
+
+
 @dataclass(frozen=True)
 class Stack:
     """What a deployment made."""
@@ -45,6 +48,8 @@ class Stack:
     outputs: Mapping[str, str]
     functions: Mapping[str, FunctionSpec]
     """By physical name."""
+    code: Mapping[str, Code]
+    """What the files of each function were like."""
 
 
 class Functions(Protocol):
@@ -71,10 +76,18 @@ def deploy(template: Template, clients: Clients, functions: Functions, before: S
         for name, output in template.section("Outputs").items()
         if "Condition" not in output or resolver.holds(output["Condition"])
     }
+    code = {name: code_of(spec) for name, spec in deployment.functions.items()}
     for name, spec in deployment.functions.items():
-        if before is None or before.functions.get(name) != spec:
+        if before is None or (before.functions.get(name), before.code.get(name)) != (spec, code[name]):
             functions.register(name, spec)
-    return Stack(deployment.made, outputs, deployment.functions)
+    return Stack(deployment.made, outputs, deployment.functions, code)
+
+
+def code_of(spec: FunctionSpec) -> Code:
+    """Path, time of change and size of every file that the function is made of, its layers included."""
+    files = (file for folder in (spec.code, *spec.python_path) for file in folder.rglob("*") if file.is_file())
+    stats = ((file, file.stat()) for file in files if "__pycache__" not in file.parts)
+    return frozenset((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:

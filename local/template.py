@@ -109,6 +109,8 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     from samtranslator.model.exceptions import InvalidDocumentException
     from samtranslator.translator.transform import transform
 
+    from local.isolation import no_other_cloud
+
     class NoManagedPolicies:
         """The local cloud has no IAM, so the translator need not know the managed policies of an account."""
 
@@ -120,15 +122,11 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
         for name in _PATHS:
             if isinstance(properties.get(name), str):
                 properties[name] = FILE_SCHEME + properties[name]
-    before = os.environ.get("AWS_DEFAULT_REGION")
-    os.environ["AWS_DEFAULT_REGION"] = before or REGION
     try:
-        body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
+        with no_other_cloud():  # the translator asks for the region, and a profile that is not there would stop it
+            body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
-    finally:
-        if before is None:
-            del os.environ["AWS_DEFAULT_REGION"]
     return body
 
 

@@ -1,0 +1,135 @@
+"""Deployment of templates other than the project's own: what a user adds works, or is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from local import LocalCloud
+from local.deploy import Stack, deploy
+from local.intrinsics import TemplateError
+from local.lambda_runtime import FunctionSpec
+from local.template import load
+
+HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
+TABLE = """
+  Rows:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: {name}
+      BillingMode: PAY_PER_REQUEST
+      KeySchema: [{{ AttributeName: {key}, KeyType: HASH }}]
+      AttributeDefinitions: [{{ AttributeName: {key}, AttributeType: S }}]
+"""
+FUNCTION = """
+  Echo:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: echo
+      CodeUri: functions/echo/
+      Handler: app.handler
+      Runtime: python3.13
+      Timeout: 7
+      ReservedConcurrentExecutions: 3
+      Layers: [!Ref Shared]
+      Environment: { Variables: { ROWS: !Ref Rows, NUMBER: 5 } }
+      AutoPublishAlias: live
+  Shared:
+    Type: AWS::Serverless::LayerVersion
+    Properties: { ContentUri: shared/ }
+"""
+
+
+class Registry:
+    """Stands in for the Lambda runtime: remembers what is registered."""
+
+    def __init__(self) -> None:
+        self.registered: list[tuple[str, FunctionSpec]] = []
+
+    def register(self, name: str, spec: FunctionSpec) -> None:
+        self.registered.append((name, spec))
+
+
+class Project:
+    """A folder with a template, deployed on the backends of the shared cloud."""
+
+    def __init__(self, folder: Path, cloud: LocalCloud) -> None:
+        self.folder = folder
+        self.cloud = cloud
+        self.registry = Registry()
+        self.stack: Stack | None = None
+
+    def deploy(self, resources: str, parameters: Mapping[str, str] | None = None) -> Stack:
+        path = self.folder / "template.yaml"
+        path.write_text(HEAD + resources)
+        self.stack = deploy(load(path, parameters), self.cloud.client, self.registry, self.stack)
+        return self.stack
+
+
+@pytest.fixture
+def project(tmp_path: Path, cloud: LocalCloud) -> Project:
+    (tmp_path / "functions" / "echo").mkdir(parents=True)
+    return Project(tmp_path, cloud)
+
+
+def test_function_is_registered_with_code_layer_limits_and_environment(project: Project) -> None:
+    stack = project.deploy(TABLE.format(name="deploy-a", key="id") + FUNCTION)
+    [(name, spec)] = project.registry.registered
+    assert name == "echo"
+    assert spec.code == project.folder / "functions/echo"
+    assert (spec.handler, spec.timeout, spec.concurrency) == ("app.handler", 7, 3)
+    assert spec.python_path == (project.folder / "shared",)
+    assert spec.environment == {"ROWS": "deploy-a", "NUMBER": "5"}
+    assert stack.resources["EchoAliaslive"].ref.endswith(":function:echo:live")
+
+
+def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(project: Project) -> None:
+    dynamodb = project.cloud.client("dynamodb")
+    project.deploy(TABLE.format(name="deploy-b", key="id") + FUNCTION)
+    dynamodb.put_item(TableName="deploy-b", Item={"id": {"S": "1"}})
+    project.deploy(TABLE.format(name="deploy-b", key="id") + FUNCTION.replace("Timeout: 7", "Timeout: 8"))
+    assert dynamodb.scan(TableName="deploy-b")["Count"] == 1
+    assert [spec.timeout for _, spec in project.registry.registered] == [7, 8]
+    project.deploy(TABLE.format(name="deploy-b", key="other") + FUNCTION.replace("Timeout: 7", "Timeout: 8"))
+    assert dynamodb.scan(TableName="deploy-b")["Count"] == 0
+    assert len(project.registry.registered) == 2, "an unchanged function is registered again"
+
+
+def test_resource_that_only_moto_knows_is_made_by_moto(project: Project) -> None:
+    stack = project.deploy("  News: { Type: AWS::SNS::Topic, Properties: { TopicName: news } }")
+    arns = [topic["TopicArn"] for topic in project.cloud.client("sns").list_topics()["Topics"]]
+    assert stack.resources["News"].ref in arns
+
+
+def test_resource_that_nobody_knows_is_named(project: Project) -> None:
+    with pytest.raises(TemplateError, match="Odd: the local cloud does not run AWS::Odd::Thing"):
+        project.deploy("  Odd: { Type: AWS::Odd::Thing }")
+
+
+def test_function_without_a_folder_is_named(project: Project) -> None:
+    with pytest.raises(TemplateError, match=r"Echo: its CodeUri names no folder.*functions/other"):
+        project.deploy(
+            TABLE.format(name="deploy-c", key="id") + FUNCTION.replace("functions/echo/", "functions/other/")
+        )
+
+
+def test_reference_to_nothing_is_named_with_who_refers(project: Project) -> None:
+    with pytest.raises(TemplateError, match="News refers to Nothing"):
+        project.deploy("  News: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref Nothing } }")
+
+
+def test_circle_of_references_is_shown(project: Project) -> None:
+    one = "  One: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref Two } }\n"
+    two = "  Two: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref One } }\n"
+    with pytest.raises(TemplateError, match="One -> Two -> One"):
+        project.deploy(one + two)
+
+
+def test_resource_whose_condition_does_not_hold_is_not_made(project: Project) -> None:
+    stack = project.deploy(
+        "  News: { Type: AWS::SNS::Topic, Condition: Wanted, Properties: { TopicName: unwanted } }\n"
+        "Conditions: { Wanted: !Equals [1, 2] }"
+    )
+    assert stack.resources["News"].ref == ""

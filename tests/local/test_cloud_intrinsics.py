@@ -1,0 +1,70 @@
+"""CloudFormation's intrinsic functions, as its documentation describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.intrinsics import NO_VALUE, Resolver, TemplateError
+
+
+@pytest.fixture
+def resolver() -> Resolver:
+    return Resolver(
+        parameters={"Stage": "prod", "Days": "7", "AWS::Region": "us-east-1"},
+        mappings={"Expiration": {"7": {"Days": 14}}},
+        conditions={
+            "IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]},
+            "IsDev": {"Fn::Not": [{"Condition": "IsProd"}]},
+        },
+        resource=lambda name: f"ref-of-{name}",
+        attribute=lambda name, attribute: f"{attribute}-of-{name}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("node", "value"),
+    [
+        ({"Ref": "Stage"}, "prod"),
+        ({"Ref": "Table"}, "ref-of-Table"),
+        ({"Fn::GetAtt": ["Table", "Arn"]}, "Arn-of-Table"),
+        ({"Fn::GetAtt": "Table.Stream.Arn"}, "Stream.Arn-of-Table"),
+        (
+            {"Fn::Sub": "${Stage}/${Table}/${Table.Arn}/${AWS::Region}/${!Literal}"},
+            "prod/ref-of-Table/Arn-of-Table/us-east-1/${Literal}",
+        ),
+        ({"Fn::Sub": ["${Own}", {"Own": {"Ref": "Days"}}]}, "7"),
+        ({"Fn::If": ["IsProd", "Retain", "Delete"]}, "Retain"),
+        ({"Fn::If": ["IsDev", "Retain", "Delete"]}, "Delete"),
+        ({"Fn::Equals": [{"Ref": "Days"}, 7]}, True),
+        ({"Fn::And": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, False),
+        ({"Fn::Or": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, True),
+        ({"Fn::FindInMap": ["Expiration", {"Ref": "Days"}, "Days"]}, 14),
+        ({"Fn::Join": ["-", ["a", {"Ref": "Stage"}, 1]]}, "a-prod-1"),
+        ({"Fn::Select": [1, {"Fn::Split": [",", "a,b,c"]}]}, "b"),
+        ({"Fn::Base64": "once"}, "b25jZQ=="),
+        ({"Name": {"Ref": "AWS::NoValue"}, "Other": 1}, {"Other": 1}),
+        ([{"Ref": "AWS::NoValue"}, 1], [1]),
+        ({"Ref": "AWS::NoValue"}, NO_VALUE),
+        (
+            {"Condition": {"Bool": {"aws:SecureTransport": "false"}}},
+            {"Condition": {"Bool": {"aws:SecureTransport": "false"}}},
+        ),
+    ],
+)
+def test_function_resolves_as_documented(resolver: Resolver, node: Any, value: Any) -> None:
+    assert resolver.resolve(node) == value
+
+
+@pytest.mark.parametrize(
+    ("node", "message"),
+    [
+        ({"Fn::ImportValue": "x"}, "Fn::ImportValue"),
+        ({"Fn::If": ["Unknown", 1, 2]}, "Unknown"),
+        ({"Fn::FindInMap": ["Expiration", "8", "Days"]}, "8"),
+    ],
+)
+def test_what_cannot_be_resolved_is_named(resolver: Resolver, node: Any, message: str) -> None:
+    with pytest.raises(TemplateError, match=message):
+        resolver.resolve(node)

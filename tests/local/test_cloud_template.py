@@ -1,0 +1,135 @@
+"""Reading a template and a definition: parameters, short forms, translations kept on disk, substitutions."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from local.definition import DefinitionError, placeholders, render_definition
+from local.template import TemplateError, load, parse
+
+TEMPLATE = """
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Days: { Type: Number, Default: 3, MinValue: 1, MaxValue: 5 }
+  Stage: { Type: String, AllowedValues: [dev, prod], Default: dev }
+  Name: { Type: String }
+Resources:
+  Echo:
+    Type: AWS::Serverless::Function
+    Properties: { CodeUri: functions/echo/, Handler: app.handler, Runtime: python3.13, Timeout: !Ref Days }
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = tmp_path / "template.yaml"
+    file.write_text(TEMPLATE)
+    return file
+
+
+def test_parameters_get_their_defaults_and_what_is_given(path: Path) -> None:
+    assert load(path, {"Name": "x", "Days": 4}).parameters == {"Days": "4", "Stage": "dev", "Name": "x"}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "Name needs a value"),
+        ({"Name": "x", "Unknown": 1}, "no parameter Unknown"),
+        ({"Name": "x", "Days": 0}, "Days is '0', but must be at least 1"),
+        ({"Name": "x", "Days": 6}, "Days is '6', but must be at most 5"),
+        ({"Name": "x", "Days": "many"}, "Days is 'many', but must be a number"),
+        ({"Name": "x", "Stage": "test"}, "Stage is 'test', but must be one of dev, prod"),
+    ],
+)
+def test_wrong_parameter_is_named_with_the_reason(path: Path, given: dict[str, object], message: str) -> None:
+    with pytest.raises(TemplateError, match=message):
+        load(path, given)
+
+
+def test_sam_becomes_cloudformation_and_code_stays_where_it_is(path: Path) -> None:
+    function = load(path, {"Name": "x"}).section("Resources")["Echo"]
+    assert function["Type"] == "AWS::Lambda::Function"
+    assert function["Properties"]["Code"]["S3Key"] == "functions/echo/"
+
+
+def test_translation_is_kept_and_made_again_when_the_template_changes(path: Path, tmp_path: Path) -> None:
+    first = load(path, {"Name": "x"}, cache=tmp_path / "cache")
+    [kept] = (tmp_path / "cache").iterdir()
+    made = kept.stat().st_mtime_ns
+    time.sleep(0.01)
+    assert load(path, {"Name": "x"}, cache=tmp_path / "cache") == first
+    assert kept.stat().st_mtime_ns == made
+    path.write_text(TEMPLATE.replace("Default: 3", "Default: 2"))
+    assert load(path, {"Name": "x"}, cache=tmp_path / "cache").parameters["Days"] == "2"
+    assert load(path, {"Name": "x", "Days": 5}, cache=tmp_path / "cache").parameters["Days"] == "5"
+
+
+def test_damaged_translation_is_made_again(path: Path, tmp_path: Path) -> None:
+    load(path, {"Name": "x"}, cache=tmp_path / "cache")
+    [kept] = (tmp_path / "cache").iterdir()
+    kept.write_text("{")
+    assert load(path, {"Name": "x"}, cache=tmp_path / "cache").parameters["Days"] == "3"
+
+
+def test_what_sam_refuses_is_said_in_its_words(path: Path) -> None:
+    path.write_text(TEMPLATE.replace("CodeUri: functions/echo/,", ""))
+    with pytest.raises(TemplateError, match=r"Echo.*CodeUri"):
+        load(path, {"Name": "x"})
+
+
+@pytest.mark.parametrize("text", ["a: [", "just text", "Parameters: {}"])
+def test_what_is_no_template_is_refused_with_its_path(text: str) -> None:
+    with pytest.raises(TemplateError, match=r"broken\.yaml"):
+        parse(text, Path("broken.yaml"))
+
+
+def test_short_forms_are_written_out() -> None:
+    text = "Resources: { A: [!Ref B, !GetAtt C.D.E, !Sub '${F}', !If [G, 1, !Ref H], !Equals [1, 2]] }"
+    assert parse(text, Path("t"))["Resources"]["A"] == [
+        {"Ref": "B"},
+        {"Fn::GetAtt": ["C", "D.E"]},
+        {"Fn::Sub": "${F}"},
+        {"Fn::If": ["G", 1, {"Ref": "H"}]},
+        {"Fn::Equals": [1, 2]},
+    ]
+
+
+@pytest.fixture
+def definition(tmp_path: Path) -> Path:
+    file = tmp_path / "machine.asl.yaml"
+    file.write_text(
+        "StartAt: A\nStates: { A: { Type: Pass, Output: '{% $number(''${N}'') %}', Comment: 'for ${Who}', End: true } }"
+    )
+    return file
+
+
+def test_substitutions_are_textual_inside_strings(definition: Path) -> None:
+    state = render_definition(definition, {"N": 5, "Who": "you"})["States"]["A"]
+    assert state["Output"] == "{% $number('5') %}"
+    assert state["Comment"] == "for you"
+
+
+def test_missing_substitution_is_named(definition: Path) -> None:
+    with pytest.raises(DefinitionError, match=r"\$\{Who\} has no substitution"):
+        render_definition(definition, {"N": 5})
+
+
+def test_unused_substitution_is_named(definition: Path) -> None:
+    with pytest.raises(DefinitionError, match="no placeholder uses Extra, Other"):
+        render_definition(definition, {"N": 5, "Who": "you", "Other": 1, "Extra": 2})
+
+
+def test_placeholders_are_listed(definition: Path) -> None:
+    assert placeholders(definition) == {"N", "Who"}
+
+
+def test_definition_that_is_not_there_or_not_yaml_is_named(definition: Path) -> None:
+    with pytest.raises(DefinitionError, match="nowhere"):
+        render_definition(definition.with_name("nowhere.yaml"), {})
+    definition.write_text("a: [")
+    with pytest.raises(DefinitionError, match=r"machine\.asl\.yaml is not YAML"):
+        render_definition(definition, {})

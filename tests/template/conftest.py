@@ -1,0 +1,47 @@
+"""The template, as it is written and as it is deployed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.template import Template, load, parse
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
+
+Resources = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def source() -> dict[str, Any]:
+    """template.yaml with its short forms written out."""
+    return parse(TEMPLATE.read_text(), TEMPLATE)
+
+
+@pytest.fixture(scope="session")
+def resources(source: Mapping[str, Any]) -> Resources:
+    found: Resources = source["Resources"]
+    return found
+
+
+@pytest.fixture(scope="session")
+def functions(resources: Resources) -> Resources:
+    return {name: r for name, r in resources.items() if r["Type"] == "AWS::Serverless::Function"}
+
+
+@pytest.fixture(scope="session")
+def translated() -> Template:
+    """What SAM makes of the template, with its default parameters."""
+    return load(TEMPLATE)
+
+
+@pytest.fixture(scope="session")
+def definition() -> dict[str, Any]:
+    """The operation machine's definition, rendered as in the local cloud."""
+    from local.deploy import rendered_definitions
+
+    return rendered_definitions(TEMPLATE)[ROOT / "statemachine" / "operation.asl.yaml"]

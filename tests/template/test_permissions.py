@@ -1,0 +1,124 @@
+"""Rules for roles: one each, exact actions on exact resources, and a written reason beside every `*`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+Resources = dict[str, dict[str, Any]]
+
+# `Resource: ...*`, `Action: ...*`, `Principal: "*"`, or an item of such a list.
+_WILDCARD = re.compile(r'^\s*(- )?(Resource|Action|Principal|NotAction)?:?.*(:\*|/\*|"\*"|_op-\*|\*:)')
+
+
+def statements(resources: Resources, role: str) -> list[dict[str, Any]]:
+    properties = resources[role]["Properties"]
+    beside = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::IAM::Policy"]
+    policies = [
+        *properties.get("Policies", []),
+        *(policy for policy in beside if {"Ref": role} in policy["Roles"]),
+        *(resources[managed["Ref"]]["Properties"] for managed in properties.get("ManagedPolicyArns", [])),
+    ]
+    return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
+
+def actions(statement: dict[str, Any]) -> list[str]:
+    found = statement["Action"]
+    return found if isinstance(found, list) else [found]
+
+
+def role_of(resource: dict[str, Any]) -> str:
+    role: str = resource["Properties"]["Role"]["Fn::GetAtt"][0]
+    return role
+
+
+def test_every_function_and_the_state_machine_have_a_role_of_their_own(
+    functions: Resources, resources: Resources
+) -> None:
+    users = [*functions.values(), resources["OperationStateMachine"]]
+    roles = [role_of(user) for user in users]
+    assert len(set(roles)) == len(users)
+    assert set(roles) == {name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
+
+
+def test_a_role_is_assumed_by_its_service_only(functions: Resources, resources: Resources) -> None:
+    services = {role_of(function): "lambda.amazonaws.com" for function in functions.values()}
+    services[role_of(resources["OperationStateMachine"])] = "states.amazonaws.com"
+    for role, service in services.items():
+        [trust] = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        assert trust["Principal"] == {"Service": service}
+
+
+def test_no_permission_is_for_every_action_of_a_service(resources: Resources) -> None:
+    roles = [name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"]
+    allowed = [action for role in roles for statement in statements(resources, role) for action in actions(statement)]
+    assert allowed
+    assert not [action for action in allowed if "*" in action]
+
+
+def test_every_wildcard_has_its_reason_beside_it() -> None:
+    lines = TEMPLATE.read_text().splitlines()
+    found = [n for n, line in enumerate(lines) if _WILDCARD.search(line.partition(" #")[0])]
+    assert len(found) >= 8, "the pattern no longer finds what is there"
+    without = [lines[n] for n in found if " # " not in lines[n] and not lines[n - 1].lstrip().startswith("# ")]
+    assert not without
+
+
+def test_the_state_machine_may_do_exactly_what_its_definition_calls(
+    resources: Resources, definition: dict[str, Any]
+) -> None:
+    called = {action_of(state["Resource"]) for state in definition["States"].values() if state["Type"] == "Task"}
+    allowed = {action for s in statements(resources, "OperationRole") for action in actions(s)}
+    assert {action for action in allowed if not action.startswith(("logs:", "xray:"))} == called
+
+
+def action_of(resource: str) -> str:
+    """The IAM action of a task: states:DescribeExecution for `arn:aws:states:::aws-sdk:sfn:describeExecution`."""
+    service, action = resource.split(":")[-2:]
+    if service == "lambda":
+        return "lambda:InvokeFunction"
+    return f"{ {'sfn': 'states'}.get(service, service) }:{action[0].upper()}{action[1:]}"
+
+
+def test_the_state_machine_reads_and_redrives_its_own_executions_only(resources: Resources) -> None:
+    [statement] = resources["OperationOwnersPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Resource"]["Fn::Sub"].endswith(":execution:${OperationStateMachine.Name}:*")
+
+
+def test_the_state_machine_invokes_operations_of_this_stack_by_alias_only(resources: Resources) -> None:
+    invoking = [s for s in statements(resources, "OperationRole") if "lambda:InvokeFunction" in actions(s)]
+    targets = [s["Resource"] for s in invoking]
+    prefix = resources["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]["FunctionPrefix"]["Fn::Sub"]
+    assert prefix == "${AWS::StackName}_op"
+    assert {"Ref": "CacheResponseFunction.Alias"} in targets
+    [any_operation] = [t["Fn::Sub"] for t in targets if "Fn::Sub" in t]
+    assert any_operation.endswith(f":function:{prefix}-*:live")
+
+
+def test_a_function_may_use_the_tables_that_its_environment_names_and_no_other(
+    functions: Resources, resources: Resources
+) -> None:
+    for name, function in functions.items():
+        variables = function["Properties"]["Environment"]["Variables"]
+        named = {value["Ref"] for key, value in variables.items() if key.endswith("_TABLE")}
+        allowed = {
+            statement["Resource"]["Fn::GetAtt"][0]
+            for statement in statements(resources, role_of(function))
+            if any(action.startswith("dynamodb:") for action in actions(statement))
+        }
+        assert allowed == named, name
+
+
+def test_a_function_writes_to_its_own_log_group_only(functions: Resources, resources: Resources) -> None:
+    for name, function in functions.items():
+        own = function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
+        [logs] = [s for s in statements(resources, role_of(function)) if "logs:PutLogEvents" in actions(s)]
+        assert logs["Resource"] == {"Fn::GetAtt": [own, "Arn"]}, name
+
+
+def test_functions_keep_responses_and_nothing_else_in_the_bucket(functions: Resources, resources: Resources) -> None:
+    for function in functions.values():
+        [keep] = [s for s in statements(resources, role_of(function)) if "s3:PutObject" in actions(s)]
+        assert keep["Resource"] == {"Fn::Sub": "${ResponseBucket.Arn}/responses/*"}

@@ -1,0 +1,112 @@
+"""Rules for what keeps data: tables, bucket, queue and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from local.template import Template
+
+Resources = dict[str, dict[str, Any]]
+TABLES = ["IdempotencyTable", "ProviderLedgerTable", "OrdersTable", "StockTable"]
+
+
+def test_records_expire_by_their_own_attribute_and_by_nothing_else(resources: Resources) -> None:
+    table = resources["IdempotencyTable"]["Properties"]
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
+
+
+def test_the_index_of_open_operations_holds_keys_only(resources: Resources) -> None:
+    [index] = resources["IdempotencyTable"]["Properties"]["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == "open-operations"
+    assert [key["AttributeName"] for key in index["KeySchema"]] == ["openShard", "leaseExpiresAt"]
+    assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_is_on_demand_encrypted_and_can_be_restored(resources: Resources, name: str) -> None:
+    table = resources[name]["Properties"]
+    assert table["BillingMode"] == "PAY_PER_REQUEST"
+    assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+
+
+def test_no_table_has_been_forgotten(resources: Resources) -> None:
+    assert {name for name, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"} == set(TABLES)
+
+
+def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
+    bucket = resources["ResponseBucket"]["Properties"]
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
+    assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
+    [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] in ("AES256", "aws:kms")
+
+
+def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], resources: Resources) -> None:
+    rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    [expiration] = [rule for rule in rules if "ExpirationInDays" in rule]
+    assert expiration["Prefix"] == "responses/"
+    mapping, key, days = expiration["ExpirationInDays"]["Fn::FindInMap"]
+    assert (key, days) == ({"Ref": "RetentionDays"}, "Days")
+    kept = {int(retention): entry["Days"] for retention, entry in source["Mappings"][mapping].items()}
+    assert list(kept) == source["Parameters"]["RetentionDays"]["AllowedValues"]
+    # TTL deletes within a few days; seven is the reserve.
+    assert all(days >= retention + 7 for retention, days in kept.items())
+
+
+def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> None:
+    rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    assert all(rule["Prefix"] == "responses/" for rule in rules if "ExpirationInDays" in rule)
+
+
+def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:
+    rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
+    assert any(rule.get("AbortIncompleteMultipartUpload") for rule in rules)
+
+
+def test_refused_requests_are_encrypted_and_kept_as_long_as_sqs_can(resources: Resources) -> None:
+    queue = resources["RejectedRequestsQueue"]["Properties"]
+    assert queue["SqsManagedSseEnabled"] is True
+    assert queue["MessageRetentionPeriod"] == 14 * 86_400
+
+
+@pytest.mark.parametrize("policy", ["ResponseBucketPolicy", "RejectedRequestsQueuePolicy"])
+def test_bucket_and_queue_are_reached_over_tls_only(resources: Resources, policy: str) -> None:
+    [statement] = resources[policy]["Properties"]["PolicyDocument"]["Statement"]
+    assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
+    assert statement["Action"] in ("s3:*", "sqs:*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+@pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket", "RejectedRequestsQueue"])
+def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: str) -> None:
+    kept = {"Fn::If": ["IsProd", "Retain", "Delete"]}
+    assert resources[name]["DeletionPolicy"] == kept
+    assert resources[name]["UpdateReplacePolicy"] == kept
+
+
+def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resources) -> None:
+    assert resources["IdempotencyTable"]["Properties"]["DeletionProtectionEnabled"] == {
+        "Fn::If": ["IsProd", True, False]
+    }
+
+
+def test_every_function_and_the_state_machine_log_into_a_group_of_their_own_that_forgets(
+    functions: Resources, resources: Resources
+) -> None:
+    machine = resources["OperationStateMachine"]["Properties"]["Logging"]["Destinations"][0]
+    groups = [machine["CloudWatchLogsLogGroup"]["LogGroupArn"]["Fn::GetAtt"][0]]
+    groups += [function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] for function in functions.values()]
+    assert len(set(groups)) == len(functions) + 1
+    for group in groups:
+        assert resources[group]["Type"] == "AWS::Logs::LogGroup"
+        assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+def test_no_log_group_is_left_to_be_made_without_retention(translated: Template) -> None:
+    groups = [r for r in translated.section("Resources").values() if r["Type"] == "AWS::Logs::LogGroup"]
+    assert all("RetentionInDays" in group["Properties"] for group in groups)

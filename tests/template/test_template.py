@@ -1,0 +1,189 @@
+"""Rules for the template as a whole: parameters, functions, timeouts, substitutions, outputs."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonata
+import pytest
+
+from local.definition import placeholders
+from local.template import Template, load, parameter_values
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
+Resources = dict[str, dict[str, Any]]
+
+OUTPUTS = {
+    "StateMachineArn",
+    "StateMachineAliasArn",
+    "TableName",
+    "ResponseBucketName",
+    "RejectedQueueUrl",
+    "FunctionPrefix",
+    "ProviderLedgerTableName",
+    "OrdersTableName",
+    "StockTableName",
+    "StatesConsole",
+    "TableConsole",
+    "QueueConsole",
+    "LogsConsole",
+}
+LAMBDA_LIMIT_SECONDS = 900
+PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
+
+
+def references(node: Any) -> Iterator[str]:
+    """Every logical id or parameter that a part of a template refers to."""
+    if isinstance(node, list):
+        for item in node:
+            yield from references(item)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key == "Ref":
+                yield value
+            elif key == "Fn::GetAtt":
+                yield value[0]
+            elif key == "Fn::Sub":
+                yield from (name.partition(".")[0] for name in re.findall(r"\$\{([^}!]+)\}", value))
+            else:
+                yield from references(value)
+
+
+def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[str, Any]) -> None:
+    for name, parameter in source["Parameters"].items():
+        assert len(parameter["Description"]) > 20, name
+        assert "Default" in parameter, name
+        assert "AllowedValues" in parameter or {"MinValue", "MaxValue"} <= set(parameter), name
+
+
+def test_every_default_is_within_its_bounds(source: Mapping[str, Any]) -> None:
+    assert set(parameter_values(source["Parameters"], {})) == set(source["Parameters"])
+
+
+def test_every_parameter_is_used(source: Mapping[str, Any]) -> None:
+    used = set(references([source["Resources"], source["Conditions"], source["Globals"], source["Outputs"]]))
+    assert set(source["Parameters"]) <= used
+
+
+def test_every_parameter_is_shown_in_exactly_one_group(source: Mapping[str, Any]) -> None:
+    groups = source["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    shown = [name for group in groups for name in group["Parameters"]]
+    assert sorted(shown) == sorted(source["Parameters"])
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_everything_that_the_deployed_template_refers_to_exists(stage: str) -> None:
+    translated = load(TEMPLATE, {"Stage": stage})
+    there = {*translated.section("Resources"), *translated.section("Parameters"), *PSEUDO}
+    for section in ("Resources", "Outputs", "Conditions"):
+        for name, part in translated.section(section).items():
+            assert set(references(part)) <= there, name
+
+
+def test_outputs_are_those_that_are_promised_and_described(source: Mapping[str, Any]) -> None:
+    assert set(source["Outputs"]) == OUTPUTS
+    assert all(len(output["Description"]) > 20 for output in source["Outputs"].values())
+
+
+def test_substitutions_of_the_definition_are_exactly_its_placeholders(resources: Resources) -> None:
+    machine = resources["OperationStateMachine"]["Properties"]
+    assert set(machine["DefinitionSubstitutions"]) == placeholders(ROOT / machine["DefinitionUri"])
+
+
+def test_the_state_machine_logs_everything_is_traced_and_has_an_alias(resources: Resources) -> None:
+    machine = resources["OperationStateMachine"]["Properties"]
+    assert machine["Logging"]["Level"] == "ALL"
+    assert machine["Tracing"] == {"Enabled": True}
+    assert machine["AutoPublishAlias"] == "live"
+
+
+def test_functions_run_on_python_3_13_and_arm64_behind_an_alias(translated: Template) -> None:
+    made = translated.section("Resources")
+    functions = {name: r["Properties"] for name, r in made.items() if r["Type"] == "AWS::Lambda::Function"}
+    assert len(functions) == 4
+    for name, function in functions.items():
+        assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
+        assert made[f"{name}Aliaslive"]["Type"] == "AWS::Lambda::Alias"
+
+
+def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, resources: Resources) -> None:
+    assert all(function["Properties"]["AutoPublishAliasAllProperties"] for function in functions.values())
+    assert resources["OnceLayer"]["Properties"]["PublishLambdaVersion"] is True
+
+
+def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
+    for name, function in functions.items():
+        properties = function["Properties"]
+        folder = properties["CodeUri"].strip("/").removeprefix("functions/")
+        operation = properties["Environment"]["Variables"]["POWERTOOLS_SERVICE_NAME"]
+        assert (ROOT / "functions" / folder / "app.py").is_file(), name
+        if name == "CacheResponseFunction":  # no operation: the state CacheResponse calls it
+            continue
+        assert properties["FunctionName"] == {"Fn::Sub": f"${{AWS::StackName}}_op-{operation}"}
+        assert folder == operation.replace("-", "_")
+        assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"
+
+
+@pytest.mark.parametrize("seconds", [1, 30, 840])
+def test_function_task_and_lease_end_in_this_order(seconds: int) -> None:
+    from local.deploy import rendered_definitions
+
+    [states] = [d["States"] for d in rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds}).values()]
+    task = evaluate(states["ExecuteBusinessLogic"]["TimeoutSeconds"])
+    lease = states["AcquireLock"]["Arguments"]["ExpressionAttributeValues"][":lease"]["N"]
+    assert "$floor($millis() / 1000)" in lease
+    length = int(evaluate(lease.replace("$floor($millis() / 1000)", "0")))
+    assert seconds < task < length
+    assert task < LAMBDA_LIMIT_SECONDS
+
+
+def evaluate(template: str) -> Any:
+    return jsonata.Jsonata(template.removeprefix("{%").removesuffix("%}").strip()).evaluate(None)
+
+
+def test_every_lease_of_the_definition_is_the_same_length(definition: dict[str, Any]) -> None:
+    leases = re.findall(r'":lease": \{"N": "([^"]+)"\}', json.dumps(definition))
+    assert len(leases) == 3
+    assert len(set(leases)) == 1
+
+
+def test_business_functions_time_out_when_the_parameter_says(functions: Resources) -> None:
+    for name, function in functions.items():
+        if name != "CacheResponseFunction":
+            assert function["Properties"]["Timeout"] == {"Ref": "BusinessTimeoutSeconds"}, name
+
+
+def test_caching_a_response_times_out_before_its_task(functions: Resources, definition: dict[str, Any]) -> None:
+    assert (
+        functions["CacheResponseFunction"]["Properties"]["Timeout"]
+        < definition["States"]["CacheResponse"]["TimeoutSeconds"]
+    )
+
+
+def test_the_layer_is_built_for_the_runtime_of_the_functions(resources: Resources, source: Mapping[str, Any]) -> None:
+    layer = resources["OnceLayer"]
+    settings = source["Globals"]["Function"]
+    assert layer["Metadata"]["BuildMethod"] == settings["Runtime"]
+    assert [layer["Metadata"]["BuildArchitecture"]] == settings["Architectures"]
+    assert (ROOT / layer["Properties"]["ContentUri"] / "requirements.txt").is_file()
+
+
+@pytest.mark.parametrize("environment", ["default", "dev", "prod"])
+def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
+    environment: str, source: Mapping[str, Any]
+) -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())[environment]
+    given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
+    values = parameter_values(source["Parameters"], given)
+    assert values["Stage"] == ("prod" if environment == "prod" else "dev")
+
+
+def test_payloads_stay_out_of_the_log_in_prod() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
+    assert "IncludeExecutionData=false" in config["prod"]["deploy"]["parameters"]["parameter_overrides"]
