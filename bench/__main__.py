@@ -1,0 +1,107 @@
+"""Prints three tables: the cost of each path, the import time of a function, and the speed of the local cloud."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.counting import Cost, Counter
+from bench.powertools import powertools_costs
+from local.cloud import LocalCloud
+from local.engine import Interceptor
+from local.faults import fails
+
+ROOT = Path(__file__).parents[1]
+RUNS = 7
+EXECUTIONS = 200
+BASELINE = """
+import boto3
+from aws_lambda_powertools import Logger, Metrics
+client, logger, metrics = boto3.client("dynamodb", region_name="us-east-1"), Logger(service="x"), Metrics("Once", "x")
+"""
+
+
+def report(size: int, key: str) -> dict[str, Any]:
+    return {"operation": "build-report", "idempotencyKey": key, "payload": {"bytes": size}}
+
+
+def measured(cloud: LocalCloud, request: Any, *faults: Interceptor) -> Cost:
+    counter = Counter(cloud)
+    with cloud.intercept(*faults, counter):
+        execution = cloud.run(request)
+    counter.cost.transitions = execution.transitions
+    return counter.cost
+
+
+def costs(cloud: LocalCloud) -> dict[str, Cost]:
+    crash = fails("Unknown", state="ExecuteBusinessLogic")
+    return {
+        "new, 1 KB result": measured(cloud, report(1024, "a")),
+        "duplicate of it": measured(cloud, report(1024, "a")),
+        "new, 20 KB result": measured(cloud, report(20_000, "b")),
+        "duplicate of it ": measured(cloud, report(20_000, "b")),
+        "new, 2 MB result": measured(cloud, report(2_000_000, "c")),
+        "duplicate of it  ": measured(cloud, report(2_000_000, "c")),
+        "second attempt succeeds": measured(cloud, report(1024, "d"), crash),
+        "payload mismatch": measured(cloud, report(2048, "a")),
+        "invalid request": measured(cloud, {}),
+    }
+
+
+def import_seconds(source: str, folder: Path) -> float:
+    """The least processor time of a process that imports, over some runs."""
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'shared'}", "AWS_REGION": "us-east-1"}
+    taken = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        subprocess.run([sys.executable, "-c", source], env=environment, check=True)  # noqa: S603 our own interpreter
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+def speed(cloud: LocalCloud) -> float:
+    requests = [report(1024, f"speed-{n}") for n in range(EXECUTIONS)]
+    cloud.run_all(requests[:10])
+    started = time.perf_counter()
+    for first in range(10, EXECUTIONS, 10):
+        cloud.run_all(requests[first : first + 10])
+    return (EXECUTIONS - 10) / (time.perf_counter() - started)
+
+
+def main() -> None:
+    console = Console(width=130, highlight=False)
+    with LocalCloud(ROOT / "template.yaml") as cloud:
+        table = Table("path", "transitions", "writes", "refused", "reads", "WRU", "RRU", "Lambda", "$ per million")
+        for name, cost in (costs(cloud) | powertools_costs(cloud)).items():
+            numbers = (
+                cost.transitions,
+                cost.writes,
+                cost.refused_writes,
+                cost.reads,
+                cost.write_units,
+                cost.read_units,
+            )
+            table.add_row(name, *map(str, (*numbers, cost.invocations)), f"{cost.dollars_per_million:.2f}")
+        console.print(table)
+        rate = speed(cloud)
+    ours = import_seconds("import app", ROOT / "functions" / "charge_payment")
+    with_client = "import app; from once.clients import client; client('dynamodb')"
+    ready = import_seconds(with_client, ROOT / "functions" / "charge_payment")
+    theirs = import_seconds(BASELINE, ROOT)
+    console.print(
+        f"import of charge_payment: {ours / theirs:.2f} of a handler with a boto3 client, Logger and Metrics; "
+        f"with its own client made: {ready / theirs:.2f}"
+    )
+    console.print(f"local cloud: {rate:.0f} executions a second")
+
+
+if __name__ == "__main__":
+    main()
