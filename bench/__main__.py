@@ -35,7 +35,7 @@ def report(size: int, key: str) -> dict[str, Any]:
 
 def measured(cloud: LocalCloud, request: Any, *faults: Interceptor) -> Cost:
     counter = Counter(cloud)
-    with cloud.intercept(*faults, counter):
+    with cloud.intercept(counter, *faults):  # a failed start is a start, too
         execution = cloud.run(request)
     counter.cost.transitions = execution.transitions
     return counter.cost

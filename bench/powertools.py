@@ -54,7 +54,7 @@ def _invoke(cloud: LocalCloud, size: int) -> Cost:
     counter = Counter(cloud)
     store = DynamoDBPersistenceLayer(table_name=TABLE, boto3_client=CountedClient(cloud, counter))  # type: ignore[arg-type]  # counted
 
-    @idempotent_function(
+    @idempotent_function(  # type: ignore[untyped-decorator]  # as the library has it
         data_keyword_argument="request",
         persistence_store=store,
         config=IdempotencyConfig(event_key_jmespath="key"),
