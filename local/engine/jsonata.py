@@ -109,6 +109,7 @@ class Expression:
         self._lock = threading.RLock()
         self._clock = clock
         self._compiled = engine.Jsonata(source, regex_engine=_regex)
+        self._compiled.output_convert_nulls = False  # null is a value, and None is undefined
         for name, function in {
             "hash": _hash,
             "parse": _parse,

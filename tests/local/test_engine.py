@@ -1,0 +1,237 @@
+"""What Step Functions does, and the mended interpreter with it; each test is a small state machine of its own."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local import Execution, LocalCloud
+from local.engine import EngineReplaced, check_pins
+from local.faults import answer_lost, fails, never_arrives
+
+Run = Callable[..., Execution]
+
+
+@pytest.fixture
+def execute(cloud: LocalCloud) -> Run:
+    """Runs a definition, given as its states; the first one starts."""
+
+    def run(states: dict[str, Any], given: Any = None, wait: bool = True) -> Any:
+        definition = {"QueryLanguage": "JSONata", "StartAt": next(iter(states)), "States": states}
+        sfn = cloud.client("stepfunctions")
+        machine = sfn.create_state_machine(
+            name=f"m{uuid.uuid4().hex}", definition=json.dumps(definition), roleArn="arn:aws:iam::123456789012:role/r"
+        )
+        arn = sfn.start_execution(stateMachineArn=machine["stateMachineArn"], input=json.dumps(given))["executionArn"]
+        return cloud.wait(arn) if wait else arn
+
+    return run
+
+
+@pytest.fixture
+def plain(cloud: LocalCloud) -> str:
+    cloud.add_function("plain-echo", Path(__file__).parents[1] / "functions" / "plain_echo")
+    return "plain-echo"
+
+
+def value(execute: Run, expression: str, given: Any = None) -> Any:
+    execution = execute({"S": {"Type": "Succeed", "Output": "{% " + expression + " %}"}}, given)
+    return execution.output if execution.status == "SUCCEEDED" else execution.error
+
+
+def put(key: str, **more: Any) -> dict[str, Any]:
+    return {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::aws-sdk:s3:putObject",
+        "Arguments": {"Bucket": "${bucket}", "Key": key, "Body": "{% $states.input %}"},
+        "End": True,
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("expression", "given", "expected"),
+    [
+        ("$states.input", 'a "quoted" \\ text', 'a "quoted" \\ text'),
+        ("$states.input.a", {"a": None}, None),
+        ("$type($states.input.a)", {"a": None}, "null"),
+        ("$type($states.input)", [], "array"),
+        ("$string($states.input)", 0.1 + 0.2, "0.3"),
+        ("$string($states.input)", {"b": 1, "a": [1.5, "u"]}, '{"b":1,"a":[1.5,"u"]}'),
+        (
+            "$hash($states.input, 'SHA-256')",
+            "abc",
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        ),
+        ("$parse($states.input)", '{"a": [1]}', {"a": [1]}),
+        ("$range(1, 5, 2)", None, [1, 3, 5]),
+        ("$partition([1, 2, 3], 2)", None, [[1, 2], [3]]),
+        ("$length($uuid())", None, 36),
+        ("$contains($states.input, /^a$/)", "a\n", False),
+        ("'a' != $states.input.missing", {}, False),
+        ("$states.input.missing", {}, "States.QueryEvaluationError"),
+        ("$parse($states.input)", "{", "States.QueryEvaluationError"),
+        ("$states.input + 1", "text", "States.QueryEvaluationError"),
+        ("function($x) { $x }", None, "States.QueryEvaluationError"),
+    ],
+)
+def test_expression_has_the_value_that_jsonata_gives_it(
+    execute: Run, expression: str, given: Any, expected: Any
+) -> None:
+    assert value(execute, expression, given) == expected
+
+
+def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -> None:
+    text = "\" & $error('run') & \""
+    states = {
+        "A": {"Type": "Pass", "Assign": {"v": "{% $states.input %}"}, "Next": "B"},
+        "B": {"Type": "Succeed", "Output": "{% $v %}"},
+    }
+    assert execute(states, text).output == text
+
+
+def test_time_of_waits_and_expressions_is_the_clocks(execute: Run, cloud: LocalCloud) -> None:
+    before = cloud.clock.now()
+    states = {
+        "A": {"Type": "Wait", "Seconds": 86_400, "Next": "B"},
+        "B": {"Type": "Succeed", "Output": "{% $millis() %}"},
+    }
+    assert execute(states).output / 1000 == pytest.approx(before + 86_400, abs=1)
+
+
+def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> None:
+    states = {
+        "A": {
+            "Type": "Choice",
+            "Choices": [{"Condition": "{% $states.input = 1 %}", "Assign": {"v": "rule"}, "Next": "B"}],
+            "Assign": {"v": "default"},
+            "Default": "B",
+        },
+        "B": {"Type": "Succeed", "Output": "{% $v %}"},
+    }
+    assert execute(states, 1).output == "rule"
+    assert execute(states, 2).output == "default"
+
+
+def test_choice_without_a_match_fails_by_its_name(execute: Run) -> None:
+    choices = [{"Condition": "{% false %}", "Next": "B"}]
+    states = {"A": {"Type": "Choice", "Choices": choices}, "B": {"Type": "Succeed"}}
+    assert execute(states).error == "States.NoChoiceMatched"
+
+
+def test_body_of_an_object_is_written_as_json(execute: Run, cloud: LocalCloud) -> None:
+    task = put("k")
+    task["Arguments"]["Bucket"] = cloud.outputs["ResponseBucketName"]
+    assert execute({"A": task}, {"a": [1, "ü"]}).status == "SUCCEEDED"
+    body = cloud.client("s3").get_object(Bucket=cloud.outputs["ResponseBucketName"], Key="k")["Body"].read()
+    assert json.loads(body) == {"a": [1, "ü"]}
+
+
+def dynamodb(cloud: LocalCloud, action: str = "updateItem", **more: Any) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "engine"}}}
+    arguments |= {"UpdateExpression": "SET a = :a", "ExpressionAttributeValues": {":a": {"S": "1"}}}
+    task = {"Type": "Task", "Resource": f"arn:aws:states:::dynamodb:{action}", "Arguments": arguments, "End": True}
+    return {**task, **more}
+
+
+def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: LocalCloud) -> None:
+    refused = dynamodb(cloud)
+    refused["Arguments"]["ConditionExpression"] = "attribute_exists(id)"
+    assert execute({"A": refused}).error == "DynamoDB.ConditionalCheckFailedException"
+    for fault in (never_arrives(), answer_lost()):
+        with cloud.intercept(fault):
+            assert execute({"A": dynamodb(cloud)}).error == "DynamoDB.AmazonDynamoDBException"
+    gone = "arn:aws:states:us-east-1:123456789012:execution:gone:gone"
+    task = {"Type": "Task", "Arguments": {"ExecutionArn": gone}, "End": True}
+    for action in ("describeExecution", "getExecutionHistory", "redriveExecution"):
+        resource = {"Resource": f"arn:aws:states:::aws-sdk:sfn:{action}"}
+        error = execute({"A": {**task, **resource}}).error
+        assert error in ("Sfn.ExecutionDoesNotExistException", "Sfn.StateMachineDoesNotExistException"), action
+
+
+def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalCloud) -> None:
+    retry = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 3600, "MaxAttempts": 3}]
+    with cloud.intercept(never_arrives(nth=range(1, 4))):
+        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "SUCCEEDED"
+    with cloud.intercept(never_arrives(nth=range(1, 5))):
+        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "FAILED"
+
+
+def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, plain: str, cloud: LocalCloud) -> None:
+    task = {
+        "Type": "Task",
+        "Resource": "arn:aws:states:::lambda:invoke",
+        "Arguments": {
+            "FunctionName": f"{cloud.outputs['FunctionPrefix']}-{plain}",
+            "Payload": {"payload": {"bytes": 300_000}},
+        },
+        "End": True,
+    }
+    end = {"B": {"Type": "Succeed"}}
+    caught = [{"ErrorEquals": ["States.ALL"], "Next": "B"}]
+    named = [{"ErrorEquals": ["States.DataLimitExceeded"], "Next": "B"}]
+    assert execute({"A": {**task, "Catch": caught}, **end}).error == "States.DataLimitExceeded"
+    assert execute({"A": {**task, "Catch": named}, **end}).status == "SUCCEEDED"
+
+
+def test_stopped_execution_ends_at_once_and_its_history_with_it(execute: Run, cloud: LocalCloud) -> None:
+    states = {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": {"Type": "Succeed"}}
+    cloud.clock.enter()  # as if another execution were at work: time stands still
+    try:
+        arn = execute(states, wait=False)
+        stopped = cloud.stop(arn, error="Enough")
+    finally:
+        cloud.clock.leave()
+    assert (stopped.status, stopped.error) == ("ABORTED", "Enough")
+    assert stopped.events[-1]["type"] == "ExecutionAborted"
+
+
+def test_redrive_goes_on_where_the_execution_failed_with_its_variables(execute: Run, cloud: LocalCloud) -> None:
+    states = {
+        "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Next": "B"},
+        "B": dynamodb(cloud, Output="{% $v %}"),
+    }
+    with cloud.intercept(fails("ServiceUnavailable")):
+        failed = execute(states)
+    assert failed.status == "FAILED"
+    cloud.client("stepfunctions").redrive_execution(executionArn=failed.arn)
+    redriven = cloud.wait(failed.arn)
+    assert (redriven.status, redriven.output) == ("SUCCEEDED", "kept")
+    assert redriven.states == ("A", "B", "B")
+    with pytest.raises(ClientError, match="ExecutionNotRedrivable"):
+        cloud.client("stepfunctions").redrive_execution(executionArn=failed.arn)
+
+
+def test_history_pages_backwards_without_data(execute: Run, cloud: LocalCloud) -> None:
+    execution = execute({"A": {"Type": "Pass", "Next": "B"}, "B": {"Type": "Succeed"}}, {"secret": 1})
+    ask = {"executionArn": execution.arn, "reverseOrder": True, "maxResults": 2, "includeExecutionData": False}
+    client = cloud.client("stepfunctions")
+    first = client.get_execution_history(**ask)
+    assert first["events"][0]["type"] == "ExecutionSucceeded"
+    assert len(first["events"]) == 2
+    second = client.get_execution_history(**ask, nextToken=first["nextToken"])
+    assert second["events"][0]["id"] == first["events"][1]["id"] - 1
+    assert "secret" not in json.dumps([first["events"], second["events"]], default=str)
+
+
+def test_start_with_the_name_of_another_input_is_refused(cloud: LocalCloud) -> None:
+    cloud.run({}, name="taken")
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        cloud.start({"other": 1}, name="taken")
+
+
+def test_input_over_256_kib_is_refused(cloud: LocalCloud) -> None:
+    with pytest.raises(ClientError, match="262144"):
+        cloud.start({"x": "y" * 262_144})
+
+
+def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("local.engine.version", lambda _package: "9.9.9")
+    with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* mends moto 5\.2\.5"):
+        check_pins()
