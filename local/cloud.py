@@ -16,6 +16,7 @@ from local.clock import Clock, VirtualClock
 from local.deploy import Stack, deploy
 from local.engine.door import Door, Interceptor
 from local.execution import Execution, Invocation, as_text, execution_of, state_of
+from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.quick_start import import_interpreter
@@ -88,6 +89,7 @@ class LocalCloud:
         self._door = Door(self.functions)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())
+        self._stack.enter_context(quick_update_expressions())
         self._stack.callback(self._stop_everything)
         self._deploy(template, None)
 
