@@ -2,16 +2,26 @@
 
 Each module mends one thing and says what AWS does; `install` holds them together and undoes them at the end.
 
-    jsonata.py     expressions, with values as bindings
-    door.py        the one door for every service call, with interceptors
-    choices.py     what a Choice state assigns
-    services.py    names and shapes of parameters, responses and errors
-    timing.py      waits, retries and timestamps from a clock
-    executions.py  starts, stops, redrives, histories; atomic DynamoDB; the cache of parsed definitions
+    values.py              JSON values as the JSONata engine wants them
+    javascript.py          numbers, strings and regular expressions as JavaScript has them
+    jsonata_functions.py   functions of Step Functions, and those that the engine has wrong
+    expression.py          JSONata 2.0.6 with bindings
+    jsonata.py             expressions in the interpreter
+    door.py                the one door for every service call, with interceptors
+    services.py            names and shapes of parameters, responses and errors
+    states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
+    limits.py              256 KiB
+    timing.py              waits and timestamps from a clock
+    runs.py, history.py    the life of an execution, once ended and for good; its events
+    executions.py          starts, descriptions, stops, redrives
+    programs.py            definitions parsed once
+    dynamodb.py            atomic writes
 """
 
 from __future__ import annotations
 
+import random
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
@@ -36,21 +46,54 @@ def check_pins() -> None:
 
 
 @contextmanager
-def install(clock: Clock, door: Door) -> Iterator[None]:
-    """Mend the interpreter while the context is open; one at a time in a process."""
-    check_pins()
-    from local.engine import choices, executions, jsonata, services, timing
+def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iterator[None]:
+    """Mend the interpreter while the context is open; one at a time in a process.
 
+    `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
+    """
+    check_pins()
+    from local.engine import (
+        dynamodb,
+        executions,
+        history,
+        jsonata,
+        limits,
+        programs,
+        runs,
+        services,
+        states,
+        tasks,
+        timing,
+    )
+
+    chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
     with ExitStack() as mended:
         for mend in (
-            jsonata.mend(clock),
-            choices.mend(),
+            _deep_recursion(runs.RECURSION_LIMIT),
+            limits.mend(),
+            jsonata.mend(clock, chance),
+            states.mend(),
             services.mend(door),
+            tasks.mend(door, chance),
             timing.mend(clock),
+            history.mend(clock),
+            runs.mend(),
             executions.mend(clock),
+            programs.mend(),
+            dynamodb.mend(),
         ):
             mended.enter_context(mend)
         yield
+
+
+@contextmanager
+def _deep_recursion(limit: int) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, before))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 __all__ = ["Call", "Door", "EngineReplaced", "Interceptor", "check_pins", "install"]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import boto3
 from botocore.client import BaseClient
 from botocore.config import Config
+
+if TYPE_CHECKING:
+    from local.engine.runs import Run
 
 REGION = "us-east-1"
 
@@ -38,11 +40,21 @@ class Call:
 Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
 
 
+@dataclass(frozen=True)
+class Where:
+    """Who calls: a state of a run, in which attempt, with how many real seconds of patience."""
+
+    run: Run
+    state: str
+    attempt: int
+    timeout: float
+
+
 class Door:
     """Cached clients, and the interceptors that stand between the interpreter and them.
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
-    means that its answer was lost, and returning something else is a lie.
+    means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout.
     """
 
     def __init__(self, functions: Lambda) -> None:
@@ -50,7 +62,7 @@ class Door:
         self._clients: dict[str, BaseClient] = {}
         self._lock = threading.Lock()
         self._interceptors: list[Interceptor] = []
-        self.context = threading.local()
+        self._thread = threading.local()
 
     def client(self, service: str) -> Any:
         """A client whose every method goes through the door."""
@@ -72,64 +84,66 @@ class Door:
     @contextmanager
     def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
         """Put interceptors in front, the first outermost, while the context is open."""
-        self._interceptors = [*interceptors, *self._interceptors]
+        with self._lock:
+            self._interceptors = [*interceptors, *self._interceptors]
         try:
             yield
         finally:
-            self._interceptors = [i for i in self._interceptors if i not in interceptors]
+            with self._lock:
+                self._interceptors = [i for i in self._interceptors if i not in interceptors]
 
     def reset(self) -> None:
         self._interceptors = []
 
+    def at(self, where: Where) -> None:
+        """The calls of this thread come from here until it says otherwise."""
+        self._thread.where = where
+
     def call(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Make a call through the interceptors. Raises Abandoned when the execution is over, before it or after it."""
+        where: Where = self._thread.where
+        call = Call(where.state, service, action, parameters, where.run.execution.exec_arn, where.attempt)
+
         def make() -> dict[str, Any]:
             if service == "lambda":
-                return self._invoke(parameters)
+                return self._invoke(where, parameters)
             response: dict[str, Any] = getattr(self.direct(service), action)(**parameters)
             return response
 
-        where = self.context
-        call = Call(
-            getattr(where, "state", ""),
-            service,
-            action,
-            parameters,
-            getattr(where, "execution_arn", ""),
-            getattr(where, "attempt", 0),
-        )
         for interceptor in reversed(self._interceptors):
             make = _around(interceptor, call, make)
+        where.run.check()
         try:
             return make()
         finally:
-            if (stopped := getattr(where, "stopped", None)) is not None and stopped.is_set():
-                raise Abandoned
+            where.run.check()  # who was stopped hears neither answers nor errors
 
-    def _invoke(self, parameters: dict[str, Any]) -> dict[str, Any]:
-        """A function takes real time: its execution may be stopped, or its task time out, while it goes on."""
-        stopped: threading.Event = self.context.stopped
+    def _invoke(self, where: Where, parameters: dict[str, Any]) -> dict[str, Any]:
+        """A function takes real time: its execution may end, or its task time out, while it goes on."""
         done: Future[dict[str, Any]] = Future()
+        woken = threading.Event()
 
-        def run() -> None:
+        def work() -> None:
             try:
                 done.set_result(self._functions.invoke(**parameters))
             except Exception as error:  # handed over to the thread that waits
                 done.set_exception(error)
             woken.set()
 
-        woken = threading.Event()
-        end = time.monotonic() + self.context.timeout
-        threading.Thread(target=run, daemon=True).start()
-        while not woken.wait(0.02):
-            if stopped.is_set():
-                raise Abandoned
-            if time.monotonic() > end:
-                raise TimeoutError
+        threading.Thread(target=work, name=f"invoke-{where.state}", daemon=True).start()
+        with where.run.waking(woken):
+            woken.wait(_patience(where))
+        where.run.check()
+        if not done.done():
+            raise TimeoutError
         return done.result()
 
 
-class Abandoned(BaseException):
-    """The execution was stopped while a function ran; not an Exception, since no state may handle it."""
+def _patience(where: Where) -> float:
+    """Real seconds until the task or the whole execution times out."""
+    left = where.run.clock.real_seconds(where.run.deadline - where.run.clock.now())
+    longest = min(where.timeout, threading.TIMEOUT_MAX)
+    return longest if left is None else max(0.0, min(longest, left))
 
 
 def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:

@@ -1,246 +1,251 @@
-"""Executions as Step Functions keeps them: starts, stops, redrives and histories; and atomic writes of DynamoDB.
+"""Executions as Step Functions keeps them: starts, descriptions, stops and redrives.
 
-StartExecution with the name and input of a running execution answers with that one, any other use of a name is refused;
-an input has at most 256 KiB; a redrive goes on from the state that failed, under the same ARN; GetExecutionHistory
-pages and reverses.
+StartExecution with the name and input of a running execution answers with that one, any other use of a name is
+refused; an Express execution has an ARN of its own form, is never the same as another one, and cannot be asked about.
+A redrive goes on under the same ARN, from the state that failed or was running, with its input and variables.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
 import json
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moto.core.exceptions import JsonRESTError
+from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
-from moto.dynamodb.responses import DynamoHandler
+from moto.stepfunctions.exceptions import ExecutionAlreadyExists, InvalidArn, InvalidExecutionInput, ValidationException
 from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
-from moto.stepfunctions.parser.asl.component.program.program import Program
-from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
-from moto.stepfunctions.parser.asl.eval.program_state import ProgramRunning
-from moto.stepfunctions.parser.asl.parse import asl_parser
 from moto.stepfunctions.parser.backend.execution import Execution
 from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
 from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from local.clock import Clock
-from local.engine.door import Abandoned
+from local.engine.expression import iso
+from local.engine.history import continued, record
+from local.engine.limits import MAX_BYTES, text_of
 from local.engine.patching import replaced
-from local.engine.timing import stopped
+from local.engine.runs import Run, ended, instant
 
-MAX_INPUT_BYTES = 262_144
-HISTORY_PAGE = 100
-
-
-class Ended:
-    """Lets a thread wait for the end of an execution without polling."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self.callbacks: list[Callable[[Any], None]] = []
-
-    def tell(self, execution: Any) -> None:
-        with self._changed:
-            self._changed.notify_all()
-        for callback in self.callbacks:
-            callback(execution)
-
-    def wait(self, done: Callable[[], bool], timeout: float) -> bool:
-        with self._changed:
-            return self._changed.wait_for(done, timeout)
+REDRIVABLE_SECONDS = 14 * 86_400
+DEAD = (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
 
 
-ended = Ended()
+class ExecutionNotRedrivable(AWSError):
+    TYPE = "ExecutionNotRedrivable"
+    STATUS = 400
 
 
-class NotRedrivable(JsonRESTError):
-    code = 400
+def why_not_redrivable(execution: Any, now: float) -> str | None:
+    """AWS's reason, None when it can be redriven."""
+    if execution.exec_status == ExecutionStatus.RUNNING:
+        return "Execution is RUNNING and cannot be redriven"
+    if execution.exec_status not in DEAD:
+        return f"Execution is {execution.status} and cannot be redriven"
+    if now - execution.stop_date.timestamp() > REDRIVABLE_SECONDS:
+        return "Execution exceeds the 14 day redrivable period"
+    return None
 
-    def __init__(self, arn: str, status: str) -> None:
-        super().__init__("ExecutionNotRedrivable", f"Execution {arn} is {status} and cannot be redriven")
 
-
-class InvalidInput(JsonRESTError):
-    code = 400
-
-    def __init__(self, size: int) -> None:
-        super().__init__(
-            "ValidationException",
-            f"Value of {size} bytes at 'input' failed to satisfy constraint: at most {MAX_INPUT_BYTES}",
+def _check_input(text: str) -> None:
+    if len(text) > MAX_BYTES:
+        raise ValidationException(
+            "1 validation error detected: Value at 'input' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {MAX_BYTES}"
         )
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: 'longer than {MAX_BYTES} bytes'")
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: '{error}'") from error
 
 
-@contextmanager
-def _atomic_dynamodb() -> Iterator[None]:
-    lock = threading.RLock()
-    call_action = DynamoHandler.call_action
-
-    def one_at_a_time(self: Any) -> Any:
-        with lock:
-            return call_action(self)
-
-    with replaced((DynamoHandler, "call_action", one_at_a_time)):
-        yield
+def _same_or_new(machine: Any, name: str, text: str) -> Any:
+    """The running execution that this start is the same as, None for a new one. Raises ExecutionAlreadyExists."""
+    for execution in machine.executions:
+        if execution.name == name:
+            if execution.execution_input == text and execution.exec_status == ExecutionStatus.RUNNING:
+                return execution
+            raise ExecutionAlreadyExists(f"Execution Already Exists: '{execution.exec_arn}'")
+    return None
 
 
-def redrive(execution: Any) -> None:
-    """Start a dead execution again, at the state it died in, with its variables and input."""
-    if execution.exec_status not in (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT):
-        raise NotRedrivable(execution.exec_arn, execution.status)
-    execution.exec_status = ExecutionStatus.RUNNING
-    execution.stop_date = execution.error = execution.cause = None
-    execution.exec_worker.redrive()
+def _check_is_standard(arn: str) -> None:
+    if arn.split(":")[5:6] == ["express"]:
+        raise InvalidArn("Invalid Arn: 'Resource type not valid in this context: express'")
+
+
+def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
+    """A new run with an environment of its own, not yet going; `after` is the environment of the run before it."""
+    worker = execution.exec_worker
+    program = worker._get_evaluation_entrypoint()
+    env = worker._get_evaluation_environment()
+    env.states.context_object.context_object_data["Execution"]["StartTime"] = iso(execution.start_date.timestamp())
+    env.run = Run(execution, env, clock, program.timeout_seconds.timeout_seconds if program.timeout_seconds else None)
+    env.assigned, env.retries = {}, {}
+    if after is not None:
+        continued(after, env)
+    worker.env = env
+    return env.run, program
 
 
 @contextmanager
 def mend(clock: Clock) -> Iterator[None]:
-    start_lock = threading.RLock()
-    parse = functools.lru_cache(maxsize=16)(asl_parser.AmazonStateLanguageParser.parse)
-    begin = StepFunctionsParserBackend.start_execution
-    stop = Execution.stop
-    logic = ExecutionWorker._execution_logic
-    eval_state = CommonStateField._eval_body
+    one_at_a_time = threading.RLock()
 
     def start_execution(self: Any, arn: str, name: Any = None, execution_input: Any = None, trace: Any = None) -> Any:
-        size = len((execution_input or "").encode())
-        if size > MAX_INPUT_BYTES:
-            raise InvalidInput(size)
-        with start_lock:
-            return begin(self, arn, name or str(uuid.uuid4()), execution_input, trace)
+        text = "{}" if execution_input is None else execution_input
+        _check_input(text)
+        if name:
+            self._validate_name(name)
+        name = name or str(uuid.uuid4())
+        with one_at_a_time:
+            machine = self.describe_state_machine(arn)
+            express = machine.type == "EXPRESS"
+            if not express and (same := _same_or_new(machine, name, text)) is not None:
+                return same
+            execution = _execution(self, machine, name, text, express)
+            machine.executions.append(execution)
+            execution.start()
+        return execution
+
+    def _execution(backend: Any, machine: Any, name: str, text: str, express: bool) -> Any:
+        kind, own = ("express", f":{uuid.uuid4()}") if express else ("execution", "")
+        place = f"{backend.partition}:states:{backend.region_name}:{backend.account_id}"
+        snapshot = copy.copy(machine)  # an update of the machine replaces its definition, and changes nothing in it
+        return Execution(
+            name=name,
+            sm_type="EXPRESS" if express else "STANDARD",
+            role_arn=machine.roleArn,
+            exec_arn=f"arn:{place}:{kind}:{machine.name}:{name}{own}",
+            account_id=backend.account_id,
+            region_name=backend.region_name,
+            state_machine=snapshot,
+            start_date=instant(clock),
+            cloud_watch_logging_session=None,
+            input_data=text,
+            trace_header=None,
+            activity_store={},
+        )
 
     def start(self: Any) -> None:
-        clock.enter()
-        thread = threading.Thread(target=self._execution_logic, daemon=True)
-        thread.start()
+        """Up to its first event at once, so that it can be stopped right after the start."""
+        execution = self._execution_communication.execution
+        execution.exec_status = ExecutionStatus.RUNNING
+        execution.redrive_count, execution.redrive_date = 0, None
+        run, program = _begin(execution, clock)
+        run.env.next_state_name = program.start_at.start_at_name
+        details = {
+            "input": execution.execution_input,
+            "inputDetails": {"truncated": False},
+            "roleArn": execution.role_arn,
+        }
+        record(run.env, HistoryEventType.ExecutionStarted, EventDetails(executionStartedEventDetails=details))  # type: ignore[typeddict-item]  # a plain dict
+        run.env.event_history_context.source_event_id = 0  # as AWS: the first state follows no event
+        run.go(program)
 
-    def execution_logic(self: Any) -> None:
-        try:
-            logic(self)
-        finally:
-            clock.leave()
-            ended.tell(self._execution_communication.execution)
+    def stop(self: Any, _stop_date: Any, error: str | None, cause: str | None) -> None:
+        env = self.exec_worker.env
+        env.set_stop(stop_date=None, cause=cause, error=error)
+        given = {key: value for key, value in (("error", error), ("cause", cause)) if value is not None}
+        env.run.end(ExecutionStatus.ABORTED, given)
 
-    def worker_redrive(self: Any) -> None:
-        env, checkpoint = self.env, self.env.checkpoint
+    def redrive(execution: Any) -> None:
+        with one_at_a_time:
+            if (reason := why_not_redrivable(execution, clock.now())) is not None:
+                raise ExecutionNotRedrivable(reason)
+            before = execution.exec_worker.env
+            checkpoint = before.run.checkpoint
+            run, program = _begin(execution, clock, after=before)
+            env = run.env
+            execution.redrive_count += 1
+            execution.redrive_date = instant(clock)
+            context = env.states.context_object.context_object_data["Execution"]
+            context |= {"RedriveCount": execution.redrive_count, "RedriveTime": iso(clock.now())}
+            env.states._states_data["input"] = checkpoint.input
+            env.variable_store._inner_scope.update(checkpoint.variables)
+            env.next_state_name = checkpoint.state
+            details = {"redriveCount": execution.redrive_count}
+            record(env, HistoryEventType.ExecutionRedriven, EventDetails(executionRedrivenEventDetails=details))  # type: ignore[typeddict-unknown-key]  # newer than moto
+            execution.stop_date = execution.error = execution.cause = None
+            execution.exec_status = ExecutionStatus.RUNNING
+            run.go(program)
 
-        def again() -> None:
-            try:
-                env.event_manager.add_event(
-                    context=env.event_history_context,
-                    event_type=HistoryEventType.ExecutionRedriven,
-                    event_details=EventDetails(),
-                )
-                env._program_state = ProgramRunning()
-                stopped(env).clear()
-                env._frames.clear()
-                env.stack.clear()
-                env.heap.clear()
-                env.states.reset(checkpoint["input"])
-                env.variable_store._inner_scope.clear()
-                env.variable_store._inner_scope.update(checkpoint["variables"])
-                env.next_state_name = checkpoint["state"]
-                program = self._get_evaluation_entrypoint()
-                run_states(program, env)
-                self._execution_communication.terminated()
-            finally:
-                clock.leave()
-                ended.tell(self._execution_communication.execution)
+    def find(response: Any) -> Any:
+        arn = response._get_param("executionArn")
+        _check_is_standard(arn)
+        return response.stepfunction_backend.describe_execution(arn)
 
-        clock.enter()
-        threading.Thread(target=again, daemon=True).start()
+    def respond_describe(self: Any) -> Any:
+        return ActionResult(_description(find(self), clock))
 
-    def eval_body(self: Any, env: Any) -> None:
-        """A redrive begins where the last state began."""
-        if not env.is_frame():
-            env.checkpoint = {
-                "state": self.name,
-                "input": env.states.get_input(),
-                "variables": dict(env.variable_store._inner_scope),
-            }
-        eval_state(self, env)
-
-    def run_program(self: Any, env: Any) -> None:
-        """In the thread that is there already; the day that an execution may last is not waited for here."""
-        env.next_state_name = self.start_at.start_at_name
-        run_states(self, env)
-
-    def run_states(program: Any, env: Any) -> None:
-        try:
-            program._eval_body(env)
-        except Abandoned:
-            program._eval_body(env)  # no state runs any more; this writes the end into the history
-
-    def stop_robustly(self: Any, stop_date: Any, error: Any, cause: Any) -> None:
-        """Right after the start there is no environment yet: wait for it, it comes within milliseconds."""
-        for _ in range(2000):
-            if self.exec_worker.env is not None and self.exec_worker.env._program_state is not None:
-                break
-            threading.Event().wait(0.001)
-        stop(self, stop_date, error, cause)
-
-    def history(self: Any) -> Any:
-        arn = self._get_param("executionArn")
-        execution = self.stepfunction_backend.describe_execution(arn)
-        events = sorted(execution.to_history_output()["events"], key=lambda e: e["id"])
-        if self._get_param("reverseOrder") in (True, "true"):
-            events.reverse()
-        first = int(self._get_param("nextToken") or 0)
-        size = int(self._get_param("maxResults") or 0) or HISTORY_PAGE
-        page = [_without_data(e) for e in events] if self._get_param("includeExecutionData") is False else events
-        answer = {"events": page[first : first + size]}
-        if first + size < len(events):
-            answer["nextToken"] = str(first + size)  # type: ignore[assignment]  # one dict, two kinds of value
-        return ActionResult(answer)
-
-    def stop_execution(self: Any) -> Any:
-        arn = self._get_param("executionArn")
-        execution = self.stepfunction_backend.describe_execution(arn)
+    def respond_stop(self: Any) -> Any:
+        execution = find(self)
         execution.stop(None, self._get_param("error"), self._get_param("cause"))
-        execution.error, execution.cause = self._get_param("error"), self._get_param("cause")
-        return ActionResult({"stopDate": clock.now()})
+        return ActionResult({"stopDate": execution.stop_date})
 
-    def redrive_execution(self: Any) -> Any:
-        redrive(self.stepfunction_backend.describe_execution(self._get_param("executionArn")))
-        return ActionResult({"redriveDate": clock.now()})
+    def respond_redrive(self: Any) -> Any:
+        execution = find(self)
+        redrive(execution)
+        return ActionResult({"redriveDate": execution.redrive_date})
 
-    levels = {name: logging.getLogger(name).level for name in ("moto.stepfunctions", "moto.stepfunctions.parser")}
-    for name in levels:
+    with (
+        _quiet(),
+        replaced(
+            (StepFunctionsParserBackend, "start_execution", start_execution),
+            (ExecutionWorker, "start", start),
+            (Execution, "stop", stop),
+            (StepFunctionResponse, "describe_execution", respond_describe),
+            (StepFunctionResponse, "stop_execution", respond_stop),
+            (StepFunctionResponse, "redrive_execution", respond_redrive),
+        ),
+    ):
+        yield
+
+
+def _description(execution: Any, clock: Clock) -> dict[str, Any]:
+    """DescribeExecution's answer."""
+    reason = why_not_redrivable(execution, clock.now())
+    answer = {
+        "executionArn": execution.exec_arn,
+        "stateMachineArn": execution.state_machine_arn,
+        "name": execution.name,
+        "status": execution.status,
+        "startDate": execution.start_date,
+        "stopDate": execution.stop_date,
+        "input": execution.execution_input,
+        "inputDetails": {"included": True},
+        "error": execution.error,
+        "cause": execution.cause,
+        "redriveCount": execution.redrive_count,
+        "redriveDate": execution.redrive_date,
+        "redriveStatus": "REDRIVABLE" if reason is None else "NOT_REDRIVABLE",
+        "redriveStatusReason": reason,
+    }
+    if execution.exec_status == ExecutionStatus.SUCCEEDED:
+        answer |= {"output": text_of(execution.output), "outputDetails": {"included": True}}
+    return {key: value for key, value in answer.items() if value is not None}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """moto logs every failure of a state as an error, also those that the state handles."""
+    names = ("moto.stepfunctions", "moto.stepfunctions.parser")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
-        with (
-            _atomic_dynamodb(),
-            replaced(
-                (asl_parser.AmazonStateLanguageParser, "parse", staticmethod(parse)),
-                (StepFunctionsParserBackend, "start_execution", start_execution),
-                (ExecutionWorker, "start", start),
-                (ExecutionWorker, "_execution_logic", execution_logic),
-                (ExecutionWorker, "redrive", worker_redrive),
-                (CommonStateField, "_eval_body", eval_body),
-                (Program, "eval", run_program),
-                (Execution, "stop", stop_robustly),
-                (StepFunctionResponse, "get_execution_history", history),
-                (StepFunctionResponse, "stop_execution", stop_execution),
-                (StepFunctionResponse, "redrive_execution", redrive_execution),
-            ),
-        ):
-            yield
+        yield
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
 
 
-def _without_data(event: dict[str, Any]) -> dict[str, Any]:
-    """An event without inputs, outputs, results and causes."""
-    plain = copy.copy(event)
-    for key, details in event.items():
-        if key.endswith("Details") and isinstance(details, dict):
-            plain[key] = {k: v for k, v in details.items() if k not in ("input", "output", "parameters", "cause")}
-    return json.loads(json.dumps(plain, default=str))  # type: ignore[no-any-return]  # a copy of the same shape
+__all__ = ["DEAD", "ExecutionNotRedrivable", "ended", "mend", "why_not_redrivable"]

@@ -1,13 +1,19 @@
 """Service calls of the interpreter: through the door, with names, shapes and errors as AWS has them.
 
-AWS takes parameters in PascalCase for every integration and answers in PascalCase; moto does so for a few only.
-`States.ALL` does not match `States.DataLimitExceeded` and `States.Runtime`.
+Parameters and answers of the `aws-sdk` integrations are in PascalCase whatever the service itself uses; a blob is
+JSON text, an instant ISO 8601. An error is named by the service and the exception of AWS's SDK:
+
+    optimised   DynamoDB.ConditionalCheckFailedException, Lambda.TooManyRequestsException
+    aws-sdk     Sfn.ExecutionDoesNotExistException, S3.NoSuchKeyException; for a code without a class S3.S3Exception
+    function    the class of its exception; Lambda.Unknown when it was killed
+    no answer   DynamoDB.AmazonDynamoDBException, Lambda.SdkClientException, Sfn.SdkClientException
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib
+import json
 import pkgutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,15 +23,20 @@ import moto.stepfunctions.parser.asl.component.state.exec as integrations
 from botocore.exceptions import ClientError
 from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
-from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl import ErrorEqualsDecl
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
-from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
+from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
 )
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_dynamodb import (
+    StateTaskServiceDynamoDB,
+)
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_lambda import (
     StateTaskServiceLambda,
+)
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import (
+    StateTaskServiceSfn,
 )
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sqs import (
     StateTaskServiceSqs,
@@ -33,27 +44,37 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from local.engine.door import Door
+from local.engine.limits import text_of
 from local.engine.patching import replaced
-from local.engine.timing import stopped
 
-NOT_MATCHED_BY_ALL = {"States.DataLimitExceeded", "States.Runtime"}
-
-
-def _plain(value: Any) -> Any:
-    """A response as JSON: instants as text."""
-    if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_plain(v) for v in value]
-    return value.isoformat() if isinstance(value, datetime.datetime) else value
+SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
+"""Where a name in an error is not just the service's with a capital letter."""
 
 
-def _operation(task: Any, door: Door) -> Any:
-    client = door.direct(task._get_boto_service_name())
-    return client.meta.service_model.operation_model(client.meta.method_to_api_mapping[task._get_boto_service_action()])
+def sdk_name(api_name: str) -> str:
+    return SDK_NAMES.get(api_name.lower(), api_name[:1].upper() + api_name[1:])
 
 
-def _sdk_error(task: Any, env: Any, error: str, cause: str) -> FailureEvent:
+def sdk_exception(service: str, code: str, model: Any) -> str:
+    """The class of AWS's SDK for an error code; the service's general one for a code without a class."""
+    known = {shape.name for shape in model.error_shapes} | {shape.error_code for shape in model.error_shapes}
+    name = code if code in known else service
+    return name if name.endswith("Exception") else f"{name}Exception"
+
+
+def cause_of(error: ClientError, service: str, separator: str = "; ", proxied: bool = True) -> str:
+    """A service's error message as Step Functions passes it on."""
+    metadata = error.response.get("ResponseMetadata", {})
+    details = [f"Service: {service}", f"Status Code: {metadata.get('HTTPStatusCode', 400)}"]
+    if proxied:
+        details.append(f"Error Code: {error.response['Error']['Code']}")
+    details.append(f"Request ID: {metadata.get('RequestId', 'local')}")
+    if proxied:
+        details.append("Proxy: null")
+    return f"{error.response['Error'].get('Message', '')} ({separator.join(details)})"
+
+
+def _failed(task: Any, env: Any, error: str, cause: str) -> FailureEvent:
     details = TaskFailedEventDetails(
         resource=task._get_sfn_resource(), resourceType=task._get_sfn_resource_type(), error=error, cause=cause
     )
@@ -63,6 +84,17 @@ def _sdk_error(task: Any, env: Any, error: str, cause: str) -> FailureEvent:
         event_type=HistoryEventType.TaskFailed,
         event_details=EventDetails(taskFailedEventDetails=details),
     )
+
+
+def _plain(value: Any) -> Any:
+    """A response as JSON: instants as text."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return value
 
 
 @contextmanager
@@ -78,108 +110,110 @@ def _calls_through(door: Door) -> Iterator[None]:
         yield
 
 
+def _eval_execution(self: Any, env: Any) -> None:
+    """Without copies: the parameters are made for this call alone, and in the history before they are changed."""
+    self.resource.eval(env=env)
+    call = {"env": env, "resource_runtime_part": env.stack.pop()}
+    parameters = self._eval_parameters(env=env)
+    call["state_credentials"] = self._eval_state_credentials(env=env)
+    self._verify_size_quota(env=env, value=parameters)
+    self._before_eval_execution(**call, raw_parameters=parameters)
+    self._normalise_parameters(parameters)
+    self._eval_service_task(**call, normalised_parameters=parameters)
+    self._normalise_response(env.stack[-1])
+    self._after_eval_execution(**call, normalised_parameters=parameters)
+
+
+def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
+    """What is the same for every service: a failure that has its name already, and the state's timeout."""
+    if isinstance(error, FailureEventException):
+        return error.failure_event  # type: ignore[no-any-return]  # moto is untyped here
+    return task._get_timed_out_failure_event(env) if isinstance(error, TimeoutError) else None
+
+
+def _optimised(prefix: str, sdk_service: str, unanswered: str) -> Any:
+    def from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
+        if (failure := _common(self, env, ex)) is not None:
+            return failure
+        if not isinstance(ex, ClientError):
+            return _failed(self, env, f"{prefix}.{unanswered}", str(ex))
+        code = ex.response["Error"]["Code"].rpartition(".")[2]
+        name = code if code.endswith("Exception") else f"{code}Exception"
+        return _failed(self, env, f"{prefix}.{name}", cause_of(ex, sdk_service))
+
+    return from_error
+
+
+def _function_failed(self: Any, env: Any, ex: Any) -> FailureEvent:
+    """By the class of the function's exception; a function that was killed tells none."""
+    try:
+        error = json.loads(ex.payload)["errorType"]
+    except (ValueError, KeyError, TypeError):
+        unknown = "The cause could not be determined because Lambda did not return an error type. Returned payload: "
+        return _failed(self, env, "Lambda.Unknown", unknown + ex.payload)
+    return _failed(self, env, error, ex.payload)
+
+
 @contextmanager
 def mend(door: Door) -> Iterator[None]:
-    execute = StateTaskService._eval_execution
-    matches = ErrorEqualsDecl._eval_body
+    def model_of(task: Any) -> Any:
+        return door.direct(task._get_boto_service_name()).meta.service_model
 
-    def eval_execution(self: Any, env: Any) -> None:
-        """The door learns who calls: this runs in the thread that makes the call."""
-        context = env.states.context_object.context_object_data
-        door.context.state = context["State"]["Name"]
-        door.context.attempt = context["State"].get("RetryCount", 0)
-        door.context.execution_arn = context["Execution"]["Id"]
-        execute(self, env)
-
-    def evaluate_with_timeout(self: Any, env: Any) -> None:
-        """In the execution's own thread; only a function takes real time, and the door waits for it."""
-        self.timeout.eval(env=env)
-        door.context.timeout = env.stack.pop()
-        door.context.stopped = stopped(env)
-        self._eval_execution(env)
-        env.states.set_result(env.stack[-1])
-        if self.assign_decl:
-            self.assign_decl.eval(env=env)
-        if self.result_selector:
-            self.result_selector.eval(env=env)
-        if self.result_path:
-            self.result_path.eval(env)
-        else:
-            env.states.reset(input_value=env.stack.pop())
+    def operation(task: Any) -> Any:
+        methods = door.direct(task._get_boto_service_name()).meta.method_to_api_mapping
+        return model_of(task).operation_model(methods[task._get_boto_service_action()])
 
     def sdk_parameters(self: Any, parameters: dict[str, Any], *_: Any) -> None:
-        shape = _operation(self, door).input_shape
-        self._to_boto_request(parameters, shape)
+        self._to_boto_request(parameters, operation(self).input_shape)
 
     def sdk_response(self: Any, response: Any, *_: Any) -> None:
-        shape = _operation(self, door).output_shape
+        shape = operation(self).output_shape
         if shape is not None:
             self._from_boto_response(response, shape)
         plain = _plain(response)
         response.clear()
         response.update(plain)
 
+    def to_boto_value(self: Any, value: Any, shape: Any) -> Any:
+        if shape.type_name == "blob" and not isinstance(value, bytes):
+            return text_of(value).encode("utf-8", "surrogatepass")
+        if shape.type_name == "string" and not isinstance(value, str):
+            return text_of(value)
+        return to_boto_request_value(self, value, shape)
+
     def sdk_from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
-        if isinstance(ex, FailureEventException):
-            return ex.failure_event
-        service = {"sfn": "Sfn", "s3": "S3", "dynamodb": "DynamoDb", "sqs": "Sqs"}.get(
-            self.resource.api_name.lower(), "Sdk"
-        )
-        if isinstance(ex, ClientError):
-            code = ex.response["Error"]["Code"]
-            if service == "S3":
-                code = {"NoSuchBucket": "NoSuchBucketException", "NoSuchKey": "NoSuchKeyException"}.get(
-                    code, "S3Exception"
-                )
-            name = code if code.endswith("Exception") else code + "Exception"
-            return _sdk_error(self, env, f"{service}.{name}", ex.response["Error"]["Message"])
-        if isinstance(ex, TimeoutError) or type(ex).__name__ == "EvalTimeoutError":
-            return self._get_timed_out_failure_event(env)  # type: ignore[no-any-return]
-        return _sdk_error(self, env, f"{service}.SdkClientException", str(ex))
+        if (failure := _common(self, env, ex)) is not None:
+            return failure
+        service = sdk_name(self.resource.api_name)
+        if not isinstance(ex, ClientError):
+            return _failed(self, env, f"{service}.SdkClientException", str(ex))
+        name = sdk_exception(service, ex.response["Error"]["Code"], model_of(self))
+        return _failed(self, env, f"{service}.{name}", cause_of(ex, service, ", ", proxied=False))
 
-    def client_error_or(prefix: str, unknown: str) -> Any:
-        def from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
-            if isinstance(ex, TimeoutError) or type(ex).__name__ == "EvalTimeoutError":
-                return self._get_timed_out_failure_event(env)  # type: ignore[no-any-return]
-            if isinstance(ex, FailureEventException):
-                return ex.failure_event
-            if isinstance(ex, ClientError):
-                return _sdk_error(
-                    self, env, f"{prefix}.{ex.response['Error']['Code']}", ex.response["Error"]["Message"]
-                )
-            return _sdk_error(self, env, f"{prefix}.{unknown}", str(ex))
-
-        return from_error
-
-    lambda_error = StateTaskServiceLambda._from_error
+    lambda_client_error = _optimised("Lambda", "AWSLambda", "SdkClientException")
 
     def lambda_from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
-        if type(ex).__name__ == "LambdaFunctionErrorException":
-            return lambda_error(self, env, ex)
-        return client_error_or("Lambda", "SdkClientException")(self, env, ex)  # type: ignore[no-any-return]
+        failed = isinstance(ex, lambda_eval_utils.LambdaFunctionErrorException)
+        failure: FailureEvent = (_function_failed if failed else lambda_client_error)(self, env, ex)
+        return failure
 
-    from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service_dynamodb as ddb
-
-    def error_matches(self: Any, env: Any) -> None:
-        error = env.stack[-1]
-        if error.error_name in NOT_MATCHED_BY_ALL and ErrorEqualsDecl._STATE_ALL_ERROR in self.error_names:
-            env.stack.pop()
-            env.stack.append(False)
-        else:
-            matches(self, env)
-
+    to_boto_request_value = StateTaskService._to_boto_request_value
     with (
         _calls_through(door),
         replaced(
-            (StateTaskService, "_eval_execution", eval_execution),
-            (ExecutionState, "_evaluate_with_timeout", evaluate_with_timeout),
-            (ErrorEqualsDecl, "_eval_body", error_matches),
+            (StateTaskService, "_eval_execution", _eval_execution),
+            (StateTaskService, "_to_boto_request_value", to_boto_value),
             (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),
             (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),
             (StateTaskServiceAwsSdk, "_from_error", sdk_from_error),
             (StateTaskServiceLambda, "_from_error", lambda_from_error),
-            (StateTaskServiceSqs, "_from_error", client_error_or("SQS", "SdkClientException")),
-            (ddb.StateTaskServiceDynamoDB, "_from_error", client_error_or("DynamoDB", "AmazonDynamoDBException")),
+            (StateTaskServiceSqs, "_from_error", _optimised("SQS", "AmazonSQS", "SdkClientException")),
+            (StateTaskServiceSfn, "_from_error", _optimised("StepFunctions", "AWSStepFunctions", "SdkClientException")),
+            (
+                StateTaskServiceDynamoDB,
+                "_from_error",
+                _optimised("DynamoDB", "AmazonDynamoDBv2", "AmazonDynamoDBException"),
+            ),
         ),
     ):
         yield

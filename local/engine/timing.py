@@ -1,57 +1,46 @@
-"""Time in the interpreter: waits, retry delays and every timestamp come from the clock."""
+"""Time in the interpreter: waits and timestamps come from the clock."""
 
 from __future__ import annotations
 
 import datetime
-import random
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 from moto.stepfunctions.parser import models
-from moto.stepfunctions.parser.asl.component.common.retry import jitter_strategy_decl, retrier_decl
-from moto.stepfunctions.parser.asl.component.state import state
+from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import branches_decl
+from moto.stepfunctions.parser.asl.component.state.wait.wait_function.timestamp import Timestamp
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
-from moto.stepfunctions.parser.asl.eval.environment import Environment
-from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.parser.backend import execution
 
 from local.clock import Clock
 from local.engine.patching import replaced
-
-
-def stopped(env: Any) -> threading.Event:
-    """Is set when the execution is stopped, also while one of its functions runs."""
-    event: threading.Event = vars(env).setdefault("stopped", threading.Event())
-    return event
+from local.engine.runs import instant
 
 
 @contextmanager
-def mend(clock: Clock, seed: int = 0) -> Iterator[None]:
+def mend(clock: Clock) -> Iterator[None]:
     def now(*_args: Any, **_kwargs: Any) -> datetime.datetime:
-        return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
-
-    shim = SimpleNamespace(datetime=SimpleNamespace(now=now), timezone=datetime.timezone)
-    stop = Environment.set_stop
-
-    def set_stop(self: Any, *args: Any, **kwargs: Any) -> None:
-        stop(self, *args, **kwargs)
-        stopped(self).set()
-        clock.wake()
+        return instant(clock)
 
     def wait_interval(_self: Any, env: Any, wait_seconds: float) -> None:
-        if wait_seconds > 0:
-            clock.sleep(wait_seconds, env.is_running)
+        env.run.pause(wait_seconds, env.is_running)
 
+    def seconds_until(self: Any, env: Any) -> float:
+        self.string.eval(env=env)
+        text: str = env.stack.pop()
+        if not self._is_valid_timestamp_pattern(text):
+            from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
+
+            raise FailureEventException(self._create_failure_event(env, text))
+        return max(0.0, datetime.datetime.fromisoformat(text).timestamp() - clock.now())
+
+    shim = SimpleNamespace(datetime=SimpleNamespace(now=now), timezone=datetime.timezone)
     with replaced(
         (WaitFunction, "_wait_interval", wait_interval),
-        (retrier_decl, "time", SimpleNamespace(sleep=clock.sleep)),
-        (jitter_strategy_decl, "random", random.Random(seed)),  # noqa: S311 jitter, no secret
-        (EventManager, "_get_current_timestamp", staticmethod(now)),
-        (Environment, "set_stop", set_stop),
-        (state, "datetime", shim),
+        (Timestamp, "_get_wait_seconds", seconds_until),
+        (branches_decl, "datetime", shim),
         (execution, "datetime", shim),
         (models, "datetime", shim),
     ):

@@ -1,0 +1,103 @@
+"""DynamoDB in moto: atomic between threads, and UPDATED_NEW with every attribute that was set.
+
+One lock around every call, in process and over HTTP alike.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.dynamodb.parsing.ast_nodes import (
+    ExpressionAttribute,
+    ExpressionAttributeName,
+    UpdateExpressionAddAction,
+    UpdateExpressionDeleteAction,
+    UpdateExpressionRemoveAction,
+    UpdateExpressionSetAction,
+)
+from moto.dynamodb.parsing.expressions import UpdateExpressionParser
+from moto.dynamodb.parsing.validators import ActionCountValidator, OverlappingPathsValidator
+from moto.dynamodb.responses import DynamoHandler
+
+from local.engine.patching import replaced
+
+_ACTIONS = [
+    UpdateExpressionSetAction,
+    UpdateExpressionAddAction,
+    UpdateExpressionDeleteAction,
+    UpdateExpressionRemoveAction,
+]
+
+
+@contextmanager
+def mend() -> Iterator[None]:
+    with _atomic(), _quick(), _updated_attributes():
+        yield
+
+
+@contextmanager
+def _atomic() -> Iterator[None]:
+    lock = threading.RLock()
+    call_action = DynamoHandler.call_action
+
+    def one_at_a_time(self: Any) -> Any:
+        with lock:
+            return call_action(self)
+
+    with replaced((DynamoHandler, "call_action", one_at_a_time)):
+        yield
+
+
+@contextmanager
+def _updated_attributes() -> Iterator[None]:
+    update_item = DynamoHandler.update_item
+
+    def update(self: Any) -> Any:
+        wanted = self.body.get("ReturnValues")
+        if wanted not in ("UPDATED_NEW", "UPDATED_OLD") or not self.body.get("UpdateExpression"):
+            return update_item(self)
+        before = _attributes(self)
+        answer = update_item(self)
+        now = _attributes(self) if wanted == "UPDATED_NEW" else before
+        touched = {name: now[name] for name in _touched(self.body) if name in now}
+        if touched:
+            answer.result["Attributes"] = {**touched, **answer.result.get("Attributes", {})}
+        return answer
+
+    with replaced((DynamoHandler, "update_item", update)):
+        yield
+
+
+def _attributes(handler: Any) -> dict[str, Any]:
+    item = handler.dynamodb_backend.get_item(handler.body["TableName"], handler.body["Key"])
+    return {} if item is None else {name: copy.deepcopy(value.to_regular_json()) for name, value in item.attrs.items()}
+
+
+def _touched(body: dict[str, Any]) -> list[str]:
+    """The attributes that an update names as a whole. Of a nested path moto answers with what changed in it."""
+    found = []
+    for action in UpdateExpressionParser.make(body["UpdateExpression"].strip()).find_clauses(_ACTIONS):
+        path = action.children[0].children
+        if len(path) == 1 and isinstance(path[0], ExpressionAttributeName):
+            found.append(body.get("ExpressionAttributeNames", {}).get(path[0].children[0]))
+        elif len(path) == 1 and isinstance(path[0], ExpressionAttribute):
+            found.append(path[0].children[0])
+    return found
+
+
+@contextmanager
+def _quick() -> Iterator[None]:
+    """Two of moto's validators ask every node for all clauses below it; the root's answer holds the others' already."""
+
+    def only_the_root(self: Any, node: Any) -> Any:
+        return self.process(node)
+
+    with replaced(
+        (ActionCountValidator, "traverse", only_the_root),
+        (OverlappingPathsValidator, "traverse", only_the_root),
+    ):
+        yield

@@ -1,0 +1,110 @@
+"""The history of an execution: events in order, closed at its end, and GetExecutionHistory as AWS answers it.
+
+Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000), without inputs, outputs and causes
+when `includeExecutionData` is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.stepfunctions.exceptions import InvalidToken
+from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
+from moto.stepfunctions.responses import StepFunctionResponse
+
+from local.clock import Clock
+from local.engine.expression import iso
+from local.engine.patching import replaced
+
+PAGE, LARGEST_PAGE = 100, 1000
+_DATA = ("input", "output", "parameters", "cause", "assignedVariables", "inputDetails", "outputDetails")
+
+
+class Abandoned(BaseException):
+    """The execution is over. Not an Exception, since no state may handle it."""
+
+
+def record(env: Any, kind: Any, details: Any = None, *, last: bool = False) -> None:
+    """Add an event that follows the one before it. Raises Abandoned when the last one is there already."""
+    _append(env.event_manager, env.run.clock, env.event_history_context, kind, details, last=last)
+
+
+def _append(
+    manager: Any, clock: Clock, context: Any, kind: Any, details: Any, *, follow: bool = True, last: bool = False
+) -> int:
+    with manager._mutex:
+        if getattr(manager, "closed", False):
+            raise Abandoned
+        manager.closed = last
+        number: int = manager._event_id_gen.get()
+        event = dict(details or {})
+        event |= {"id": number, "previousEventId": context.source_event_id, "type": kind, "timestamp": iso(clock.now())}
+        context.last_published_event_id = number
+        if follow:
+            context.source_event_id = number
+        manager._history_event_list.append(event)
+        return number
+
+
+def continued(before: Any, after: Any) -> None:
+    """Let the events of one environment follow those of another that has ended."""
+    events = list(before.event_manager._history_event_list)
+    after.event_manager._history_event_list.extend(events)
+    after.event_manager._event_id_gen._next_id = len(events) + 1
+    after.event_history_context.source_event_id = after.event_history_context.last_published_event_id = len(events)
+
+
+@contextmanager
+def mend(clock: Clock) -> Iterator[None]:
+    def add_event(
+        self: Any,
+        context: Any,
+        event_type: Any,
+        event_details: Any = None,
+        *_: Any,
+        update_source_event_id: bool = True,
+    ) -> int:
+        return _append(self, clock, context, event_type, event_details, follow=update_source_event_id)
+
+    def get_event_history(self: Any) -> list[dict[str, Any]]:
+        with self._mutex:
+            return [dict(event) for event in self._history_event_list]
+
+    def get_execution_history(self: Any) -> Any:
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        events = execution.to_history_output()["events"]
+        if self._get_param("reverseOrder") in (True, "true"):
+            events.reverse()
+        if self._get_param("includeExecutionData") in (False, "false"):
+            events = [_without_data(event) for event in events]
+        size = min(int(self._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
+        first = _first_of_page(self._get_param("nextToken"), len(events))
+        answer: dict[str, Any] = {"events": events[first : first + size]}
+        if first + size < len(events):
+            answer["nextToken"] = str(first + size)
+        return ActionResult(answer)
+
+    with replaced(
+        (EventManager, "add_event", add_event),
+        (EventManager, "get_event_history", get_event_history),
+        (StepFunctionResponse, "get_execution_history", get_execution_history),
+    ):
+        yield
+
+
+def _first_of_page(token: str | None, count: int) -> int:
+    if token is None:
+        return 0
+    if not token.isdigit() or int(token) >= count:
+        raise InvalidToken(f"'{token}'")
+    return int(token)
+
+
+def _without_data(event: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: {k: v for k, v in value.items() if k not in _DATA} if isinstance(value, dict) else value
+        for key, value in event.items()
+    }
