@@ -117,6 +117,12 @@ def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, re
     assert resources["OnceLayer"]["Properties"]["PublishLambdaVersion"] is True
 
 
+def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[str, Any]) -> None:
+    # The values are put into resources, not into globals, and before SAM looks.
+    assert source["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
+    assert not set(references(source["Globals"])) & set(source["Parameters"])
+
+
 def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
     for name, function in functions.items():
         properties = function["Properties"]
