@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from cli.report import SideEffects
-from local.cloud import LocalCloud
+if TYPE_CHECKING:
+    from local.cloud import LocalCloud
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """What the run did: starts of business logic by operation, items added by table (logical id)."""
+
+    business_logic_starts: Mapping[str, int]
+    tables: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"businessLogicStarts": dict(self.business_logic_starts), "tables": dict(self.tables)}
 
 
 class Effects:
@@ -14,12 +28,10 @@ class Effects:
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud
         self._before = self._items()
+        self._starts_before = len(cloud.invocations())
 
     def since(self) -> SideEffects:
-        prefix = f"{self._cloud.outputs['FunctionPrefix']}-"
-        starts = Counter(
-            i.function.removeprefix(prefix) for i in self._cloud.functions.invocations if i.function.startswith(prefix)
-        )
+        starts = Counter(each.operation for each in self._cloud.invocations()[self._starts_before :])
         return SideEffects(starts, {table: n - self._before[table] for table, n in self._items().items()})
 
     def _items(self) -> dict[str, int]:

@@ -4,81 +4,95 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from cli.problem import Problem, clear_errors, find_template
-from cli.svg import Edge, Node, drawing
+from cli.cloud import clear_errors, find_template, local_cloud
+from cli.drawing.svg import drawing
+from cli.drawing.vertices import Edge, Node
+from cli.problem import Problem
 
+if TYPE_CHECKING:
+    from local import Execution
+
+MACHINE = "operation"
 ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
 def draw(event: str | None, output: Path | None, template: Path | None) -> int:
     path = find_template(template)
     taken: tuple[str, ...] = ()
-    title = "operation"
-    with clear_errors():
-        if event is not None:
-            taken, title = _run(event, path)
-        definition = _definition(path)
-    svg = drawing(nodes(definition), edges(definition), taken, title)
+    heading = f"State machine {MACHINE}"
+    if event is not None:
+        from cli.report import came_to
+
+        execution = _run(event, path)
+        taken = execution.states
+        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {came_to(execution)}"
+    definition = _definition(path)
+    svg = drawing(nodes(definition), edges(definition), taken, heading)
     if output is None:
-        typer.echo(svg)
+        typer.echo(svg, nl=False)
         return 0
     try:
-        output.write_text(svg)
+        output.write_text(svg, encoding="utf-8")
     except OSError as error:
-        raise Problem(f"{output}: {error.strerror}") from error
-    typer.echo(
-        f"{output}: {len(definition['States'])} states" + (f", {len(taken)} on the path" if taken else ""), err=True
-    )
+        raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
+    on_path = f", {len(taken)} steps on the path" if taken else ""
+    typer.echo(f"{output}: {len(definition['States'])} states{on_path}", err=True)
     return 0
 
 
-def _run(event: str, template: Path) -> tuple[tuple[str, ...], str]:
+def _run(event: str, template: Path) -> Execution:
+    from cli.progress import follow
+    from cli.report import stderr
     from cli.run import read_event
-    from local.cloud import LocalCloud
 
     text = read_event(event)
-    with LocalCloud(template) as cloud:
-        execution = cloud.run(text)
-    return execution.states, Path(event).stem
+    with local_cloud(template) as cloud:
+        return follow(cloud, cloud.start(text), stderr())
 
 
 def _definition(template: Path) -> dict[str, Any]:
-    import yaml
+    """The definition as it is deployed. Raises Problem when the template has no such state machine."""
+    with clear_errors():
+        from local.deploy import rendered_definitions
 
-    loaded: dict[str, Any] = yaml.safe_load((template.parent / "statemachine" / "operation.asl.yaml").read_text())
-    return loaded
+        for file, definition in rendered_definitions(template).items():
+            if file.name.partition(".")[0] == MACHINE:
+                return definition
+    raise Problem(f"{template} has no state machine with a DefinitionUri named {MACHINE}.asl.yaml; give --template")
 
 
 def nodes(definition: dict[str, Any]) -> list[Node]:
-    """Every state, by what kind of work it does."""
-    start = definition["StartAt"]
-    return [
-        Node(
-            name, "start" if name == start else ENDS.get(state["Type"], state["Type"].lower()), state.get("Comment", "")
-        )
-        for name, state in definition["States"].items()
-    ]
+    """Every state, by what kind of work it does; the one to start with first."""
+    states = definition["States"]
+    names = sorted(states, key=lambda name: bool(name != definition["StartAt"]))
+    return [Node(name, _kind(states[name]), states[name].get("Comment", "")) for name in names]
+
+
+def _kind(state: dict[str, Any]) -> str:
+    kind = str(state["Type"])
+    return "finish" if state.get("End") else ENDS.get(kind, kind.lower())
 
 
 def edges(definition: dict[str, Any]) -> list[Edge]:
     """Every transition once; one that only an error takes is marked."""
     found: dict[tuple[str, str], Edge] = {}
     for name, state in definition["States"].items():
-        for target, caught in _targets(state):
+        for target, caught, reason in _targets(state):
             known = found.get((name, target))
-            found[name, target] = Edge(name, target, caught and (known is None or known.on_error))
+            reasons = ", ".join(dict.fromkeys(filter(None, (known.reason if known else "", reason))))
+            found[name, target] = Edge(name, target, caught and (known is None or known.on_error), reasons)
     return list(found.values())
 
 
-def _targets(state: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+def _targets(state: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
     for key in ("Next", "Default"):
         if key in state:
-            yield state[key], False
+            yield state[key], False, ""
     for choice in state.get("Choices", ()):
-        yield choice["Next"], False
+        yield choice["Next"], False, ""
     for catcher in state.get("Catch", ()):
-        yield catcher["Next"], True
+        yield catcher["Next"], True, " ".join(catcher["ErrorEquals"])

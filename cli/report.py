@@ -4,36 +4,28 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from cli.effects import SideEffects
 from local import Execution
 
 CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
 WIDTH_OF_A_RESULT = 60
-
-
-@dataclass(frozen=True)
-class SideEffects:
-    """What the run did: starts of business logic by operation, items added by table (logical id)."""
-
-    business_logic_starts: Mapping[str, int]
-    tables: Mapping[str, int]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"businessLogicStarts": dict(self.business_logic_starts), "tables": dict(self.tables)}
+COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 
 
 def stderr() -> Console:
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, markup=False)
 
 
 def stdout() -> Console:
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 140)
+    """A file or a pipe has no width, so lines are not broken for one."""
+    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140)
 
 
 def mark(execution: Execution) -> str:
@@ -41,6 +33,12 @@ def mark(execution: Execution) -> str:
     if execution.status != "SUCCEEDED":
         return "✗"
     return "✓" if execution.output["disposition"] == "EXECUTED" else "↻"
+
+
+def came_to(execution: Execution) -> str:
+    """The disposition, or the error, or the status where neither is known."""
+    disposition = (execution.output or {}).get("disposition")
+    return str(disposition or execution.error or execution.status)
 
 
 def as_json(execution: Execution) -> dict[str, Any]:
@@ -74,29 +72,30 @@ def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
     print(json.dumps({"executions": [as_json(e) for e in executions], "sideEffects": effects.as_json()}))
 
 
-def print_path(console: Console, execution: Execution) -> None:
-    console.print(f"{mark(execution)} {execution.name[:8]}  {' → '.join(execution.states)}", style="dim")
-
-
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("", "execution", "came to", "attempt", "result"):
         table.add_column(column, overflow="fold")
     for execution in executions:
-        output = execution.output or {}
-        colour = {"✓": "green", "↻": "cyan", "✗": "red"}[mark(execution)]
         table.add_row(
-            f"[{colour}]{mark(execution)}[/]",
+            Text(mark(execution), style=COLOURS[mark(execution)]),
             execution.name[:8],
-            output.get("disposition") or execution.error,
-            str(output.get("attempt", "")),
-            _result(execution),
+            Text(came_to(execution)),
+            str((execution.output or {}).get("attempt", "")),
+            Text(_result(execution)),
         )
     console = stdout()
-    console.print(table)
+    with console.capture() as rendered:
+        console.print(table)
+    for line in rendered.get().splitlines():
+        print(line.rstrip())
+    print("\n" + _told(effects))
+
+
+def _told(effects: SideEffects) -> str:
     starts = [f"business logic of {name} started {_times(n)}" for name, n in effects.business_logic_starts.items()]
     items = [f"{n} new in {table}" for table, n in effects.tables.items() if n]
-    console.print("\n" + "; ".join([*starts, *items] or ["no business logic started"]))
+    return "; ".join([*(starts or ["no business logic started"]), *items])
 
 
 def _times(count: int) -> str:
@@ -115,9 +114,9 @@ def _result(execution: Execution) -> str:
 
 
 def message_of(execution: Execution) -> str:
-    """The message in the cause of a failure."""
+    """The message in the cause of a failure, on one line and without what a terminal would obey."""
     try:
-        cause = json.loads(execution.cause or "")
-        return str(cause["message"])
+        message = str(json.loads(execution.cause or "")["message"])
     except (ValueError, KeyError, TypeError):
-        return execution.cause or execution.status
+        message = execution.cause or execution.status
+    return "".join(c if c.isprintable() else " " for c in message)

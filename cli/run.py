@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from cli.problem import Problem, clear_errors, find_template
+from cli.cloud import find_template, local_cloud
+from cli.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from local import Clock
+
+MOST_BYTES = 262_144
+"""What StartExecution takes as input."""
 
 
 def read_event(name: str) -> str:
-    """The text of a request. Raises Problem when it cannot be read or is not JSON."""
+    """The text of a request. Raises Problem when it cannot be read, is not JSON, or is too large to be started with."""
+    where = "standard input" if name == "-" else name
     try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text()
+        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise Problem(
-            f"{name}: {error.strerror}; give the path of a request, such as events/charge-payment.json"
+            f"{where}: {error.strerror}; give the path of a request, such as events/charge-payment.json"
         ) from error
-    except UnicodeDecodeError as error:
-        raise Problem(f"{name}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     try:
-        json.loads(text)
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Problem(f"{where}: not UTF-8 text ({error.reason} at byte {error.start})") from error
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
     except ValueError as error:
-        raise Problem(f"{name}: not JSON: {error}") from error
+        raise Problem(f"{where}: not JSON: {error}" if text.strip() else f"{where}: empty; give a request") from error
+    except RecursionError as error:
+        raise Problem(f"{where}: nested too deep to be read") from error
+    if (size := len(text.encode())) > MOST_BYTES:
+        raise Problem(
+            f"{where}: {size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}; "
+            "put the data in S3 and send a reference in the payload"
+        )
     return text
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number there; leave the member out, or send null")
 
 
 def run_events(
@@ -35,23 +59,19 @@ def run_events(
     path = find_template(template)
     from cli import report
     from cli.effects import Effects
+    from cli.progress import follow, follow_all
     from local import RealClock, VirtualClock
-    from local.cloud import LocalCloud
 
     progress = report.stderr()
-    with clear_errors(), LocalCloud(path, clock=RealClock() if real_time else VirtualClock()) as cloud:
+    progress.quiet = as_json
+    with local_cloud(path, RealClock() if real_time else VirtualClock()) as cloud:
         effects = Effects(cloud)
-        executions = []
         if concurrently:
-            executions = cloud.run_all(requests)
+            with standing_still(cloud.clock):
+                arns = [cloud.start(request) for request in requests]
+            executions = follow_all(cloud, arns, progress)
         else:
-            for request in requests:
-                executions.append(cloud.run(request))
-                if not as_json:
-                    report.print_path(progress, executions[-1])
-        if concurrently and not as_json:
-            for path_taken, count in Counter(e.states for e in executions).items():
-                progress.print(f"{count:4} ×  {' → '.join(path_taken)}", style="dim")
+            executions = [follow(cloud, cloud.start(request), progress) for request in requests]
         happened = effects.since()
     if as_json:
         report.print_json(executions, happened)
@@ -59,3 +79,13 @@ def run_events(
         progress.print()
         report.print_table(executions, happened)
     return report.exit_code(executions)
+
+
+@contextmanager
+def standing_still(clock: Clock) -> Iterator[None]:
+    """Virtual time stands still meanwhile: what is started inside starts at once."""
+    clock.enter()
+    try:
+        yield
+    finally:
+        clock.leave()

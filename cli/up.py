@@ -2,55 +2,82 @@
 
 from __future__ import annotations
 
+import queue
 import signal
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from cli.problem import Problem, clear_errors, find_template
+from cli.cloud import clear_errors, find_template, local_cloud
+from cli.problem import Problem
 
-WATCHED = ("functions", "shared", "statemachine", "template.yaml")
+if TYPE_CHECKING:
+    from local.cloud import LocalCloud
+
+FOLDERS = ("functions", "shared", "statemachine")
 
 
 def stay_up(port: int, template: Path | None) -> int:
     path = find_template(template).resolve()
-    from watchfiles import watch
-
-    from local import RealClock
-    from local.cloud import LocalCloud
-
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    try:
-        with clear_errors(), LocalCloud(path, clock=RealClock(), port=port) as cloud:
-            for name, value in cloud.environment.items():
-                typer.echo(f"export {name}={value}")
-            typer.echo("\n# for example, in another terminal, after the lines above:")
-            typer.echo(
-                f"aws stepfunctions start-execution --state-machine-arn {cloud.outputs['StateMachineArn']} "
-                "--input file://events/charge-payment.json"
-            )
-            typer.echo("The local cloud is up; it deploys again when files change. Ctrl-C ends it.", err=True)
-            watched = [path.parent / name for name in WATCHED if (path.parent / name).exists()]
-            for changes in watch(*watched, stop_event=stopping, raise_interrupt=False):
-                _deploy_again(cloud, sorted(Path(name).name for _, name in changes))
-    except OSError as error:
-        raise Problem(
-            f"port {port}: {error.strerror or error}; choose another with --port, or 0 for any free one"
-        ) from error
+    from local import RealClock
+
+    with local_cloud(path, RealClock(), port) as cloud:
+        changes = _watch(path, stopping)
+        _tell(cloud)
+        while not stopping.is_set():
+            with suppress(queue.Empty):
+                _deploy_again(cloud, changes.get(timeout=0.2))
     typer.echo("The local cloud is down.", err=True)
     return 0
 
 
-def _deploy_again(cloud: object, names: list[str]) -> None:
-    from local.cloud import LocalCloud
+def _watch(template: Path, stopping: threading.Event) -> queue.Queue[set[str]]:
+    """The names of files that change, in a queue.
 
-    assert isinstance(cloud, LocalCloud)
+    The template is watched by its folder: an editor that saves by renaming puts another file in its place, and a watch
+    of the file would go away with the first one.
+    """
+    from watchfiles import watch
+
+    changes: queue.Queue[set[str]] = queue.Queue()
+
+    def follow(*paths: Path, recursive: bool, wanted: Callable[[Path], bool]) -> None:
+        seen = watch(*paths, recursive=recursive, stop_event=stopping, raise_interrupt=False)
+        for each in seen:
+            if names := {Path(name).name for _, name in each if wanted(Path(name))}:
+                changes.put(names)
+
+    folders = [template.parent / name for name in FOLDERS if (template.parent / name).is_dir()]
+    watches = [((template.parent,), False, lambda name: name == template), (folders, True, lambda _: True)]
+    for paths, recursive, wanted in watches:
+        if paths:
+            options = {"recursive": recursive, "wanted": wanted}
+            threading.Thread(target=follow, args=tuple(paths), kwargs=options, daemon=True).start()
+    return changes
+
+
+def _tell(cloud: LocalCloud) -> None:
+    for name, value in cloud.environment.items():
+        typer.echo(f"export {name}={value}")
+    typer.echo("\n# for example, in another terminal, after the lines above:")
+    typer.echo(
+        f"aws stepfunctions start-execution --state-machine-arn {cloud.outputs['StateMachineArn']} "
+        "--input file://events/charge-payment.json"
+    )
+    typer.echo("The local cloud is up; it deploys again when files change. Ctrl-C ends it.", err=True)
+
+
+def _deploy_again(cloud: LocalCloud, names: set[str]) -> None:
     try:
         with clear_errors():
             cloud.redeploy()
-        typer.echo(f"Deployed again: {', '.join(names)} changed.", err=True)
+        typer.echo(f"✓ Deployed again: {', '.join(sorted(names))} changed.", err=True)
     except Problem as problem:
-        typer.echo(f"Not deployed, what was there stays: {problem}", err=True)
+        typer.echo(f"✗ Not deployed, what was there stays: {problem}", err=True)

@@ -63,7 +63,7 @@ def test_demo_prints_what_the_readme_shows() -> None:
 
 def test_picture_shows_every_state() -> None:
     picture = (ROOT / "docs/state-machine.svg").read_text()
-    assert picture == once("graph").stdout.removesuffix("\n")
+    assert picture == once("graph").stdout
 
 
 def test_commands_of_the_readme_are_those_of_the_help() -> None:
