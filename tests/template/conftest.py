@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,27 @@ def translated() -> Template:
 
 
 @pytest.fixture(scope="session")
-def definition() -> dict[str, Any]:
-    """The operation machine's definition, rendered as in the local cloud."""
+def definitions() -> dict[str, dict[str, Any]]:
+    """Both definitions, rendered as in the local cloud: operation and recovery."""
     from local.deploy import rendered_definitions
 
-    return rendered_definitions(TEMPLATE)[ROOT / "statemachine" / "operation.asl.yaml"]
+    return {file.name.partition(".")[0]: rendered for file, rendered in rendered_definitions(TEMPLATE).items()}
+
+
+@pytest.fixture(scope="session")
+def definition(definitions: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The operation machine's definition."""
+    return definitions["operation"]
+
+
+@pytest.fixture(scope="session", params=["operation", "recovery"])
+def states(request: pytest.FixtureRequest, definitions: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The states of one machine and then of the other, those inside of a Map included."""
+    return dict(_states(definitions[request.param]))
+
+
+def _states(definition: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for name, state in definition["States"].items():
+        yield name, state
+        if "ItemProcessor" in state:
+            yield from _states(state["ItemProcessor"])

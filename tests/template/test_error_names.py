@@ -22,15 +22,15 @@ STATES = {
 LAMBDA = {"Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"}
 
 
-def caught(definition: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for name, state in definition["States"].items():
+def caught(states: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for name, state in states.items():
         for clause in [*state.get("Retry", []), *state.get("Catch", [])]:
             for error in clause["ErrorEquals"]:
                 yield name, state["Resource"], error
 
 
-def test_every_error_name_is_one_of_its_service(definition: dict[str, Any]) -> None:
-    for state, resource, error in caught(definition):
+def test_every_error_name_is_one_of_its_service(states: dict[str, Any]) -> None:
+    for state, resource, error in caught(states):
         if error in STATES or (":lambda:" in resource and error in LAMBDA):
             continue
         prefix, _, exception = error.partition(".")
@@ -45,6 +45,7 @@ SERVICES = {
     "aws-sdk:dynamodb": ("dynamodb", "DynamoDb"),
     "aws-sdk:s3": ("s3", "S3"),
     "aws-sdk:sfn": ("stepfunctions", "Sfn"),
+    "aws-sdk:cloudwatch": ("cloudwatch", "CloudWatch"),
     "sqs": ("sqs", "SQS"),
 }
 
@@ -55,8 +56,8 @@ def exceptions(service: str) -> set[str]:
     return {shape.name.removesuffix("Exception") + "Exception" for shape in shapes}
 
 
-def test_all_errors_are_caught_last_and_alone(definition: dict[str, Any]) -> None:
-    for state in definition["States"].values():
+def test_all_errors_are_caught_last_and_alone(states: dict[str, Any]) -> None:
+    for state in states.values():
         for clauses in (state.get("Retry", []), state.get("Catch", [])):
             for number, clause in enumerate(clauses):
                 if "States.ALL" in clause["ErrorEquals"]:
@@ -71,8 +72,8 @@ def test_what_the_library_raises_is_what_the_state_machine_tells_apart(definitio
     assert re.search(rf"\$failure\.name (=|in \[)[^\]]*'{name}'", conditions)
 
 
-def test_every_task_has_a_timeout_a_retry_and_says_why_it_exists(definition: dict[str, Any]) -> None:
-    for name, state in definition["States"].items():
+def test_every_task_has_a_timeout_a_retry_and_says_why_it_exists(states: dict[str, Any]) -> None:
+    for name, state in states.items():
         assert len(state["Comment"]) > 20, name
         assert "\n" not in state["Comment"], name
         if state["Type"] == "Task":

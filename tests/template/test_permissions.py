@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,19 +35,34 @@ def role_of(resource: dict[str, Any]) -> str:
     return role
 
 
-def test_every_function_and_the_state_machine_have_a_role_of_their_own(
-    functions: Resources, resources: Resources
-) -> None:
-    users = [*functions.values(), resources["OperationStateMachine"]]
-    roles = [role_of(user) for user in users]
-    assert len(set(roles)) == len(users)
+SERVICES = {
+    "AWS::Serverless::Function": "lambda.amazonaws.com",
+    "AWS::Serverless::StateMachine": "states.amazonaws.com",
+    "AWS::Events::Rule": "events.amazonaws.com",
+    "AWS::Scheduler::Schedule": "scheduler.amazonaws.com",
+}
+"""Who uses a role, and by which service."""
+
+
+def users(resources: Resources) -> Iterator[tuple[str, str]]:
+    """The role of each resource that has one, and the service that assumes it."""
+    for resource in resources.values():
+        if resource["Type"] not in SERVICES:
+            continue
+        properties = resource["Properties"]
+        targets = [properties, properties.get("Target", {}), *properties.get("Targets", [])]
+        roles = [target.get("Role") or target.get("RoleArn") for target in targets]
+        yield from ((role["Fn::GetAtt"][0], SERVICES[resource["Type"]]) for role in roles if role)
+
+
+def test_every_user_of_a_role_has_one_of_its_own(resources: Resources) -> None:
+    roles = [role for role, _ in users(resources)]
+    assert len(set(roles)) == len(roles)
     assert set(roles) == {name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
 
 
-def test_a_role_is_assumed_by_its_service_only(functions: Resources, resources: Resources) -> None:
-    services = {role_of(function): "lambda.amazonaws.com" for function in functions.values()}
-    services[role_of(resources["OperationStateMachine"])] = "states.amazonaws.com"
-    for role, service in services.items():
+def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
+    for role, service in users(resources):
         [trust] = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         assert trust["Principal"] == {"Service": service}
 
@@ -66,11 +82,10 @@ def test_every_wildcard_has_its_reason_beside_it() -> None:
     assert not without
 
 
-def test_the_state_machine_may_do_exactly_what_its_definition_calls(
-    resources: Resources, definition: dict[str, Any]
-) -> None:
-    called = {action_of(state["Resource"]) for state in definition["States"].values() if state["Type"] == "Task"}
-    allowed = {action for s in statements(resources, "OperationRole") for action in actions(s)}
+def test_a_state_machine_may_do_exactly_what_its_definition_calls(resources: Resources, states: dict[str, Any]) -> None:
+    called = {action_of(state["Resource"]) for state in states.values() if state["Type"] == "Task"}
+    role = "RecoveryRole" if "EndLease" in states else "OperationRole"
+    allowed = {action for s in statements(resources, role) for action in actions(s)}
     assert {action for action in allowed if not action.startswith(("logs:", "xray:"))} == called
 
 

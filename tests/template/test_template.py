@@ -25,6 +25,8 @@ OUTPUTS = {
     "TableName",
     "ResponseBucketName",
     "RejectedQueueUrl",
+    "RecoveryStateMachineArn",
+    "AlarmTopicArn",
     "FunctionPrefix",
     "ProviderLedgerTableName",
     "OrdersTableName",
@@ -59,7 +61,8 @@ def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[s
     for name, parameter in source["Parameters"].items():
         assert len(parameter["Description"]) > 20, name
         assert "Default" in parameter, name
-        assert "AllowedValues" in parameter or {"MinValue", "MaxValue"} <= set(parameter), name
+        bounds = {"AllowedValues", "AllowedPattern", "MinValue", "MaxValue"} & set(parameter)
+        assert bounds in ({"AllowedValues"}, {"AllowedPattern"}, {"MinValue", "MaxValue"}), name
 
 
 def test_every_default_is_within_its_bounds(source: Mapping[str, Any]) -> None:
@@ -140,7 +143,8 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
 def test_function_task_and_lease_end_in_this_order(seconds: int) -> None:
     from local.deploy import rendered_definitions
 
-    [states] = [d["States"] for d in rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds}).values()]
+    rendered = rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds})
+    states = rendered[ROOT / "statemachine/operation.asl.yaml"]["States"]
     task = evaluate(states["ExecuteBusinessLogic"]["TimeoutSeconds"])
     lease = states["AcquireLock"]["Arguments"]["ExpressionAttributeValues"][":lease"]["N"]
     assert "$floor($millis() / 1000)" in lease
