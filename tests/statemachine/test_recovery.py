@@ -1,0 +1,427 @@
+"""The recovery machine: finds what dead owners left, once, and lets the operation machine decide."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gates import Gates
+from scenario import answer, cause, charge, id_of, record_of, result, rows, scripted
+
+from local import Execution, LocalCloud
+from local.engine.door import Call, Interceptor
+from local.faults import answer_lost, answers, fails, never_arrives
+
+A_LEASE = 3600
+_names = (f"recovery-{n}" for n in itertools.count(1))
+
+
+@pytest.fixture
+def recover(cloud: LocalCloud) -> Callable[..., Execution]:
+    """Starts the recovery machine as a trigger does, for a dead execution or for a sweep; waits for what it started."""
+
+    def start(*dead: Execution) -> Execution:
+        given = {"executionArn": dead[0].arn, "status": dead[0].status} if dead else {}
+        arn = cloud.client("stepfunctions").start_execution(
+            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input=json.dumps(given)
+        )["executionArn"]
+        ended = cloud.wait(arn)
+        for each in operations(cloud):
+            cloud.wait(each.arn)
+        return ended
+
+    return start
+
+
+def operations(cloud: LocalCloud) -> list[Execution]:
+    listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
+    return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
+
+
+def by_recovery(cloud: LocalCloud) -> list[Execution]:
+    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
+
+
+def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -> Interceptor:
+    """The execution is stopped just before, or just after, its call in a state; the first `only` executions there."""
+    struck: set[str] = set()
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != state or call.execution_arn in struck or len(struck) >= only:
+            return proceed()
+        struck.add(call.execution_arn)
+        if after:
+            proceed()
+        cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+        raise ConnectionError
+
+    return strike
+
+
+def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
+    with cloud.intercept(dies(cloud, state, after=after)):
+        ended = cloud.run(request)
+    assert ended.status == "ABORTED"
+    return ended
+
+
+def in_one_shard(count: int) -> list[str]:
+    """So many keys of charges whose records are in the same shard of the index."""
+    keys = (f"key-{n}" for n in itertools.count())
+    in_shard = (key for key in keys if hashlib.sha256(id_of(charge(key=key)).encode()).hexdigest()[0] == "7")
+    return list(itertools.islice(in_shard, count))
+
+
+def test_owner_that_died_is_recovered_by_its_event_without_waiting_for_the_lease(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    owner = dead(cloud, charge(), "ExecuteBusinessLogic", after=True)
+    recovery = recover(owner)
+    assert (recovery.status, recovery.output["recovered"]) == ("SUCCEEDED", 1)
+    record = record_of(cloud, charge())
+    assert (record["status"], record["fence"], record["attempts"], record["recoveries"]) == ("COMPLETED", 2, 2, 1)
+    assert rows(cloud, "ProviderLedgerTable") == 1
+    [heir] = by_recovery(cloud)
+    assert heir.name == f"recover-{hashlib.sha256(id_of(charge()).encode()).hexdigest()[:40]}-1-1"
+    assert heir.input == owner.input
+
+
+def test_sweep_finds_it_when_the_event_was_lost_once_its_lease_is_over(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    dead(cloud, charge(), "ExecuteBusinessLogic")
+    assert recover().output["recovered"] == 0
+    cloud.clock.advance(A_LEASE)
+    assert recover().output["recovered"] == 1
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_live_owner_is_left_alone_however_old_its_lease(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    cloud.clock.advance(A_LEASE)
+    arn = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input="{}"
+    )["executionArn"]
+    swept = cloud.wait(arn)
+    assert (swept.output["recovered"], swept.output["left"]) == (0, 1)
+    gates.open("go")
+    assert cloud.wait(owner).output["attempt"] == 1
+    assert "recoveries" not in record_of(cloud, request)
+
+
+def test_events_and_sweeps_at_once_recover_once(cloud: LocalCloud, recover: Callable[..., Execution]) -> None:
+    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
+    cloud.clock.advance(A_LEASE)
+    inputs: list[dict[str, Any]] = [{"executionArn": owner.arn, "status": "ABORTED"}, {}] * 4
+    with cloud.clock.held():
+        machine = cloud.outputs["RecoveryStateMachineArn"]
+        arns = [
+            cloud.client("stepfunctions").start_execution(
+                stateMachineArn=machine, name=next(_names), input=json.dumps(given)
+            )["executionArn"]
+            for given in inputs
+        ]
+    assert [cloud.wait(arn).status for arn in arns] == ["SUCCEEDED"] * 8
+    assert len({each.name for each in by_recovery(cloud)}) == len(by_recovery(cloud)) == 1
+    cloud.wait(by_recovery(cloud)[0].arn)
+    record = record_of(cloud, charge())
+    assert (record["status"], record["recoveries"], record["fence"]) == ("COMPLETED", 1, 2)
+
+
+@pytest.mark.parametrize("state", ["EndLease", "StartRecovery"])
+@pytest.mark.parametrize("fault", [never_arrives, answer_lost])
+def test_recovery_that_gives_up_is_finished_by_the_next(
+    cloud: LocalCloud, recover: Callable[..., Execution], state: str, fault: Callable[..., Interceptor]
+) -> None:
+    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
+    with cloud.intercept(fault(state=state, nth=0)):
+        gave_up = recover(owner)
+    # An answer of StartRecovery that never comes is no failure: asked again, it says that the execution is there.
+    assert gave_up.error == (None if (state, fault) == ("StartRecovery", answer_lost) else "RecoveryIncomplete")
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    assert record_of(cloud, charge())["recoveries"] == 1
+    assert len(by_recovery(cloud)) == 1
+
+
+def test_recovering_execution_that_dies_before_its_take_over_is_followed_by_another(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
+    with cloud.intercept(dies(cloud, "ReadRecord")):
+        recover(owner)
+    assert [each.status for each in by_recovery(cloud)] == ["ABORTED"]
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    assert record_of(cloud, charge())["recoveries"] == 2
+
+
+def test_request_that_died_before_it_had_a_record_starts_once_more(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    lost = dead(cloud, charge(), "AcquireLock")
+    recover(lost)
+    recover(lost)
+    recover()
+    [again] = by_recovery(cloud)
+    assert again.output["disposition"] == "EXECUTED"
+    assert again.input == lost.input
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def test_sweep_finds_a_request_that_died_before_it_had_a_record(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    dead(cloud, charge(), "AcquireLock")
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    with cloud.intercept(dies(cloud, "AcquireLock", only=2)):
+        lost = cloud.run(charge())
+        recover(lost)
+    [again] = by_recovery(cloud)
+    recover(again)
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["input"], kept["executionArn"]) == ("ExecutionDied", charge(), again.arn)
+    assert cloud.record(id_of(charge())) is None
+
+
+def test_refused_and_failed_requests_are_not_started_again(
+    cloud: LocalCloud, recover: Callable[..., Execution], gates: Gates
+) -> None:
+    ended = [
+        cloud.run({"operation": "charge-payment"}),
+        cloud.run(scripted({"raise": "PermanentError"})),
+        cloud.run(scripted({"raise": "NeedsAttention"})),
+    ]
+    for each in ended:
+        assert recover(each).output == {"recovered": 0, "left": 0, "isComplete": True, "metrics": []}
+    recover()
+    assert not by_recovery(cloud)
+
+
+def test_duplicate_that_died_is_no_reason_to_touch_a_live_owner(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    with cloud.intercept(dies(cloud, "ReadRecord")):
+        duplicate = cloud.run(request)
+    arn = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"],
+        name=next(_names),
+        input=json.dumps({"executionArn": duplicate.arn, "status": "ABORTED"}),
+    )["executionArn"]
+    assert cloud.wait(arn).output["recovered"] == 0
+    gates.open("go")
+    assert cloud.wait(owner).output["disposition"] == "EXECUTED"
+    assert gates.starts() == 1
+
+
+def test_owner_whose_business_logic_succeeded_finishes_by_a_redrive(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": "first"}, {"return": "second"})
+    owner = dead(cloud, request, "Finalize")
+    recover(owner)
+    assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
+    record = record_of(cloud, request)
+    assert (record["status"], record["fence"], record["owner"]) == ("COMPLETED", 1, owner.arn)
+    assert gates.starts() == 1
+    assert result(cloud, cloud.run(request)) == "first"
+
+
+def test_owner_that_cannot_be_redriven_is_quarantined(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": "first"}, {"return": "second"})
+    owner = dead(cloud, request, "Finalize")
+    with cloud.intercept(fails("ExecutionNotRedrivable", action="redrive_execution", nth=0)):
+        recover(owner)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
+    assert gates.starts() == 1
+
+
+def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since_a_redrive_would_start_it_again(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    ended = cloud.stop(owner)
+    entered, succeeded = ({"type": "TaskStateEntered"}, {"type": "TaskSucceeded"})
+    events = [
+        {"id": 2, "timestamp": 0, **succeeded, "taskSucceededEventDetails": {"resourceType": "lambda", "resource": ""}},
+        {"id": 1, "timestamp": 0, **entered, "stateEnteredEventDetails": {"name": "ExecuteBusinessLogic"}},
+    ]
+    with cloud.intercept(answers({"events": events}, state="ReadOwnerHistory", nth=0)):
+        recover(ended)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
+    assert "before it took the result" in record["error"]["message"]
+    assert gates.starts() == 1
+
+
+def test_long_history_of_an_owner_is_read_page_by_page(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": "first"}, {"return": "second"})
+    with cloud.intercept(fails("ThrottlingException", state="Finalize", nth=0)):
+        owner = cloud.run(request)
+    assert (owner.status, len(owner.events) > 600) == ("FAILED", True)
+    recover(owner)
+    [heir] = by_recovery(cloud)
+    assert heir.states.count("ReadOwnerHistory") > 3
+    assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
+    assert gates.starts() == 1
+
+
+def test_recoveries_are_bounded_and_end_in_quarantine(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": 1})
+    with cloud.intercept(fails("InternalServerError", status=500, state="Finalize", nth=0)):
+        owner = cloud.run(request, timeout=120)
+        assert owner.status == "FAILED"
+        for _ in range(6):
+            recover(cloud.describe(owner.arn))
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"], record["recoveries"]) == ("QUARANTINED", "RecoveriesUsedUp", 6)
+    assert gates.starts() == 1
+
+
+def test_attempts_are_bounded_over_all_owners(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": 1})
+    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=99)):
+        cloud.run(request)
+        for _ in range(5):
+            recover(cloud.describe(record_of(cloud, request)["owner"]))
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"]) == ("QUARANTINED", 5)
+    assert record["error"]["name"] == "AttemptsUsedUp"
+
+
+def test_crash_under_on_crash_quarantine_ends_in_quarantine_with_the_request_kept(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    request = charge(onCrash="quarantine")
+    recover(dead(cloud, request, "ExecuteBusinessLogic", after=True))
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCrashed")
+    kept = cloud.client("s3").get_object(Bucket=record["requestRef"]["bucket"], Key=record["requestRef"]["key"])
+    assert json.loads(kept["Body"].read()) == request
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def test_sweep_goes_through_the_pages_of_every_shard(cloud: LocalCloud, recover: Callable[..., Execution]) -> None:
+    requests = [charge(key=key) for key in [*in_one_shard(25), "another", "one more"]]
+    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=len(requests))):
+        cloud.run_all(requests)
+    cloud.clock.advance(A_LEASE)
+    swept = recover()
+    assert (swept.output["recovered"], swept.output["isComplete"]) == (27, True)
+    assert {record_of(cloud, each)["status"] for each in requests} == {"COMPLETED"}
+    assert swept.states.count("QueryShards") == 3
+
+
+def test_sweep_is_bounded_takes_the_oldest_leases_and_says_what_it_left(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    shard = in_one_shard(12)
+    for key in shard:
+        dead(cloud, charge(key=key), "ExecuteBusinessLogic")
+        cloud.clock.advance(1)
+    cloud.clock.advance(A_LEASE)
+    with cloud.deployed_with({"RecoveryRounds": 1}):
+        swept = recover()
+        assert (swept.output["recovered"], swept.output["isComplete"]) == (10, False)
+        done = [key for key in shard if record_of(cloud, charge(key=key))["status"] == "COMPLETED"]
+        assert done == shard[:10]
+        assert recover().output["recovered"] == 2
+
+
+def test_one_record_that_cannot_be_recovered_does_not_keep_others_from_it(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    owners = [dead(cloud, charge(key=f"key-{n}"), "ExecuteBusinessLogic") for n in range(3)]
+    cloud.clock.advance(A_LEASE)
+
+    def unlucky(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "AskOwner" and call.parameters["executionArn"] == owners[1].arn:
+            raise ConnectionError
+        return proceed()
+
+    with cloud.intercept(unlucky):
+        swept = recover()
+    assert swept.error == "RecoveryIncomplete"
+    assert cause(swept)["recovered"] == 2
+    statuses = [record_of(cloud, charge(key=f"key-{n}"))["status"] for n in range(3)]
+    assert statuses == ["COMPLETED", "IN_PROGRESS", "COMPLETED"]
+
+
+def test_sweep_publishes_what_the_alarms_look_at(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    cloud.run(scripted({"raise": "NeedsAttention"}))
+    dead(cloud, charge(), "ExecuteBusinessLogic")
+    with cloud.intercept(fails("ThrottlingException", state="StartRecovery", nth=0)):
+        cloud.clock.advance(A_LEASE)
+        published: list[Call] = []
+
+        def listen(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.action == "put_metric_data":
+                published.append(call)
+            return proceed()
+
+        with cloud.intercept(listen):
+            recover()
+    [call] = published
+    assert call.parameters["Namespace"] == "Once"
+    values = {each["MetricName"]: each["Value"] for each in call.parameters["MetricData"]}
+    assert values == {
+        "OpenOperations": 1,
+        "OverdueOperations": 1,
+        "QuarantinedOperations": 1,
+        "RecoveredOperations": 0,
+    }
+    assert all(m["Dimensions"] == [{"Name": "Stack", "Value": "once"}] for m in call.parameters["MetricData"])
+
+
+def test_owner_that_comes_back_to_life_changes_nothing(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"await": "first", "then": {"return": "old"}}, {"return": "new"})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    recover(cloud.stop(owner))
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+    gates.open("first")
+    cloud.client("stepfunctions").redrive_execution(executionArn=owner)
+    zombie = cloud.wait(owner)
+    assert answer(cloud, zombie) == answer(cloud, cloud.run(request)) == b'"new"'
+    assert record_of(cloud, request)["fence"] == 2
+
+
+def test_request_that_cannot_get_its_lock_is_kept_as_unavailable(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("InternalServerError", status=500, state="AcquireLock", nth=0)):
+        refused = cloud.run(charge())
+    assert refused.error == "Unavailable"
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["input"]) == ("Unavailable", charge())
