@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,6 +39,13 @@ class Clock(Protocol):
     def real_seconds(self, seconds: float) -> float | None:
         """How long to wait on the wall clock for so much of this time to pass; None when that says nothing."""
 
+    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
+        """Call `action` when the time has come; what comes back takes that back again.
+
+        For what happens whether or not anyone waits for it, as a schedule's next turn: virtual time does not go on
+        because of it. The action is quick. It comes with one `enter`, and whoever does its work ends that by `leave`.
+        """
+
 
 class RealClock:
     """The wall clock."""
@@ -66,6 +75,23 @@ class RealClock:
     def real_seconds(self, seconds: float) -> float | None:
         return seconds
 
+    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
+        timer = threading.Timer(max(0.0, when - self.now()), action)
+        timer.daemon = True
+        timer.start()
+        return timer.cancel
+
+
+REST_SECONDS = 120
+"""Real seconds that `advance` waits for the work that a timer set off."""
+
+
+@dataclass(order=True)
+class _Timer:
+    when: float
+    number: int
+    action: Callable[[], None] = field(compare=False)
+
 
 @dataclass(eq=False)
 class _Sleep:
@@ -78,43 +104,65 @@ class _Sleep:
 class VirtualClock:
     """Time that jumps: when every running execution sleeps, it goes on at the earliest end of a sleep.
 
-    An execution whose Lambda function is at work does not sleep, so time stands still while work is done.
+    An execution whose Lambda function is at work does not sleep, so time stands still while work is done. On its way
+    time stops at every timer, so that what the timer sets off sees its own time; but it never jumps just for a timer.
     """
 
     def __init__(self, start: float = 1_767_225_600.0) -> None:  # 2026-01-01T00:00:00Z
         self._now = start
         self._running = 0
+        self._held = 0
         self._sleeps: list[_Sleep] = []
+        self._timers: list[_Timer] = []
+        self._numbers = itertools.count()
         self._lock = threading.Lock()
+        self._moved = threading.Condition(self._lock)
 
     def now(self) -> float:
         return self._now
 
     def advance(self, seconds: float) -> None:
-        """Move time forward by hand."""
-        with self._lock:
-            self._now += seconds
-            self._end_sleeps()
-            self._jump_when_all_sleep()
+        """Move time forward by hand.
+
+        Time stops at each timer on the way, and goes on when everything that it set off has ended or sleeps. If work is
+        being done right now - when an interceptor calls this, for instance - time cannot wait for it: it moves at once,
+        and the timers that it passes go off then. Raises TimeoutError when work takes longer than REST_SECONDS.
+        """
+        end = self._now + seconds
+        stopped = True
+        while stopped:
+            with self._changing():
+                stopped = self._is_at_rest() and bool(self._timers) and self._timers[0].when <= end
+                self._now = max(self._now, self._timers[0].when if stopped else end)
+                self._end_sleeps()
+            if stopped:
+                self._rest()
+
+    def _rest(self) -> None:
+        with self._moved:
+            if not self._moved.wait_for(self._is_at_rest, REST_SECONDS):
+                raise TimeoutError(f"time was moved, but what that set off is still at work after {REST_SECONDS} s")
 
     @contextmanager
     def held(self) -> Iterator[None]:
         """Time stands still while the context is open, unless it is moved by hand."""
-        self.enter()
+        with self._lock:
+            self._running += 1
+            self._held += 1
         try:
             yield
         finally:
-            self.leave()
+            with self._changing():
+                self._running -= 1
+                self._held -= 1
 
     def sleep(self, seconds: float, wanted: Callable[[], bool] = _always, sleeper: object = None) -> None:
         sleep = _Sleep(self._now + seconds, wanted, sleeper)
         if sleeper is None:
             sleep.sleeper = sleep
-        with self._lock:
+        with self._changing():
             sleep.end = self._now + seconds
             self._sleeps.append(sleep)
-            self._end_sleeps()
-            self._jump_when_all_sleep()
         sleep.over.wait()
 
     def enter(self) -> None:
@@ -122,10 +170,8 @@ class VirtualClock:
             self._running += 1
 
     def leave(self) -> None:
-        with self._lock:
+        with self._changing():
             self._running -= 1
-            self._end_sleeps()
-            self._jump_when_all_sleep()
 
     def wake(self) -> None:
         with self._lock:
@@ -133,6 +179,34 @@ class VirtualClock:
 
     def real_seconds(self, seconds: float) -> float | None:
         return None
+
+    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
+        timer = _Timer(when, next(self._numbers), action)
+        with self._changing():
+            heapq.heappush(self._timers, timer)
+
+        def take_back() -> None:
+            with self._lock:
+                if timer in self._timers:
+                    self._timers.remove(timer)
+                    heapq.heapify(self._timers)
+
+        return take_back
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold the lock; afterwards time jumps when it can, and the timers that are due go off, without the lock."""
+        with self._lock:
+            yield
+            self._end_sleeps()
+            self._jump_when_all_sleep()
+            due = []
+            while self._timers and self._timers[0].when <= self._now:
+                due.append(heapq.heappop(self._timers))
+            self._running += len(due)
+            self._moved.notify_all()
+        for timer in due:
+            timer.action()
 
     def _end_sleeps(self) -> None:
         """End those that are over or no longer wanted; from here on they count as awake."""
@@ -144,8 +218,15 @@ class VirtualClock:
                 left.append(sleep)
         self._sleeps = left
 
+    def _asleep(self) -> int:
+        return len({id(sleep.sleeper) for sleep in self._sleeps})
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing is at work: all that run sleep."""
+        return self._asleep() >= self._running - self._held
+
     def _jump_when_all_sleep(self) -> None:
-        asleep = {id(sleep.sleeper) for sleep in self._sleeps}
-        if asleep and len(asleep) >= self._running:
-            self._now = min(sleep.end for sleep in self._sleeps)
+        if self._sleeps and self._asleep() >= self._running:
+            soonest = min(sleep.end for sleep in self._sleeps)
+            self._now = min(soonest, self._timers[0].when) if self._timers else soonest
             self._end_sleeps()

@@ -50,13 +50,10 @@ class Ended:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self.callbacks: list[Callable[[Any], None]] = []
 
-    def tell(self, execution: Any) -> None:
+    def tell(self) -> None:
         with self._changed:
             self._changed.notify_all()
-        for callback in self.callbacks:
-            callback(execution)
 
     def wait(self, done: Callable[[], bool], timeout: float) -> bool:
         with self._changed:
@@ -64,6 +61,8 @@ class Ended:
 
 
 ended = Ended()
+watchers: list[Callable[[Any], None]] = []
+"""Called with an execution that began to run, also by a redrive, or ended; quick, and before time can go on."""
 
 
 @dataclass(frozen=True)
@@ -140,14 +139,20 @@ class Run:
             execution.exec_status = status
             for event in self._waiting:
                 event.set()
+        self._tell_watchers()
         self.clock.wake()
         self.clock.leave()
-        ended.tell(execution)
+        ended.tell()
         return True
+
+    def _tell_watchers(self) -> None:
+        for watcher in watchers:
+            watcher(self.execution)
 
     def go(self, program: Any) -> None:
         """Begin in a thread of its own, with the state that the environment has next."""
         self.clock.enter()
+        self._tell_watchers()
         thread = threading.Thread(target=self._live, args=(program,), name=self.execution.name, daemon=True)
         with _stack_size:
             before = threading.stack_size(STACK_BYTES)
