@@ -32,8 +32,8 @@ lint: setup tools .venv-sam/installed ## Check code, template and state machine
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m local.definition statemachine/operation.asl.yaml --template template.yaml > build/operation.asl.json
-	$(ASL_VALIDATOR) --json-path build/operation.asl.json
+	$(BIN)/python -m local.definition --template template.yaml --to build/definitions
+	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
 	.venv-sam/bin/sam validate --lint --template template.yaml
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \

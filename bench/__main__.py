@@ -7,6 +7,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,15 @@ from rich.table import Table
 
 from bench.counting import Cost, Counter
 from bench.powertools import powertools_costs
+from local import VirtualClock
 from local.cloud import LocalCloud
-from local.engine import Interceptor
-from local.faults import fails
+from local.engine import Call, Interceptor
+from local.faults import before, fails
 
 ROOT = Path(__file__).parents[1]
 RUNS = 7
 EXECUTIONS = 200
+LONGER_THAN_THE_LEASE_S = 3600
 BASELINE = """
 import boto3
 from aws_lambda_powertools import Logger, Metrics
@@ -42,7 +45,6 @@ def measured(cloud: LocalCloud, request: Any, *faults: Interceptor) -> Cost:
 
 
 def costs(cloud: LocalCloud) -> dict[str, Cost]:
-    crash = fails("Unknown", state="ExecuteBusinessLogic")
     return {
         "new, 1 KB result": measured(cloud, report(1024, "a")),
         "duplicate of it": measured(cloud, report(1024, "a")),
@@ -50,14 +52,48 @@ def costs(cloud: LocalCloud) -> dict[str, Cost]:
         "duplicate of it ": measured(cloud, report(20_000, "b")),
         "new, 2 MB result": measured(cloud, report(2_000_000, "c")),
         "duplicate of it  ": measured(cloud, report(2_000_000, "c")),
-        "second attempt succeeds": measured(cloud, report(1024, "d"), crash),
+        "duplicate while in progress": _while_in_progress(cloud, report(1024, "p")),
+        "second attempt succeeds": measured(cloud, report(1024, "d"), fails("Unknown", action="invoke")),
+        "fails for good": measured(cloud, {**report(1024, "e"), "payload": {}}),
+        "quarantined after a crash": measured(
+            cloud, {**report(1024, "f"), "onCrash": "quarantine"}, fails("Unknown", action="invoke")
+        ),
+        "takes over a dead owner": _after_death(cloud, report(1024, "g"), "ExecuteBusinessLogic"),
+        "redrives a dead owner": _after_death(cloud, report(1024, "h"), "Finalize"),
         "payload mismatch": measured(cloud, report(2048, "a")),
         "invalid request": measured(cloud, {}),
     }
 
 
+def _while_in_progress(cloud: LocalCloud, request: Any) -> Cost:
+    found: list[Cost] = []
+    with cloud.intercept(before(lambda: found.append(measured(cloud, request)), action="invoke")):
+        cloud.run(request)
+    return found[0]
+
+
+def _after_death(cloud: LocalCloud, request: Any, state: str) -> Cost:
+    """What a duplicate pays that meets an owner that died in a state; what a redriven owner goes on to do included."""
+
+    def die(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == state:
+            cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+            raise ConnectionError
+        return proceed()
+
+    with cloud.intercept(die):
+        owner = cloud.run(request)
+    assert isinstance(cloud.clock, VirtualClock)
+    cloud.clock.advance(LONGER_THAN_THE_LEASE_S)
+    counter = Counter(cloud)
+    with cloud.intercept(counter):
+        counter.cost.transitions = cloud.run(request).transitions
+        counter.cost.transitions += cloud.wait(owner.arn).transitions - owner.transitions
+    return counter.cost
+
+
 def import_seconds(source: str, folder: Path) -> float:
-    """The least processor time of a process that imports, over some runs."""
+    """The median time of a process that imports, over some runs."""
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'shared'}", "AWS_REGION": "us-east-1"}
     taken = []
     for _ in range(RUNS):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,19 +67,17 @@ def placeholders(path: Path) -> set[str]:
 
 
 def main() -> None:
-    """Print the definition as JSON, substituted as the local cloud would: what the lint gate checks."""
+    """Write every definition of a template as JSON, substituted as the local cloud would: what the lint gate checks."""
     parser = argparse.ArgumentParser(prog="python -m local.definition", description=main.__doc__)
-    parser.add_argument("definition", type=Path)
     parser.add_argument("--template", type=Path, default=Path("template.yaml"))
+    parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
     arguments = parser.parse_args()
 
     from local.deploy import rendered_definitions
 
+    arguments.to.mkdir(parents=True, exist_ok=True)
     for path, rendered in rendered_definitions(arguments.template).items():
-        if path.resolve() == arguments.definition.resolve():
-            json.dump(rendered, sys.stdout, indent=2)
-            return
-    raise SystemExit(f"no state machine of {arguments.template} has the DefinitionUri {arguments.definition}")
+        (arguments.to / path.with_suffix(".json").name).write_text(json.dumps(rendered, indent=2))
 
 
 if __name__ == "__main__":
