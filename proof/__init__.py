@@ -1,0 +1,1 @@
+"""The proof: what is done to see whether the promises of Once hold."""

@@ -1,0 +1,194 @@
+"""The lock protocol as an exhaustive model: every interleaving of three executions of one id, with crashes, lost
+answers, errors, zombies, recovery and expiry, explored breadth-first.
+
+The program of the model is the definitions themselves (`model_machine`), its writes are their condition and update
+expressions (`model_record`), and its business logic is the library (`model_logic`). Every move is held against the
+promises P1 to P6; then, from every world that was reached, an end must be in reach without any further bad luck (P5).
+
+    python -m proof.model [SETTING...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from array import array
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local.deploy import rendered_definitions
+from proof.model_machine import Machine
+from proof.model_moves import Rules, Setting
+from proof.model_promises import Broken, Promises
+from proof.model_record import table
+from proof.model_world import Budget, World
+
+ROOT = Path(__file__).parents[1]
+TABLE = "IdempotencyTable"
+MAX_ATTEMPTS, MAX_RECOVERIES = 3, 2
+
+
+@dataclass(frozen=True)
+class Explored:
+    """What came out of one setting."""
+
+    name: str
+    states: int
+    moves: int
+    seconds: float
+
+
+class Counterexample(Exception):
+    """A promise that was broken, with the moves that lead there."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A setting by name: what each request is like, and what may go wrong."""
+
+    requests: tuple[Mapping[str, str], ...]
+    budget: Budget
+    express: bool = False
+    workers: int = 1
+    inline_limit: int = 4096
+
+
+RETRY: Mapping[str, str] = {}
+CAREFUL = {"onCrash": "quarantine"}
+OTHER = {"payload": "other"}
+CASES: Mapping[str, Case] = {
+    "crashes": Case((RETRY, RETRY, RETRY), Budget(arrivals=3, crashes=2, losses=0, errors=0, expiries=0)),
+    "errors": Case((RETRY, RETRY), Budget(arrivals=2, crashes=1, losses=0, errors=2, expiries=0)),
+    "losses": Case((RETRY, RETRY), Budget(arrivals=2, crashes=1, losses=1, errors=0, expiries=0)),
+    "quarantine": Case((CAREFUL, CAREFUL), Budget(arrivals=2, crashes=1, losses=1, errors=1, expiries=0)),
+    "expiry": Case((RETRY, OTHER, RETRY), Budget(arrivals=3, crashes=1, losses=0, errors=0, expiries=1)),
+    "express": Case((RETRY, RETRY), Budget(arrivals=2, crashes=2, losses=1, errors=1, expiries=0), express=True),
+    "large": Case((RETRY, RETRY), Budget(arrivals=2, crashes=2, losses=0, errors=0, expiries=0), inline_limit=1200),
+    "two-recoveries": Case((RETRY,), Budget(arrivals=1, crashes=2, losses=1, errors=0, expiries=0), workers=2),
+}
+
+
+def request(more: Mapping[str, str]) -> str:
+    given = {"operation": "charge", "idempotencyKey": "k", "payload": {"n": more.get("payload", "1")}}
+    return json.dumps(given | {name: value for name, value in more.items() if name != "payload"}, sort_keys=True)
+
+
+@contextmanager
+def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
+    """The rules of a case, from the definitions below `root`."""
+    parameters = {"MaxAttempts": MAX_ATTEMPTS, "MaxRecoveries": MAX_RECOVERIES, "InlineLimitBytes": case.inline_limit}
+    rendered = {path.name: each for path, each in rendered_definitions(root / "template.yaml", parameters).items()}
+    operation, recovery = rendered["operation.asl.yaml"], rendered["recovery.asl.yaml"]
+    name: str = operation["States"]["AcquireLock"]["Arguments"]["TableName"]
+
+    def branch(state: str) -> Machine:
+        processor: Mapping[str, Any] = recovery["States"][state]["ItemProcessor"]
+        return Machine(processor)
+
+    with table(name) as there:
+        yield Rules(
+            Setting(
+                operation=Machine(operation),
+                look=branch("LookAtDeadExecutions"),
+                recover=branch("RecoverRecords"),
+                table=there,
+                requests=tuple(request(each) for each in case.requests),
+                budget=case.budget,
+                express=case.express,
+                workers=case.workers,
+                promises=Promises(
+                    express=case.express, max_attempts=MAX_ATTEMPTS, max_recoveries=MAX_RECOVERIES
+                ),
+            )
+        )
+
+
+def explore(rules: Rules, name: str = "", limit: int = 5_000_000) -> Explored:
+    """Breadth first through every world. Raises Counterexample, with a shortest way there."""
+    began = time.process_time()
+    start = rules.start()
+    numbers: dict[World, int] = {start: 0}
+    worlds = [start]
+    came_from = array("q", [-1])
+    fair_from, fair_to = array("q"), array("q")
+    moves = 0
+    at = 0
+    while at < len(worlds):
+        world = worlds[at]
+        try:
+            for move in rules.moves(world):
+                moves += 1
+                number = numbers.get(move.world)
+                if number is None:
+                    number = numbers[move.world] = len(worlds)
+                    worlds.append(move.world)
+                    came_from.append(at)
+                if move.fair and number != at:
+                    fair_from.append(at)
+                    fair_to.append(number)
+        except Broken as broken:
+            raise Counterexample(f"{broken}\n{_way(rules, worlds, came_from, at)}") from broken
+        at += 1
+        if len(worlds) > limit:
+            raise Counterexample(f"more than {limit:,} states: the model has no end")
+    _every_world_can_end(rules, worlds, came_from, fair_from, fair_to)
+    return Explored(name, len(worlds), moves, time.process_time() - began)
+
+
+def _every_world_can_end(
+    rules: Rules, worlds: list[World], came_from: array[int], fair_from: array[int], fair_to: array[int]
+) -> None:
+    """Backwards from the ends along fair moves."""
+    before: list[list[int]] = [[] for _ in worlds]
+    for source, target in zip(fair_from, fair_to, strict=True):
+        before[target].append(source)
+    reached = [rules.is_over(world) for world in worlds]
+    todo = [number for number, is_over in enumerate(reached) if is_over]
+    while todo:
+        for source in before[todo.pop()]:
+            if not reached[source]:
+                reached[source] = True
+                todo.append(source)
+    if not all(reached):
+        stuck = reached.index(False)
+        raise Counterexample(f"P5: no end is in reach from here\n{_way(rules, worlds, came_from, stuck)}")
+
+
+def _way(rules: Rules, worlds: list[World], came_from: array[int], at: int) -> str:
+    """The moves from the start to a world, and the world."""
+    way = [at]
+    while came_from[way[-1]] >= 0:
+        way.append(came_from[way[-1]])
+    way.reverse()
+    lines = []
+    for source, target in zip(way, way[1:], strict=False):
+        label = next(move.label for move in rules.moves(worlds[source]) if move.world == worlds[target])
+        lines.append(f"  {len(lines) + 1:2} {label}")
+    return "\n".join([*lines, f"  then {worlds[at]}"])
+
+
+def main() -> None:
+    """Explore the settings and print how many states each has."""
+    parser = argparse.ArgumentParser(prog="python -m proof.model", description=main.__doc__)
+    parser.add_argument("settings", nargs="*", choices=[[], *CASES], metavar="SETTING", help=", ".join(CASES))
+    names = parser.parse_args().settings or list(CASES)
+    total = 0
+    for name in names:
+        with rules_of(CASES[name]) as rules:
+            try:
+                found = explore(rules, name)
+            except Counterexample as counterexample:
+                print(f"✗ {name}: {counterexample}", file=sys.stderr)
+                raise SystemExit(1) from None
+        total += found.states
+        print(f"✓ {name:15} {found.states:>9,} states {found.moves:>10,} moves {found.seconds:6.1f} s")
+    print(f"{total:,} states, every promise kept, every one with an end in reach")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,176 @@
+"""The promises of the design, asked of every move of the model."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from proof.model_machine import NOW, End
+from proof.model_record import Record, parsed
+from proof.model_world import RUNNING, Execution, World, arn_of
+
+OPEN, CLOSED = ("IN_PROGRESS", "QUARANTINED"), ("COMPLETED", "FAILED")
+ANSWER = ("status", "owner", "fence", "result", "resultRef", "error")
+REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
+
+
+class Broken(Exception):
+    """A promise that was not kept; the message begins with its name."""
+
+
+def number(item: dict[str, Any], name: str) -> int:
+    return int(item[name]["N"])
+
+
+def text(item: dict[str, Any], name: str) -> str:
+    value: str = item[name]["S"]
+    return value
+
+
+def expired(item: dict[str, Any]) -> bool:
+    return "expiresAt" in item and number(item, "expiresAt") < NOW
+
+
+def gone(record: Record) -> bool:
+    return record is None or expired(parsed(record))
+
+
+def is_final(record: Record) -> bool:
+    return record is not None and text(parsed(record), "status") != "IN_PROGRESS"
+
+
+class Promises:
+    """The checks; what may be how often comes from the definition's own parameters."""
+
+    def __init__(self, *, express: bool, max_attempts: int, max_recoveries: int) -> None:
+        self._express = express
+        self._max_attempts = max_attempts
+        self._max_recoveries = max_recoveries
+
+    def written(self, world: World, after: str, place: int | None) -> None:
+        """The record was written by the execution in `place`, or by recovery (None)."""
+        new = parsed(after)
+        self._has_its_shape(new)
+        if gone(world.record):
+            self._is_a_new_life(world.record, new, place)
+            return
+        assert world.record is not None
+        old = parsed(world.record)
+        if text(old, "status") != "IN_PROGRESS":
+            if any(old.get(name) != new.get(name) for name in ANSWER):
+                raise Broken(f"P3: a record that was {text(old, 'status')} has changed before it expired")
+        elif place is None:
+            self._is_an_end_of_a_lease(old, new)
+        else:
+            self._is_the_owners(world, old, new, place)
+
+    def _has_its_shape(self, new: dict[str, Any]) -> None:
+        status = text(new, "status")
+        if status in OPEN and ("expiresAt" in new or "openShard" not in new or "leaseExpiresAt" not in new):
+            raise Broken(f"P5: an open record ({status}) can expire, or is not in the index of open ones")
+        if status in OPEN and not text(new, "openShard").startswith(f"{status}#"):
+            raise Broken(f"P5: an open record ({status}) is in the wrong shard: {text(new, 'openShard')}")
+        if status in CLOSED and ("expiresAt" not in new or "openShard" in new or "leaseExpiresAt" in new):
+            raise Broken(f"P3: a closed record ({status}) has no end, or looks open")
+        if number(new, "attempts") > self._max_attempts:
+            raise Broken("P5: there are more attempts than allowed")
+        if "recoveries" in new and number(new, "recoveries") > self._max_recoveries + 2:
+            raise Broken("P5: there are more recoveries than allowed")
+
+    def _is_a_new_life(self, old: Record, new: dict[str, Any], place: int | None) -> None:
+        fence = 0 if old is None else number(parsed(old), "fence")
+        if place is None or text(new, "status") != "IN_PROGRESS" or text(new, "owner") != self._arn(place):
+            raise Broken("P1: a record that was gone was written by somebody who did not acquire it")
+        if number(new, "fence") != fence + 1:
+            raise Broken(f"P1: the fence went from {fence} to {number(new, 'fence')}")
+        if left := {"steps", "result", "resultRef", "error", "recoveries", "requestRef", "finishedAt"} & set(new):
+            raise Broken(f"P2: a new life of an id begins with {', '.join(sorted(left))} of the last one")
+
+    def _is_an_end_of_a_lease(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        same = all(old.get(name) == new.get(name) for name in {*old, *new} - {"leaseExpiresAt", "recoveries"})
+        counted = number(new, "recoveries") - (number(old, "recoveries") if "recoveries" in old else 0)
+        if not same or number(new, "leaseExpiresAt") != 0 or counted not in (0, 1):
+            raise Broken("P1: recovery changed more than the lease and its count")
+
+    def _is_the_owners(self, world: World, old: dict[str, Any], new: dict[str, Any], place: int) -> None:
+        me, owner = self._arn(place), text(old, "owner")
+        execution = world.executions[place]
+        assert execution is not None
+        if old.get("steps") != new.get("steps"):
+            raise Broken("P2: what steps have done was forgotten")
+        if owner != me:
+            self._may_be_replaced(world, old, owner)
+        if (text(new, "owner"), number(new, "fence")) != (owner, number(old, "fence")):
+            if text(new, "owner") != me or number(new, "fence") != number(old, "fence") + 1:
+                raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
+            if text(new, "status") != "IN_PROGRESS":
+                raise Broken("P1: an acquisition ended the operation")
+        elif text(new, "status") in CLOSED:
+            if owner != me or execution.fence != number(old, "fence"):
+                raise Broken("P4: an owner whose lock was lost has ended the operation")
+            if text(new, "status") == "COMPLETED" and world.ledger != 1:
+                raise Broken(f"P2: an operation was completed with {world.ledger} effects")
+        elif owner != me and text(new, "status") != "QUARANTINED":
+            raise Broken("P4: somebody wrote to the lock of another owner")
+
+    def _may_be_replaced(self, world: World, old: dict[str, Any], owner: str) -> None:
+        """An owner may be replaced, or its record quarantined, by another when its lease is over and it has ended."""
+        if number(old, "leaseExpiresAt") >= NOW:
+            raise Broken("P1: a lock was taken before its lease was over")
+        for place, execution in enumerate(world.executions):
+            if execution and execution.status == RUNNING and self._arn(place) == owner and not self._express:
+                raise Broken("P1: the lock of a live owner was taken")
+
+    def started(self, world: World, execution: Execution, place: int, fence: int) -> None:
+        """Business logic is started under `fence`."""
+        if (place, fence) in world.life.started:
+            raise Broken(f"P2: business logic was started twice under fence {fence}")
+        if world.life.succeeded and not self._express:
+            raise Broken("P2: business logic was started again after it had succeeded")
+        if world.record is None or text(parsed(world.record), "onCrash") != "quarantine":
+            return
+        if world.life.started:
+            raise Broken("P2: business logic that must not run again was started again")
+
+    def effected(self, world: World, after: World, place: int, fence: int) -> None:
+        """A fenced step was sent by the function that `place` started under `fence`."""
+        if after.record != world.record or after.ledger != world.ledger:
+            if world.record is None:
+                raise Broken("P4: a step took effect without a record")
+            old = parsed(world.record)
+            mine = (text(old, "owner"), number(old, "fence"), text(old, "status")) == (
+                self._arn(place),
+                fence,
+                "IN_PROGRESS",
+            )
+            if not mine:
+                raise Broken("P4: a step of an owner whose lock was lost took effect")
+        if after.ledger > 1:
+            raise Broken(f"P2: {after.ledger} effects")
+
+    def ended(self, world: World, end: End, position: str, fingerprint: str) -> None:
+        """An execution has ended, after a call made at `position`; the world is as that call left it."""
+        item = None if world.record is None else parsed(world.record)
+        if end.error in REFUSALS and position != "RefuseRequest":
+            raise Broken(f"P5: a request was refused ({end.error}) and kept nowhere")
+        if end.error == "PayloadMismatch" and (item is None or text(item, "fingerprint") == fingerprint):
+            raise Broken("P6: a request was refused as another's, and is not")
+        if end.error == "NeedsAttention" and (item is None or text(item, "status") != "QUARANTINED"):
+            raise Broken("P5: an execution asks for an operator, and the record does not")
+        if end.error == "OperationFailed" and (item is None or text(item, "status") != "FAILED"):
+            raise Broken("P3: an execution says that the operation failed, and the record does not")
+        if isinstance(end.output, dict) and end.output.get("disposition") in ("EXECUTED", "REPLAYED"):
+            if item is None or text(item, "status") != "COMPLETED" or expired(item):
+                raise Broken("P3: an answer was given without a completed record")
+            if text(item, "fingerprint") != fingerprint:
+                raise Broken("P6: another request's answer was given")
+            stored = text(item, "result") if "result" in item else _reference(item["resultRef"]["M"])
+            if end.output.get("result", end.output.get("resultRef")) != stored:
+                raise Broken("P3: an answer is not the one that is stored")
+
+    def _arn(self, place: int) -> str:
+        return arn_of(place, express=self._express)
+
+
+def _reference(stored: dict[str, Any]) -> dict[str, Any]:
+    return {name: value["S"] if "S" in value else json.loads(value["N"]) for name, value in stored.items()}
