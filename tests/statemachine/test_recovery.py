@@ -266,8 +266,8 @@ def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since
     ended = cloud.stop(owner)
     entered, succeeded = ({"type": "TaskStateEntered"}, {"type": "TaskSucceeded"})
     events = [
-        {"id": 2, "timestamp": 0, **succeeded, "taskSucceededEventDetails": {"resourceType": "lambda", "resource": ""}},
-        {"id": 1, "timestamp": 0, **entered, "stateEnteredEventDetails": {"name": "ExecuteBusinessLogic"}},
+        {"id": 9, "timestamp": 0, **succeeded, "taskSucceededEventDetails": {"resourceType": "lambda", "resource": ""}},
+        {"id": 8, "timestamp": 0, **entered, "stateEnteredEventDetails": {"name": "ExecuteBusinessLogic"}},
     ]
     with cloud.intercept(answers({"events": events}, state="ReadOwnerHistory", nth=0)):
         recover(ended)
@@ -275,6 +275,38 @@ def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
     assert "before it took the result" in record["error"]["message"]
     assert gates.starts() == 1
+
+
+@pytest.mark.parametrize("state", ["KeepRequest", "RecordQuarantine"])
+def test_owner_that_was_told_to_ask_the_operator_does_so_by_a_redrive(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution], state: str
+) -> None:
+    request = scripted({"raise": "NeedsAttention"}, {"return": "second"})
+    recover(dead(cloud, request, state))
+    assert record_of(cloud, request)["status"] == "QUARANTINED"
+    assert gates.starts() == 1
+
+
+def test_owner_that_was_told_of_a_permanent_error_records_it_by_a_redrive(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"raise": "PermanentError"}, {"return": "second"})
+    recover(dead(cloud, request, "RecordFailure"))
+    assert record_of(cloud, request)["status"] == "FAILED"
+    assert gates.starts() == 1
+
+
+def test_owner_that_died_in_its_second_attempt_is_taken_over(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    # The owner failed once, went on to its second attempt, and died in that one.
+    request = scripted({"raise": "Exception"}, {"await": "go", "then": {"return": 2}}, {"return": 3})
+    owner = cloud.start(request)
+    gates.wait_for_starts(2)
+    recover(cloud.stop(owner))
+    [heir] = by_recovery(cloud)
+    assert "TakeOverLock" in heir.states
+    assert record_of(cloud, request)["attempts"] == 3
 
 
 def test_long_history_of_an_owner_is_read_page_by_page(
