@@ -114,7 +114,7 @@ def speed(cloud: LocalCloud) -> float:
 
 def main() -> None:
     console = Console(width=130, highlight=False)
-    with LocalCloud(ROOT / "template.yaml") as cloud:
+    with LocalCloud(ROOT / "template.yaml", events=False) as cloud:
         table = Table("path", "transitions", "writes", "refused", "reads", "WRU", "RRU", "Lambda", "$ per million")
         for name, cost in (costs(cloud) | powertools_costs(cloud)).items():
             numbers = (

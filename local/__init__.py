@@ -9,6 +9,7 @@ execution.py       what an execution came to
 server.py          the endpoint on loopback
 clock.py           real and virtual time
 faults.py          what can go wrong with a call, ready-made
+events/            rules, schedules, queues and pipes: what one service delivers to another
 engine/            moto's Step Functions interpreter, mended
 lambda_runtime/    functions in processes of their own
 """

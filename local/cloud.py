@@ -15,6 +15,7 @@ from typing import Any
 from local.clock import Clock, VirtualClock
 from local.deploy import Stack, deploy
 from local.engine.door import Door, Interceptor
+from local.events import Delivery, Fate, lost
 from local.execution import Execution, Invocation, as_text, execution_of, state_of
 from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
@@ -38,8 +39,8 @@ class LocalCloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
-    endpoint, 0 for any free one. Raises TemplateError or DefinitionError when the template cannot be deployed, and
-    PortInUseError.
+    endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver. Raises TemplateError or
+    DefinitionError when the template cannot be deployed, and PortInUseError.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class LocalCloud:
         parameters: Mapping[str, object] | None = None,
         clock: Clock | None = None,
         port: int = 0,
+        events: bool = True,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
         self._parameters = dict(parameters or {})
         self._port = port
+        self._events = events
         self._stack = ExitStack()
         self._added: dict[str, FunctionSpec] = {}
 
@@ -79,6 +82,7 @@ class LocalCloud:
         from moto import mock_aws
 
         from local.engine import executions, install
+        from local.events.exchange import Exchange
 
         self._ended = executions.ended
         self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
@@ -90,6 +94,8 @@ class LocalCloud:
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
+        self._exchange = Exchange(self.clock, self._door.direct, self._events)
+        self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._stop_everything)
         self._deploy(template, None)
 
@@ -159,7 +165,9 @@ class LocalCloud:
             self.redeploy(before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
-        self._deployed = deploy(template, self._door.direct, self.functions, before)
+        deployed = deploy(template, self._door.direct, self.functions, before)
+        self._exchange.deploy(deployed.resources)
+        self._deployed = deployed
         self._template = template
 
     def add_function(
@@ -296,10 +304,44 @@ class LocalCloud:
         with self._door.intercept(*interceptors):
             yield
 
+    # ---- what is delivered ----
+
+    @contextmanager
+    def delivering(self, on: bool = True) -> Iterator[None]:
+        """Deliver events, or do not, while the context is open, whatever the cloud was opened with."""
+        with self._exchange.switched(on):
+            yield
+
+    @contextmanager
+    def lose_events(self, fate: Fate = lost) -> Iterator[None]:
+        """Deliveries are lost while the context is open; or what `fate` makes of them, as `twice` or `late(60)`."""
+        with self._exchange.fated(fate):
+            yield
+
+    def deliveries(self) -> tuple[Delivery, ...]:
+        """What rules, schedules and pipes delivered or tried to, oldest first, since the start or the last reset."""
+        return self._exchange.deliveries()
+
+    def settle(self, timeout: float = 60) -> None:
+        """Wait until no execution runs and no delivery is under way, `timeout` real seconds at most.
+
+        Virtual time goes on to the ends of waits and to the retries of deliveries, but not to a schedule's next turn,
+        nor to when a message in a queue becomes visible again: `clock.advance` goes there. Raises TimeoutError, naming
+        what still runs.
+        """
+        if not self._exchange.settle(timeout):
+            running = [each for machine in self._machines() for each in machine.executions if each.status == "RUNNING"]
+            what = ", ".join(f"execution {each.name} in {state_of(each)}" for each in running) or "a delivery"
+            raise TimeoutError(f"after {timeout:g} s, this still goes on: {what}")
+
     def reset(self) -> None:
-        """Forget records, rows, objects, messages, executions, invocations, interceptors and added functions."""
+        """Forget records, rows, objects, messages, executions, invocations, deliveries, interceptors, additions.
+
+        Schedules begin anew, and the messages that deliveries left behind are gone.
+        """
         self._door.reset()
-        self._stop_everything()
+        with self._exchange.resetting():
+            self._stop_everything()
         self.functions.reset()
         for name in self._added:
             if name not in self._deployed.functions:

@@ -8,6 +8,8 @@ for its type. What moto drops is added here, and nowhere else:
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
+    AWS::Events::Rule                 named here; `events/exchange.py` makes it, and runs these two:
+    AWS::Scheduler::Schedule, AWS::Pipes::Pipe
     IAM, logs, alarms, policies       named, so that others can refer to them; nothing here asks for permission
 """
 
@@ -183,6 +185,8 @@ class _Deployment:
         values |= {key: str(value) for key, value in properties.items() if isinstance(value, str)}
         version = str(properties.get("DeploymentPreference", {}).get("StateMachineVersionArn", ""))
         values["machine"] = version.rpartition(":")[0]
+        bus = str(properties.get("EventBusName", "default")).rpartition("/")[2]
+        values["bus"] = "" if bus == "default" else f"{bus}/"
         ref = form.ref.format_map(values)
         attributes = {key: text.format_map(values) for key, text in form.attributes.items()}
         return Deployed(kind, properties, ref, _reader(kind, logical_id, attributes, anything=self.dry))

@@ -33,14 +33,20 @@ NAMED = {
     "AWS::Logs::LogGroup": Named("{name}", {"Arn": "arn:aws:logs:{region}:{account}:log-group:{name}:*"}),
     "AWS::S3::BucketPolicy": Named("{Bucket}", {}),
     "AWS::SQS::QueuePolicy": Named("{name}", {}),
-    "AWS::SNS::Topic": Named("arn:aws:sns:{region}:{account}:{name}", {"TopicName": "{name}"}),
     "AWS::SNS::Subscription": Named("{name}", {}),
-    "AWS::Events::Rule": Named("{name}", {"Arn": "arn:aws:events:{region}:{account}:rule/{name}"}),
-    "AWS::Scheduler::Schedule": Named("{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule/default/{name}"}),
     "AWS::Lambda::LayerVersion": Named("arn:aws:lambda:{region}:{account}:layer:{name}:1", {}),
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
     "AWS::Lambda::Permission": Named("{name}", {}),
+    "AWS::Events::Rule": Named("{name}", {"Arn": "arn:aws:events:{region}:{account}:rule/{bus}{name}"}),
+    "AWS::Scheduler::Schedule": Named(
+        "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule/default/{name}"}
+    ),
+    "AWS::Scheduler::ScheduleGroup": Named(
+        "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule-group/{name}"}
+    ),
+    "AWS::Pipes::Pipe": Named("{name}", {"Arn": "arn:aws:pipes:{region}:{account}:pipe/{name}"}),
+    "AWS::Events::EventBusPolicy": Named("{name}", {}),
     "AWS::StepFunctions::StateMachineVersion": Named("{StateMachineArn}:1", {"Arn": "{StateMachineArn}:1"}),
     "AWS::StepFunctions::StateMachineAlias": Named("{machine}:{Name}", {"Arn": "{machine}:{Name}"}),
 }
@@ -50,6 +56,8 @@ _MOTO_MODELS = {
     "AWS::DynamoDB::Table": ("moto.dynamodb.models.table", "Table"),
     "AWS::S3::Bucket": ("moto.s3.models", "FakeBucket"),
     "AWS::SQS::Queue": ("moto.sqs.models", "Queue"),
+    "AWS::Events::EventBus": ("moto.events.models", "EventBus"),
+    "AWS::SNS::Topic": ("moto.sns.models", "Topic"),
 }
 NAME_PROPERTY = {
     "AWS::DynamoDB::Table": "TableName",
@@ -57,6 +65,11 @@ NAME_PROPERTY = {
     "AWS::SQS::Queue": "QueueName",
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::IAM::Role": "RoleName",
+    "AWS::Events::Rule": "Name",
+    "AWS::SNS::Topic": "TopicName",
+    "AWS::Events::EventBus": "Name",
+    "AWS::Scheduler::Schedule": "Name",
+    "AWS::Pipes::Pipe": "Name",
 }
 
 

@@ -16,9 +16,12 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "statemachine")]
 
 @pytest.fixture(scope="session")
 def shared_cloud() -> Iterator[LocalCloud]:
-    """One deployment a session; a function has two seconds, so that a test of the timeout is short."""
+    """One deployment a session; a function has two seconds, so that a test of the timeout is short.
+
+    Nothing is delivered, so that a test of one execution sees that one alone; `cloud.delivering()` delivers.
+    """
     parameters = {"BusinessTimeoutSeconds": "2"}
-    with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock()) as cloud:
+    with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock(), events=False) as cloud:
         yield cloud
 
 

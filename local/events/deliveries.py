@@ -1,0 +1,109 @@
+"""Events and deliveries as plain values, and what can become of a delivery on its way."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event on a bus."""
+
+    body: Mapping[str, Any]
+    """As EventBridge passes it on: version, id, detail-type, source, account, time, region, resources, detail."""
+    ingested_at: float
+
+
+def new_event(
+    source: str,
+    detail_type: str,
+    detail: Mapping[str, Any],
+    now: float,
+    account: str,
+    region: str,
+    resources: Sequence[str] = (),
+) -> Event:
+    body = {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": detail_type,
+        "source": source,
+        "account": account,
+        "time": iso(now),
+        "region": region,
+        "resources": list(resources),
+        "detail": detail,
+    }
+    return Event(body, now)
+
+
+def iso(seconds: float, precision: str = "seconds") -> str:
+    """An instant as AWS writes it in events."""
+    instant = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return instant.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+class Refusal(Exception):
+    """A target did not take what it was sent. `code` is EventBridge's, `api_code` that of the API that was called."""
+
+    def __init__(self, code: str, message: str, *, again: bool = False, api_code: str | None = None) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+        self.again = again
+        """Whether it may go better another time."""
+        self.api_code = api_code or code
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One attempt to deliver something to one target."""
+
+    kind: str
+    """`rule`, `schedule` or `pipe`."""
+    name: str
+    """Of the rule, schedule or pipe."""
+    target: str
+    """ARN."""
+    input: str
+    at: float
+    """Epoch seconds of the cloud's clock."""
+    attempt: int = 0
+    """0 for the first, then retries."""
+    outcome: str = "pending"
+    """`delivered`, `lost`, `failed` (it is tried again, or the pipe's queue keeps it), `dead-lettered` or `dropped`."""
+    result: str = ""
+    """ARN of the execution, or id of the message; the error when it went wrong."""
+    event: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """The event that it is about; empty for a schedule."""
+
+
+Fate = Callable[[Delivery], Sequence[float]]
+"""What becomes of an attempt: after how many seconds each it arrives. An exception is the target's answer instead.
+
+Empty is lost for good. Two members are two deliveries, as EventBridge promises at least one, not exactly one.
+"""
+
+
+def lost(_delivery: Delivery) -> Sequence[float]:
+    """It never arrives, and nobody hears of it."""
+    return ()
+
+
+def twice(_delivery: Delivery) -> Sequence[float]:
+    """It arrives, and arrives again."""
+    return (0.0, 0.0)
+
+
+def late(seconds: float) -> Fate:
+    """It arrives after so many seconds of the clock's time."""
+    return lambda _delivery: (seconds,)
+
+
+def at_once(_delivery: Delivery) -> Sequence[float]:
+    """It arrives."""
+    return (0.0,)

@@ -1,0 +1,137 @@
+"""The exchange: everything that delivers, as deployed, and the switch that turns it on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, Protocol
+
+from local.clock import Clock
+from local.events import rules
+from local.events.attempts import Attempts
+from local.events.courier import Activity, Courier
+from local.events.deliveries import Delivery, Event, Fate
+from local.events.schedules import Schedule, Turns
+from local.events.status import is_express, status_event
+from local.events.targets import Clients, Targets
+
+
+class Deployed(Protocol):
+    """A deployed resource."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def properties(self) -> Mapping[str, Any]: ...
+    @property
+    def ref(self) -> str: ...
+    @property
+    def attributes(self) -> Callable[[str], str]: ...
+
+
+class Exchange:
+    """Delivers events while it is on. What happens while it is off is never delivered."""
+
+    def __init__(self, clock: Clock, clients: Clients, on: bool) -> None:
+        self._clock = clock
+        self._on = on
+        self._activity = Activity()
+        self._courier = Courier(clock, self._activity)
+        self._attempts = Attempts(clock, self._courier, Targets(clients))
+        self._rules = rules.Rules()
+        self._schedules: list[Schedule] = []
+        self._turns = Turns(clock, self._courier, self._attempts.ship)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """While open, executions and moto's buses are listened to."""
+        from local.engine.runs import watchers
+
+        with ExitStack() as stack:
+            stack.callback(self._courier.close)
+            stack.enter_context(rules.mend(self._clock, self._route))
+            watchers.append(self._watch)
+            stack.callback(watchers.remove, self._watch)
+            yield
+
+    def deploy(self, resources: Mapping[str, Deployed]) -> None:
+        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not do."""
+        wanted = _of_type(resources, "AWS::Events::Rule")
+        for logical_id, rule in wanted.items():
+            rules.check_rule(logical_id, rule.properties)
+        schedules = [
+            Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
+            for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items()
+        ]
+        self._rules.make({rule.ref: rule.properties for rule in wanted.values()})
+        self._schedules = schedules
+        self._run()
+
+    def _run(self) -> None:
+        self._turns.run(self._schedules if self._on else [])
+
+    # ---- what happens ----
+
+    def _watch(self, execution: Any) -> None:
+        """An execution began to run or ended; time stands still until this returns."""
+        ended = execution.status != "RUNNING"
+        if not ended:
+            self._activity.begin()
+        if self._on and not is_express(execution.exec_arn):
+            event = status_event(execution, self._clock.now())
+            self._courier.soon(lambda: rules.publish(event))
+        if ended:
+            self._activity.end()
+
+    def _route(self, rule: Any, event: Event) -> None:
+        if self._on and rules.is_for(rule, event):
+            self._courier.soon(lambda: rules.set_off(rule, event, self._attempts.ship))
+
+    # ---- what tests and commands ask ----
+
+    @contextmanager
+    def switched(self, on: bool) -> Iterator[None]:
+        """On or off while the context is open; schedules begin anew when it is switched on."""
+        before = self._on
+        self._on = on
+        self._run()
+        try:
+            yield
+        finally:
+            self._on = before
+            self._run()
+
+    @contextmanager
+    def fated(self, fate: Fate) -> Iterator[None]:
+        """What becomes of deliveries while the context is open."""
+        self._attempts.fates.append(fate)
+        try:
+            yield
+        finally:
+            self._attempts.fates.remove(fate)
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time."""
+        return self._activity.wait(timeout)
+
+    def deliveries(self) -> tuple[Delivery, ...]:
+        return tuple(self._attempts.made)
+
+    @contextmanager
+    def resetting(self) -> Iterator[None]:
+        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew."""
+        on, self._on = self._on, False
+        try:
+            yield
+        finally:
+            self._courier.forget()
+            self._activity.wait(10)
+            self._attempts.made.clear()
+            self._attempts.fates.clear()
+            self._on = on
+            self._turns.restart()
+
+
+def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
+    """Those that were made: one whose condition does not hold has no name."""
+    return {logical_id: each for logical_id, each in resources.items() if each.type == kind and each.ref}

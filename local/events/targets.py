@@ -1,0 +1,78 @@
+"""Targets: starts executions and sends messages, and says in EventBridge's words why that did not work."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local.events.deliveries import Refusal
+
+Clients = Callable[[str], Any]
+
+# Which error of an API EventBridge calls what is not documented; that what cannot go better is not tried again, is.
+_FINAL = {
+    "StateMachineDoesNotExist": "NO_RESOURCE",
+    "StateMachineDeleting": "NO_RESOURCE",
+    "AWS.SimpleQueueService.NonExistentQueue": "NO_RESOURCE",
+    "QueueDoesNotExist": "NO_RESOURCE",
+    "AccessDeniedException": "NO_PERMISSIONS",
+    "InvalidArn": "INVALID_PARAMETER",
+    "InvalidExecutionInput": "INVALID_PARAMETER",
+    "InvalidParameterValue": "INVALID_PARAMETER",
+    "ValidationException": "INVALID_PARAMETER",
+}
+_THROTTLED = ("Throttling", "ThrottlingException", "TooManyRequestsException", "RequestThrottled")
+
+
+def is_target(arn: str) -> bool:
+    """Whether the local cloud delivers to a resource."""
+    return arn.split(":")[2:3] in (["states"], ["sqs"])
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """A failed call in EventBridge's words."""
+    if isinstance(error, Refusal):
+        return error
+    if not isinstance(error, ClientError):
+        return Refusal("SDK_CLIENT_ERROR", str(error), again=True)
+    code = error.response["Error"]["Code"]
+    message = error.response["Error"].get("Message", "")
+    if code in _FINAL:
+        return Refusal(_FINAL[code], message, api_code=code)
+    return Refusal("THROTTLING" if code in _THROTTLED else "ERROR_FROM_TARGET", message, again=True, api_code=code)
+
+
+class Targets:
+    """Sends to state machines and queues by their ARN."""
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+
+    def send(self, target: Mapping[str, Any], text: str) -> str:
+        """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal."""
+        arn = str(target["Arn"])
+        try:
+            if arn.split(":")[2] == "states":
+                return self.start(arn, text)
+            group = target.get("SqsParameters", {}).get("MessageGroupId")
+            return self.put(arn, text, **({"MessageGroupId": group} if group else {}))
+        except (ClientError, BotoCoreError) as error:
+            raise refusal_of(error) from error
+
+    def start(self, arn: str, text: str) -> str:
+        # EventBridge and its relatives name an execution themselves; none of their users can.
+        started = self._clients("stepfunctions").start_execution(
+            stateMachineArn=arn, name=str(uuid.uuid4()), input=text
+        )
+        return str(started["executionArn"])
+
+    def put(self, arn: str, body: str, attributes: Mapping[str, str] | None = None, **parameters: Any) -> str:
+        """Send a message to a queue."""
+        sqs = self._clients("sqs")
+        url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
+        given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
+        sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given, **parameters)
+        return str(sent["MessageId"])
