@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -92,6 +93,8 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     allowed = [str(each) for each in declaration.get("AllowedValues", [])]
     if allowed and value not in allowed:
         return f"must be one of {', '.join(allowed)}"
+    if re.fullmatch(declaration.get("AllowedPattern", ".*"), value, re.DOTALL) is None:
+        return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
     if declaration.get("Type") == "Number":
         try:
             number = float(value)

@@ -10,6 +10,7 @@ import pytest
 from local.template import Template
 
 Resources = dict[str, dict[str, Any]]
+OWN_KEY = {"Fn::If": ["HasEncryptionKey", {"Ref": "EncryptionKeyArn"}, {"Ref": "AWS::NoValue"}]}
 TABLES = ["IdempotencyTable", "ProviderLedgerTable", "OrdersTable", "StockTable"]
 
 
@@ -29,12 +30,35 @@ def test_the_index_of_open_operations_holds_keys_only(resources: Resources) -> N
 def test_every_table_is_on_demand_encrypted_and_can_be_restored(resources: Resources, name: str) -> None:
     table = resources[name]["Properties"]
     assert table["BillingMode"] == "PAY_PER_REQUEST"
-    assert table["SSESpecification"] == {"SSEEnabled": True}
+    assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": OWN_KEY}
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
 
 
 def test_no_table_has_been_forgotten(resources: Resources) -> None:
     assert {name for name, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"} == set(TABLES)
+
+
+KEY_PROPERTY = {
+    "AWS::Logs::LogGroup": "KmsKeyId",
+    "AWS::SNS::Topic": "KmsMasterKeyId",
+    "AWS::SQS::Queue": "KmsMasterKeyId",
+    "AWS::Serverless::Function": "KmsKeyArn",
+}
+
+
+def test_a_key_of_the_users_encrypts_everything_that_is_kept(resources: Resources) -> None:
+    kept = [(name, r) for name, r in resources.items() if r["Type"] in KEY_PROPERTY]
+    assert len(kept) > 10
+    for name, resource in kept:
+        assert resource["Properties"][KEY_PROPERTY[resource["Type"]]] == OWN_KEY, name
+
+
+def test_whoever_reads_or_writes_what_the_key_encrypts_may_use_it(resources: Resources) -> None:
+    policy = resources["EncryptionKeyPolicy"]
+    assert policy["Condition"] == "HasEncryptionKey"
+    # The rule only starts an execution: what it puts into its dead-letter queue, it puts there as the service.
+    roles = {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role"} - {"DeadExecutionRuleRole"}
+    assert {role["Ref"] for role in policy["Properties"]["Roles"]} == roles
 
 
 def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
@@ -43,7 +67,7 @@ def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
     assert len(bucket["PublicAccessBlockConfiguration"]) == 4
     assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
     [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert rule["ServerSideEncryptionByDefault"]["SSEAlgorithm"] in ("AES256", "aws:kms")
+    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": OWN_KEY}
 
 
 def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], resources: Resources) -> None:
@@ -68,15 +92,19 @@ def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:
     assert any(rule.get("AbortIncompleteMultipartUpload") for rule in rules)
 
 
-def test_refused_requests_are_encrypted_and_kept_as_long_as_sqs_can(resources: Resources) -> None:
-    queue = resources["RejectedRequestsQueue"]["Properties"]
-    assert queue["SqsManagedSseEnabled"] is True
+QUEUES = ["RejectedRequestsQueue", "RecoveryDeadLetterQueue"]
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_what_waits_for_an_operator_is_encrypted_and_kept_as_long_as_sqs_can(resources: Resources, name: str) -> None:
+    queue = resources[name]["Properties"]
+    assert queue["SqsManagedSseEnabled"] == {"Fn::If": ["HasEncryptionKey", {"Ref": "AWS::NoValue"}, True]}
     assert queue["MessageRetentionPeriod"] == 14 * 86_400
 
 
-@pytest.mark.parametrize("policy", ["ResponseBucketPolicy", "RejectedRequestsQueuePolicy"])
-def test_bucket_and_queue_are_reached_over_tls_only(resources: Resources, policy: str) -> None:
-    [statement] = resources[policy]["Properties"]["PolicyDocument"]["Statement"]
+@pytest.mark.parametrize("policy", ["ResponseBucketPolicy", *(f"{queue}Policy" for queue in QUEUES)])
+def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources, policy: str) -> None:
+    statement = resources[policy]["Properties"]["PolicyDocument"]["Statement"][0]
     assert (statement["Effect"], statement["Principal"]) == ("Deny", "*")
     assert statement["Action"] in ("s3:*", "sqs:*")
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
@@ -95,13 +123,14 @@ def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resource
     }
 
 
-def test_every_function_and_the_state_machine_log_into_a_group_of_their_own_that_forgets(
+def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forgets(
     functions: Resources, resources: Resources
 ) -> None:
-    machine = resources["OperationStateMachine"]["Properties"]["Logging"]["Destinations"][0]
-    groups = [machine["CloudWatchLogsLogGroup"]["LogGroupArn"]["Fn::GetAtt"][0]]
+    machines = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Serverless::StateMachine"]
+    logs = [machine["Logging"]["Destinations"][0]["CloudWatchLogsLogGroup"]["LogGroupArn"] for machine in machines]
+    groups = [log["Fn::GetAtt"][0] for log in logs]
     groups += [function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] for function in functions.values()]
-    assert len(set(groups)) == len(functions) + 1
+    assert len(set(groups)) == len(functions) + 2
     for group in groups:
         assert resources[group]["Type"] == "AWS::Logs::LogGroup"
         assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
