@@ -1,4 +1,4 @@
-"""Rules for alarms: each has a target and a threshold that somebody chose, and nothing that can be lost is without one."""
+"""Rules for alarms: each has a target and a chosen threshold, and nothing that can be lost is without one."""
 
 from __future__ import annotations
 

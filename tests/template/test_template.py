@@ -34,6 +34,7 @@ OUTPUTS = {
     "StatesConsole",
     "TableConsole",
     "QueueConsole",
+    "DashboardConsole",
     "LogsConsole",
 }
 LAMBDA_LIMIT_SECONDS = 900

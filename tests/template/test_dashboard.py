@@ -1,0 +1,55 @@
+"""Rules for the dashboard and the saved queries: made of the template's own resources, and valid for CloudWatch."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+Resources = dict[str, dict[str, Any]]
+NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "Once"}
+
+
+@pytest.fixture(scope="session")
+def source_of_dashboard(resources: Resources) -> str:
+    body: str = resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    return body
+
+
+@pytest.fixture(scope="session")
+def widgets(source_of_dashboard: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(re.sub(r"\$\{[^}]+\}", "x", source_of_dashboard))["widgets"]
+    return found
+
+
+def test_dashboard_names_no_region_and_no_account(source_of_dashboard: str) -> None:
+    assert not re.search(r"\b[a-z]{2}-[a-z]+-\d\b|\b\d{12}\b", source_of_dashboard)
+
+
+def test_dashboard_shows_known_metrics_without_overlap(widgets: list[dict[str, Any]]) -> None:
+    places = set()
+    for widget in widgets:
+        for x in range(widget["x"], widget["x"] + widget["width"]):
+            for y in range(widget["y"], widget["y"] + widget["height"]):
+                assert x < 24
+                assert (x, y) not in places
+                places.add((x, y))
+        for metric in widget["properties"].get("metrics", []):
+            assert metric[0] in NAMESPACES or "expression" in metric[0]
+
+
+def test_dashboard_shows_duplicates_stopped_and_take_overs(widgets: list[dict[str, Any]]) -> None:
+    shown = json.dumps(widgets)
+    for metric in ("ConditionalCheckFailedRequests", "RecoveredOperations", "QuarantinedOperations", "ExecutionTime"):
+        assert f'"{metric}"' in shown
+
+
+def test_every_log_group_of_once_has_a_saved_query(resources: Resources) -> None:
+    queries = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Logs::QueryDefinition"]
+    assert len(queries) >= 4
+    asked = {group["Ref"] for query in queries for group in query["LogGroupNames"]}
+    groups = {name for name, r in resources.items() if r["Type"] == "AWS::Logs::LogGroup"}
+    assert groups - asked == {"CacheResponseLogGroup"}  # it has one line to say, and no attempt of its own
+    assert all(query["QueryString"].strip() for query in queries)
