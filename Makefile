@@ -28,13 +28,14 @@ demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash
 test: setup ## Run all tests on the local cloud
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-lint: setup tools .venv-sam/installed ## Check code, template and state machine
+lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machine
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m local.definition --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
 	.venv-sam/bin/sam validate --lint --template template.yaml
+	.venv-scan/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
@@ -48,18 +49,19 @@ $(ASL_VALIDATOR):
 	@mkdir -p $(NPM_TOOLS)
 	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --prefix $(NPM_TOOLS) asl-validator@4.0.0 @dynoxide/linux-x64@1.2.1
 
-.venv-sam/installed: requirements/sam.txt
-	@$(PYTHON) -m venv .venv-sam
-	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
-	@.venv-sam/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/sam.txt
+.venv-%/installed: requirements/%.txt
+	@$(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
+	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
 	@touch $@
 
 requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -o requirements/development.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 
 clean: ## Remove everything that the commands above made
-	rm -rf .venv .venv-sam build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
