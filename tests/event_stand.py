@@ -1,0 +1,133 @@
+"""A template of a test's own on the shared cloud, with its events delivered: small machines, rules, queues, pipes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from local import Execution, LocalCloud
+from local.deploy import Stack, deploy
+from local.execution import execution_of
+from local.resources import ACCOUNT
+from local.template import REGION, load
+
+HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
+WORKER = """
+  {name}:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      Type: {type}
+      DefinitionUri: worker.asl.yaml
+      Role: arn:aws:iam::123456789012:role/worker
+"""
+DEFINITION = """
+QueryLanguage: JSONata
+StartAt: What
+States:
+  What:
+    Type: Choice
+    Choices:
+      - { Condition: "{% $states.input.do = 'fail' %}", Next: Broken }
+      - { Condition: "{% $states.input.do = 'wait' %}", Next: Waiting }
+      - { Condition: "{% $states.input[0].body = 'fail' or $states.input[0].do = 'fail' %}", Next: Broken }
+    Default: Done
+  Waiting: { Type: Wait, Seconds: 100, Next: Done }
+  Done: { Type: Succeed }
+  Broken: { Type: Fail, Error: Broken, Cause: it broke }
+"""
+QUEUE = "\n  {name}: {{ Type: AWS::SQS::Queue, Properties: {{ {properties} }} }}\n"
+
+
+def worker(name: str = "Worker", type: str = "STANDARD") -> str:
+    """A state machine that succeeds with its input; {"do": "fail"} fails, {"do": "wait"} takes 100 seconds."""
+    return WORKER.format(name=name, type=type)
+
+
+def queue(name: str, properties: str = "") -> str:
+    return QUEUE.format(name=name, properties=properties)
+
+
+class Stand:
+    """The deployed template: start its machines, look at its executions and queues."""
+
+    def __init__(self, folder: Path, cloud: LocalCloud) -> None:
+        self.folder = folder
+        self.cloud = cloud
+        self.clock: Any = cloud.clock
+        self._stack: Stack | None = None
+        (folder / "worker.asl.yaml").write_text(DEFINITION)
+
+    def deploy(self, resources: str) -> None:
+        path = self.folder / "template.yaml"
+        path.write_text(HEAD + resources)
+        stack = deploy(load(path), self.cloud.client, self.cloud.functions, self._stack)
+        self.cloud._exchange.deploy(stack.resources)
+        self._stack = stack
+
+    @property
+    def stack(self) -> Stack:
+        assert self._stack is not None
+        return self._stack
+
+    def start(self, given: Any = None, machine: str = "Worker") -> str:
+        arn: str = self.cloud.client("stepfunctions").start_execution(
+            stateMachineArn=self.stack.resources[machine].ref, input=json.dumps(given or {})
+        )["executionArn"]
+        return arn
+
+    def executions(self, machine: str = "Worker") -> list[Execution]:
+        """Oldest first, when all is quiet."""
+        self.cloud.settle()
+        arn = self.stack.resources[machine].ref
+        [found] = [each for each in self.cloud._machines() if each.arn == arn]
+        return [execution_of(each) for each in found.executions]
+
+    def inputs(self, machine: str = "Worker") -> list[Any]:
+        return [execution.input for execution in self.executions(machine)]
+
+    def messages(self, name: str) -> list[Any]:
+        """Moto's messages in a queue, received or not, when all is quiet."""
+        from moto.sqs.models import sqs_backends
+
+        self.cloud.settle()
+        url = self.stack.resources[name].ref
+        return list(sqs_backends[ACCOUNT][REGION].queues[url.rpartition("/")[2]]._messages)
+
+    def bodies(self, name: str) -> list[Any]:
+        return [json.loads(message.body) for message in self.messages(name)]
+
+    def attributes(self, name: str) -> list[dict[str, str]]:
+        messages = self.messages(name)
+        return [{key: each["string_value"] for key, each in m.message_attributes.items()} for m in messages]
+
+    def events(self, name: str) -> list[Mapping[str, Any]]:
+        """The details of the events in a queue."""
+        return [event["detail"] for event in self.bodies(name)]
+
+    def remove(self) -> None:
+        from moto.events.models import events_backends
+        from moto.sqs.models import sqs_backends
+
+        self.cloud._exchange.deploy(self.cloud._deployed.resources)
+        for each in self._stack.resources.values() if self._stack else ():
+            if each.type == "AWS::StepFunctions::StateMachine":
+                machines = self.cloud._machines()
+                machines[:] = [machine for machine in machines if machine.arn != each.ref]
+            elif each.type == "AWS::SQS::Queue":
+                sqs_backends[ACCOUNT][REGION].queues.pop(each.ref.rpartition("/")[2], None)
+            elif each.type == "AWS::Events::EventBus":
+                events_backends[ACCOUNT][REGION].event_buses.pop(each.ref, None)
+
+
+@contextmanager
+def standing(folder: Path, cloud: LocalCloud) -> Iterator[Stand]:
+    stand = Stand(folder, cloud)
+    try:
+        with cloud.delivering():
+            yield stand
+    finally:
+        cloud.reset()
+        stand.remove()

@@ -1,0 +1,140 @@
+"""The event "Step Functions Execution Status Change": its form was recorded on AWS, its limits are documented."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from event_stand import Stand, queue, worker
+
+RULE = """
+  Rule:
+    Type: AWS::Events::Rule
+    Properties:
+      EventPattern: { source: [aws.states] }
+      Targets: [{ Id: log, Arn: !GetAtt Log.Arn }]
+"""
+ALL = worker() + worker("Short", "EXPRESS") + queue("Log") + RULE
+
+
+def test_execution_emits_an_event_when_it_begins_and_when_it_ends(stand: Stand) -> None:
+    stand.deploy(ALL)
+    arn = stand.start({"n": 1})
+    begun, ended = stand.bodies("Log")
+    began_at = stand.cloud.describe(arn).events[0]["timestamp"]
+    assert re.fullmatch(r"[0-9a-f-]{36}", begun.pop("id"))
+    assert begun == {
+        "version": "0",
+        "detail-type": "Step Functions Execution Status Change",
+        "source": "aws.states",
+        "account": "123456789012",
+        "time": began_at.replace(".000Z", "Z"),
+        "region": "us-east-1",
+        "resources": [arn],
+        "detail": {
+            "executionArn": arn,
+            "stateMachineArn": stand.stack.resources["Worker"].ref,
+            "name": arn.rpartition(":")[2],
+            "status": "RUNNING",
+            "startDate": round(stand.clock.now() * 1000),
+            "stopDate": None,
+            "input": '{"n": 1}',
+            "output": None,
+            "stateMachineVersionArn": None,
+            "stateMachineAliasArn": None,
+            "redriveCount": 0,
+            "redriveDate": None,
+            "redriveStatus": "NOT_REDRIVABLE",
+            "redriveStatusReason": "Execution is RUNNING and cannot be redriven",
+            "inputDetails": {"included": True},
+            "outputDetails": None,
+            "error": None,
+            "cause": None,
+        },
+    }
+    assert ended["detail"]["status"] == "SUCCEEDED"
+    assert json.loads(ended["detail"]["output"]) == {"n": 1}
+    assert ended["detail"]["outputDetails"] == {"included": True}
+    assert ended["detail"]["redriveStatusReason"] == "Execution is SUCCEEDED and cannot be redriven"
+
+
+def test_each_way_to_end_has_its_status_error_and_cause(stand: Stand) -> None:
+    stand.deploy(ALL)
+    stand.start({"do": "fail"})
+    with stand.clock.held():
+        stand.cloud.stop(stand.start({"do": "wait"}), "Why", "because")
+    ends = [detail for detail in stand.events("Log") if detail["status"] != "RUNNING"]
+    assert [(end["status"], end["error"], end["cause"]) for end in ends] == [
+        ("FAILED", "Broken", "it broke"),
+        ("ABORTED", "Why", "because"),
+    ]
+    assert [end["redriveStatus"] for end in ends] == ["REDRIVABLE"] * 2
+
+
+def test_execution_that_times_out_says_so(stand: Stand) -> None:
+    definition = "StartAt: W\nTimeoutSeconds: 50\nStates: { W: { Type: Wait, Seconds: 100, End: true } }\n"
+    (stand.folder / "worker.asl.yaml").write_text(definition)
+    stand.deploy(ALL)
+    began = stand.clock.now()
+    stand.start()
+    end = stand.events("Log")[-1]
+    assert (end["status"], end["error"]) == ("TIMED_OUT", None)
+    assert end["stopDate"] == round((began + 50) * 1000)
+
+
+def test_redrive_emits_events_again(stand: Stand) -> None:
+    stand.deploy(ALL)
+    arn = stand.start({"do": "fail"})
+    stand.cloud.settle()
+    stand.cloud.client("stepfunctions").redrive_execution(executionArn=arn)
+    events = stand.events("Log")
+    assert [(event["status"], event["redriveCount"]) for event in events] == [
+        ("RUNNING", 0),
+        ("FAILED", 0),
+        ("RUNNING", 1),
+        ("FAILED", 1),
+    ]
+    assert events[2]["redriveDate"] == round(stand.clock.now() * 1000)
+
+
+def test_express_execution_emits_nothing(stand: Stand) -> None:
+    stand.deploy(ALL)
+    stand.start({"n": 1}, "Short")
+    assert [execution.status for execution in stand.executions("Short")] == ["SUCCEEDED"]
+    assert stand.events("Log") == []
+
+
+def test_input_that_would_not_fit_is_left_out(stand: Stand) -> None:
+    stand.deploy(ALL)
+    stand.start({"n": "x" * 200_000})
+    begun, ended = stand.events("Log")
+    assert (begun["inputDetails"], begun["input"] is None) == ({"included": True}, False)
+    assert (ended["inputDetails"], ended["input"]) == ({"included": False}, None), "with the output it is too large"
+    assert (ended["outputDetails"], ended["output"] is None) == ({"included": True}, False)
+
+
+def test_output_that_would_not_fit_escaped_is_left_out(stand: Stand) -> None:
+    stand.deploy(ALL)
+    stand.start({"n": '"' * 60_000})  # 120,000 characters of JSON, 240,000 escaped once more, and the input as many
+    stand.start({"n": '"' * 64_000})
+    ends = [detail for detail in stand.events("Log") if detail["status"] == "SUCCEEDED"]
+    assert [(end["inputDetails"], end["outputDetails"]) for end in ends] == [
+        ({"included": False}, {"included": True}),
+        ({"included": False}, {"included": False}),
+    ]
+
+
+def test_time_stands_still_until_an_event_is_delivered(stand: Stand) -> None:
+    """Another execution waits: time would go on to the end of its wait as soon as nobody is at work."""
+    target = RULE.replace("aws.states]", "aws.states], detail: { status: [FAILED] }")
+    target = target.replace("{ Id: log, Arn: !GetAtt Log.Arn }", "{ Id: w, Arn: !Ref Worker, Input: '{}', RoleArn: r }")
+    stand.deploy(worker() + target)
+    began = stand.clock.now()
+    with stand.clock.held():
+        stand.start({"do": "wait"})
+        stand.start({"do": "fail"})
+    executions = stand.executions()
+    stamps = {execution.events[0]["timestamp"] for execution in executions}
+    assert len(executions) == 3
+    assert len(stamps) == 1, "the execution that the event started began later"
+    assert stand.clock.now() == began + 100
