@@ -353,8 +353,11 @@ class LocalCloud:
 
     def _stop_everything(self) -> None:
         for machine in self._machines():
-            for execution in [each for each in machine.executions if each.status == "RUNNING"]:
-                self.stop(execution.exec_arn, "Reset", "the local cloud was reset")
+            running = [each for each in machine.executions if each.status == "RUNNING"]
+            for execution in running:  # not through the API, which stops no Express execution
+                execution.stop(None, "Reset", "the local cloud was reset")
+            for execution in running:
+                self.wait(execution.exec_arn)
             machine.executions.clear()
 
 
