@@ -56,6 +56,7 @@ class Case:
     express: bool = False
     workers: int = 1
     inline_limit: int = 4096
+    instants: bool = False
 
 
 RETRY: Mapping[str, str] = {}
@@ -101,6 +102,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
                 budget=case.budget,
                 express=case.express,
                 workers=case.workers,
+                instants=case.instants,
                 promises=Promises(
                     express=case.express, max_attempts=MAX_ATTEMPTS, max_recoveries=MAX_RECOVERIES
                 ),

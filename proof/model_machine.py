@@ -62,10 +62,14 @@ class Machine:
         self.call = functools.cache(self._call)
         self.succeed = functools.cache(self._succeed)
         self.fail = functools.cache(self._fail)
+        self._first = functools.cache(self._enter)
 
     def enter(self, me: str, execution_input: str, variables: Mapping[str, Any] | None = None) -> Next:
         """The first call of an execution or a branch; `execution_input` is JSON text."""
-        given = {**(variables or {}), _INPUT: json.loads(execution_input)}
+        return self._first(me, execution_input, json.dumps(variables or {}, sort_keys=True))
+
+    def _enter(self, me: str, execution_input: str, variables: str) -> Next:
+        given = {**json.loads(variables), _INPUT: json.loads(execution_input)}
         return self._settle(self.start, given, me, execution_input)
 
     def resource(self, position: str) -> str:

@@ -21,6 +21,7 @@ from proof.model_world import (
     DEAD_AND_SEEN,
     RUNNING,
     SUCCEEDED,
+    SUCCESS,
     Budget,
     Execution,
     Function,
@@ -29,7 +30,7 @@ from proof.model_world import (
     World,
     arn_of,
     as_json,
-    name_again,
+    in_order,
     tidied,
 )
 
@@ -56,6 +57,9 @@ class Setting:
     budget: Budget
     express: bool
     workers: int
+    """Recoveries at the same time. Without any, the source sends a request again until it is answered."""
+    instants: bool
+    """Whether there is a moment at which a lease or a record ends, between before and after."""
     promises: Promises
 
 
@@ -90,7 +94,22 @@ class Rules:
     def moves(self, world: World) -> Iterator[Move]:
         """Raises Broken, with the label of the move in its message, when one breaks a promise."""
         for move in self._all(world):
-            yield move._replace(world=tidied(move.world, express=self.setting.express))
+            yield move._replace(world=self._canonical(move.world))
+
+    def _canonical(self, world: World) -> World:
+        express = self.setting.express
+        heard = tuple(each for each in world.functions if self._attached(world, each) or self._calls(each))
+        if len(heard) < len(world.functions):
+            world = world._replace(functions=heard)
+        return in_order(tidied(world, express=express), express=express)
+
+    def _calls(self, function: Function) -> bool:
+        return isinstance(stage_of(function.event, function.answers), Calls)
+
+    def _attached(self, world: World, function: Function) -> bool:
+        """Whether an execution waits for it."""
+        execution = world.executions[function.place]
+        return execution is not None and execution.waits and execution.fence == _fence(function.event)
 
     def _all(self, world: World) -> Iterator[Move]:
         yield from self._arrivals(world)
@@ -114,12 +133,13 @@ class Rules:
             number_ = len(self.setting.requests) - world.budget.arrivals
             yield Move(f"request {number_} arrives", False, self._begin(world, place, "order", number_).spend("arrivals"))
         working = any(each and each.status == RUNNING for each in world.executions)
-        if self.setting.express and not working and world.record is not None and not is_final(world.record):
+        if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
             yield Move("the source sends the request again", True, self._begin(world, place, "order", 0))
 
     def _begin(self, world: World, place: int, name: str, request: int) -> World:
         entered = self.setting.operation.enter(self._arn(place), self.setting.requests[request])
         assert isinstance(entered, At)
+        request = self.setting.requests.index(self.setting.requests[request])  # equal requests are the same one
         execution = Execution(name, request, RUNNING, entered.position, entered.variables, False, 0, ())
         return world.put(place, execution)
 
@@ -131,25 +151,29 @@ class Rules:
         return fingerprint
 
     def _time(self, world: World) -> Iterator[Move]:
-        """Leases and records come to their end: just before it, exactly on it, just after it."""
-        for attribute, name in (("leaseExpiresAt", "the lease"), ("expiresAt", "the record")):
-            when = time_of(world.record, attribute)
-            if world.record is None or when is None:
-                continue
-            if when > NOW and attribute == "leaseExpiresAt":
-                yield Move(f"{name} is about to end", True, world._replace(record=moved(world.record, attribute, NOW)))
-            elif when > NOW and world.budget.expiries:
-                later = world._replace(record=moved(world.record, attribute, NOW)).spend("expiries")
-                yield Move(f"{name} is about to expire", False, later)
-            elif when == NOW:
-                yield Move(f"{name} is over", True, world._replace(record=moved(world.record, attribute, NOW - 1)))
-            elif attribute == "expiresAt" and when < NOW:
+        """Leases and records come to their end; where there are instants, with a moment that is exactly on it."""
+        record, budget = world.record, world.budget
+        lease, expiry = time_of(record, "leaseExpiresAt"), time_of(record, "expiresAt")
+        if record is not None and lease is not None and lease >= NOW:
+            if lease > NOW and self.setting.instants:
+                yield Move("the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW)))
+            else:
+                later = moved(record, "leaseExpiresAt", NOW - 1000 + world.life.leases)
+                life = world.life._replace(leases=world.life.leases + 1)
+                yield Move("the lease ends", True, world._replace(record=later, life=life))
+        if record is not None and expiry is not None:
+            if expiry > NOW and budget.expiries:
+                expired = moved(record, "expiresAt", NOW if self.setting.instants else NOW - 1)
+                yield Move("the record expires", False, world._replace(record=expired).spend("expiries"))
+            elif expiry == NOW:
+                yield Move("the record is over", True, world._replace(record=moved(record, "expiresAt", NOW - 1)))
+            elif expiry < NOW:
                 yield Move("TTL deletes the record", True, world._replace(record=None))
 
     # ---- Recovery ----
 
     def _recoveries(self, world: World) -> Iterator[Move]:
-        if len(world.workers) >= self.setting.workers or self.setting.express:
+        if len(world.workers) >= self.setting.workers:
             return
         for place, execution in enumerate(world.executions):
             if execution is None or execution.status != DEAD:
@@ -159,7 +183,8 @@ class Rules:
             for sweeps in (False, True):
                 how = "the sweep" if sweeps else "the event"
                 branch = self._branch(LOOK, as_json(self._arn(place)), sweeps, place)
-                yield Move(f"{how} finds that {self._name(place)} died", True, self._with(world, branch))
+                # Events are lost at times, so an end must be in reach without them.
+                yield Move(f"{how} finds that {self._name(place)} died", sweeps, self._with(world, branch))
         lease = time_of(world.record, "leaseExpiresAt")
         if world.record and lease is not None and lease < NOW and not is_final(world.record):
             branch = self._branch(RECOVER, as_json({"id": text(parsed(world.record), "id")}), True, -1)
@@ -169,7 +194,7 @@ class Rules:
     def _branch(self, machine: str, given: str, sweeps: bool, about: int) -> Worker:
         entered = self._machines[machine].enter("recovery", given, {"sweeps": sweeps})
         assert isinstance(entered, At)
-        return Worker(machine, entered.position, entered.variables, about)
+        return Worker(machine, entered.position, entered.variables, about, sweeps and machine == LOOK)
 
     def _with(self, world: World, *workers: Worker, without: Worker | None = None) -> World:
         left = list(world.workers)
@@ -186,8 +211,7 @@ class Rules:
                 return self._with(after, worker._replace(position=step.position, variables=step.variables), without=worker)
             after = self._with(after, without=worker)
             if step.state == "OwnerDied":
-                sweeps = bool(json.loads(worker.variables).get("sweeps", False))
-                return self._with(after, self._branch(RECOVER, as_json(step.output), sweeps, -1))
+                return self._with(after, self._branch(RECOVER, as_json(step.output), worker.sweeps, -1))
             dead = after.executions[worker.about] if worker.about >= 0 else None
             if dead is not None and dead.status == DEAD and step.state == "NothingLeftToDo":
                 return after.put(worker.about, dead._replace(status=DEAD_AND_SEEN))
@@ -195,6 +219,7 @@ class Rules:
 
         answer = self._asked(world, machine, worker.position, worker.variables, "recovery", "{}", None)
         if answer is None:
+            yield Move(f"{label}: no place is free, so it is left to the next sweep", True, self._with(world, without=worker))
             return
         common = (machine, worker.position, worker.variables, "recovery", "{}")
         yield Move(label, True, goes_on(answer.world, _after(*common, answer.result)))
@@ -242,9 +267,9 @@ class Rules:
         event = json.loads(call)["Payload"]
         event["lock"]["leaseExpiresAt"] = 0
         fence = int(event["lock"]["fence"])
-        self.setting.promises.started(world, execution, place, fence)
+        self.setting.promises.started(world, execution, fence)
         functions = tuple(sorted((*world.functions, Function(place, as_json(event), ()))))
-        life = world.life._replace(started=tuple(sorted((*world.life.started, (place, fence)))))
+        life = world.life._replace(started=True)
         begun = world.put(place, execution._replace(waits=True, fence=fence))
         yield Move(f"{label}: business logic starts", True, begun._replace(functions=functions, life=life))
         if world.budget.errors:
@@ -254,7 +279,7 @@ class Rules:
     def _died(self, world: World, place: int) -> World:
         execution = world.executions[place]
         assert execution is not None
-        status = DEAD_AND_SEEN if self.setting.express else DEAD
+        status = DEAD if self.setting.workers else DEAD_AND_SEEN
         return world.put(place, execution._replace(status=status, waits=False))
 
     def _heard(self, world: World, place: int, result: str | Error) -> World:
@@ -270,16 +295,19 @@ class Rules:
             step = _after(*common, result)
         except Uncaught:
             return self._died(world, place)
-        successes = execution.successes
-        if isinstance(result, str) and self.setting.operation.resource(execution.position) == "lambda:invoke":
-            successes = (*successes, (execution.position, step.passed if isinstance(step, At) else ()))
+        invoked = self.setting.operation.resource(execution.position) == "lambda:invoke"
+        success = (SUCCESS,) if invoked and isinstance(result, str) else ()
         if isinstance(step, End):
             self.setting.promises.ended(world, step, execution.position, self.fingerprint(execution.request))
             ended = execution._replace(status=step.error or SUCCEEDED, position=step.state, variables="{}", waits=False)
-            return world.put(place, ended._replace(successes=successes))
-        forgotten = () if execution.position == "AcquireLock" and isinstance(result, str) else successes
-        going = execution._replace(position=step.position, variables=step.variables, waits=False, successes=forgotten)
-        return world.put(place, going)
+            return world.put(place, ended)
+        if step.position == "RefuseRequest":
+            refusal = json.loads(step.variables)["refusal"]["error"]
+            self.setting.promises.refused(world, refusal, self.fingerprint(execution.request))
+        # What came before the lock, or after it was lost, nobody asks for.
+        before = (*execution.history, *success) if self._is_owner(world, place) else ()
+        going = execution._replace(position=step.position, variables=step.variables, waits=False)
+        return world.put(place, going._replace(history=(*before, *step.passed)))
 
     # ---- Business logic ----
 
@@ -288,17 +316,14 @@ class Rules:
         stage = stage_of(function.event, function.answers)
         without = self._without(world, function)
         execution = world.executions[function.place]
-        fence = int(json.loads(function.event)["lock"]["fence"])
-        attached = execution is not None and execution.waits and execution.fence == fence
+        fence = _fence(function.event)
+        attached = self._attached(world, function)
         if isinstance(stage, Calls):
             yield from self._calls_of_function(world, function, stage, fence, label)
             if world.budget.errors and attached:
                 refused = Error("PermanentError", "declined")
                 if not function.answers:
                     yield Move(f"{label}: fails for good", False, self._heard(without.spend("errors"), function.place, refused))
-            return
-        if not attached:
-            yield Move(f"{label} ends, and nobody hears it", True, without)
             return
         assert execution is not None
         if isinstance(stage, Raises):
@@ -308,7 +333,7 @@ class Rules:
         answer = as_json({"Payload": json.loads(stage.payload)})
         yield Move(f"{label} succeeds", True, self._heard(succeeded, function.place, answer))
         if world.budget.crashes:
-            there = execution._replace(successes=(*execution.successes, (execution.position, ())))
+            there = execution._replace(history=(*execution.history, SUCCESS))
             died = self._died(succeeded.put(function.place, there), function.place)
             yield Move(f"{label} succeeds, and the execution dies there", False, died.spend("crashes"))
 
@@ -412,12 +437,14 @@ class Rules:
         if (found := self._of(world, arn)) is None:
             return Error("Sfn.ExecutionDoesNotExistException", arn)
         events: list[dict[str, Any]] = []
-        for state, passed in found[1].successes:
-            events.append({"Type": "TaskStateEntered", "StateEnteredEventDetails": {"Name": state}})
-            events.append({"Type": "TaskSucceeded", "TaskSucceededEventDetails": {"ResourceType": "lambda"}})
-            events += [{"Type": "StateEntered", "StateEnteredEventDetails": {"Name": name}} for name in passed]
-        events.append({"Type": "TaskStateEntered", "StateEnteredEventDetails": {"Name": found[1].position}})
+        for number_, entry in enumerate(found[1].history, 1):
+            entered = {"Type": "StateEntered", "StateEnteredEventDetails": {"Name": entry}}
+            succeeded = {"Type": "TaskSucceeded", "TaskSucceededEventDetails": {"ResourceType": "lambda"}}
+            events.append({"Id": number_, **(succeeded if entry == SUCCESS else entered)})
         return as_json({"Events": events[::-1]})
+
+    def _is_owner(self, world: World, place: int) -> bool:
+        return world.record is not None and text(parsed(world.record), "owner") == self._arn(place)
 
     def _redriven(self, world: World, arn: str) -> Answer:
         found = self._of(world, arn)
@@ -442,6 +469,11 @@ class Rules:
 
     def _name(self, place: int) -> str:
         return "ABC"[place]
+
+
+@functools.cache
+def _fence(event: str) -> int:
+    return int(json.loads(event)["lock"]["fence"])
 
 
 def _after(

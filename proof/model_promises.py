@@ -98,13 +98,13 @@ class Promises:
         assert execution is not None
         if old.get("steps") != new.get("steps"):
             raise Broken("P2: what steps have done was forgotten")
-        if owner != me:
-            self._may_be_replaced(world, old, owner)
         if (text(new, "owner"), number(new, "fence")) != (owner, number(old, "fence")):
             if text(new, "owner") != me or number(new, "fence") != number(old, "fence") + 1:
                 raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
             if text(new, "status") != "IN_PROGRESS":
                 raise Broken("P1: an acquisition ended the operation")
+            if owner != me:
+                self._may_be_replaced(world, old, owner)
         elif text(new, "status") in CLOSED:
             if owner != me or execution.fence != number(old, "fence"):
                 raise Broken("P4: an owner whose lock was lost has ended the operation")
@@ -114,16 +114,16 @@ class Promises:
             raise Broken("P4: somebody wrote to the lock of another owner")
 
     def _may_be_replaced(self, world: World, old: dict[str, Any], owner: str) -> None:
-        """An owner may be replaced, or its record quarantined, by another when its lease is over and it has ended."""
+        """An owner may be replaced by another when its lease is over and it has ended."""
         if number(old, "leaseExpiresAt") >= NOW:
             raise Broken("P1: a lock was taken before its lease was over")
         for place, execution in enumerate(world.executions):
             if execution and execution.status == RUNNING and self._arn(place) == owner and not self._express:
                 raise Broken("P1: the lock of a live owner was taken")
 
-    def started(self, world: World, execution: Execution, place: int, fence: int) -> None:
-        """Business logic is started under `fence`."""
-        if (place, fence) in world.life.started:
+    def started(self, world: World, execution: Execution, fence: int) -> None:
+        """The execution starts business logic under `fence`."""
+        if execution.fence == fence:
             raise Broken(f"P2: business logic was started twice under fence {fence}")
         if world.life.succeeded and not self._express:
             raise Broken("P2: business logic was started again after it had succeeded")
@@ -148,13 +148,17 @@ class Promises:
         if after.ledger > 1:
             raise Broken(f"P2: {after.ledger} effects")
 
+    def refused(self, world: World, refusal: str, fingerprint: str) -> None:
+        """A request is about to be refused, with this error, by what was just read."""
+        item = None if world.record is None else parsed(world.record)
+        if refusal == "PayloadMismatch" and (item is None or text(item, "fingerprint") == fingerprint):
+            raise Broken("P6: a request was refused as another's, and is not")
+
     def ended(self, world: World, end: End, position: str, fingerprint: str) -> None:
         """An execution has ended, after a call made at `position`; the world is as that call left it."""
         item = None if world.record is None else parsed(world.record)
         if end.error in REFUSALS and position != "RefuseRequest":
             raise Broken(f"P5: a request was refused ({end.error}) and kept nowhere")
-        if end.error == "PayloadMismatch" and (item is None or text(item, "fingerprint") == fingerprint):
-            raise Broken("P6: a request was refused as another's, and is not")
         if end.error == "NeedsAttention" and (item is None or text(item, "status") != "QUARANTINED"):
             raise Broken("P5: an execution asks for an operator, and the record does not")
         if end.error == "OperationFailed" and (item is None or text(item, "status") != "FAILED"):

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from moto import mock_aws
-from moto.dynamodb.exceptions import ConditionalCheckFailed
+from moto.dynamodb.comparisons import Func, Op, get_filter_expression
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
+
+from local.expressions import quick_update_expressions
 
 Record = str | None
 LEDGER = "ledger"
@@ -31,24 +35,22 @@ class Table:
         self._name = name
         self._client = client
         self.update = functools.cache(self._update)
+        self._holds = functools.cache(self._condition)
         self.transact = functools.cache(self._transact)
 
     def _update(self, record: Record, call: str) -> str:
         """The record after UpdateItem with these arguments. Raises ConditionFailed."""
         arguments = json.loads(call)
+        if not self._holds(_mentioned(record, call), call):
+            raise ConditionFailed
         self._put(record)
-        try:
-            item = self._backend.update_item(
-                self._name,
-                arguments["Key"],
-                arguments["UpdateExpression"],
-                arguments.get("ExpressionAttributeNames", {}),
-                arguments.get("ExpressionAttributeValues", {}),
-                condition_expression=arguments.get("ConditionExpression"),
-            )
-        except ConditionalCheckFailed as refused:
-            raise ConditionFailed from refused
+        names, values = arguments.get("ExpressionAttributeNames", {}), arguments.get("ExpressionAttributeValues", {})
+        item = self._backend.update_item(self._name, arguments["Key"], arguments["UpdateExpression"], names, values)
         return json.dumps(item.to_json()["Attributes"], sort_keys=True)
+
+    def _condition(self, record: Record, call: str) -> bool:
+        item = None if record is None else Item(DynamoType({"S": "id"}), None, json.loads(record))
+        return bool(_parsed_condition(call).expr(item))  # type: ignore[arg-type]  # None is an item that is not there
 
     def _transact(self, record: Record, ledger: int, action: str, call: str) -> tuple[Record, int, str]:
         """Record, ledger and answer after a client's call; the answer of a refusal is a botocore error response."""
@@ -78,7 +80,7 @@ def table(name: str) -> Iterator[Table]:
     """The record's table and the ledger, empty."""
     import boto3
 
-    with mock_aws():
+    with mock_aws(), quick_update_expressions():
         client: Any = boto3.client(
             "dynamodb", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
         )
@@ -100,6 +102,32 @@ def parsed(record: str) -> dict[str, Any]:
     """The record's attributes, to be read only."""
     item: dict[str, Any] = json.loads(record)
     return item
+
+
+@functools.cache
+def _parsed_condition(call: str) -> Op | Func:
+    arguments = json.loads(call)
+    return get_filter_expression(
+        arguments.get("ConditionExpression"),
+        arguments.get("ExpressionAttributeNames"),
+        arguments.get("ExpressionAttributeValues"),
+    )
+
+
+@functools.cache
+def _names_in(condition: str, names: str) -> frozenset[str]:
+    real = json.loads(names)
+    return frozenset(real.get(word, word) for word in re.findall(r"(?<!:)[#\w]+", condition))
+
+
+def _mentioned(record: Record, call: str) -> Record:
+    """Of the record only what the condition speaks of: all that its outcome depends on."""
+    if record is None:
+        return None
+    arguments = json.loads(call)
+    names = json.dumps(arguments.get("ExpressionAttributeNames", {}))
+    wanted = _names_in(arguments.get("ConditionExpression", ""), names)
+    return json.dumps({name: value for name, value in parsed(record).items() if name in wanted}, sort_keys=True)
 
 
 @functools.cache

@@ -6,14 +6,17 @@ go wrong. An execution that nobody can speak of any more leaves its place to the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
+import re
 from typing import NamedTuple
 
 from proof.model_record import Record, parsed
 
 PLACES = "ABC"
 RUNNING, SUCCEEDED, DEAD, DEAD_AND_SEEN = "RUNNING", "SUCCEEDED", "DEAD", "DEAD_AND_SEEN"
+SUCCESS = "+"
 
 
 class Execution(NamedTuple):
@@ -29,8 +32,8 @@ class Execution(NamedTuple):
     """For the function that it has invoked."""
     fence: int
     """Under which it last started business logic; 0 before."""
-    successes: tuple[tuple[str, tuple[str, ...]], ...]
-    """Functions that succeeded in it: the state, and the states that were entered next."""
+    history: tuple[str, ...]
+    """What its history tells since it got the lock: the states that it entered, and `SUCCESS` for each function."""
 
     @property
     def dead(self) -> bool:
@@ -54,14 +57,17 @@ class Worker(NamedTuple):
     variables: str
     about: int
     """The place of the dead execution that it looks at; -1 when it recovers the record."""
+    sweeps: bool
 
 
 class Life(NamedTuple):
     """What has happened since the id was last free."""
 
-    started: tuple[tuple[int, int], ...] = ()
-    """Starts of business logic: place and fence."""
+    started: bool = False
+    """Business logic was."""
     succeeded: bool = False
+    leases: int = 0
+    """How many have ended: each at a time of its own."""
 
 
 class Budget(NamedTuple):
@@ -108,6 +114,63 @@ def name_again(arn: str) -> str:
     return "again-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
 
 
+@functools.cache
+def renamed(text: str, order: tuple[int, ...], express: bool) -> str:
+    """The text with the executions' ARNs, and the names made of them, as they are after moving to other places."""
+    marks = {}
+    for new, old in enumerate(order):
+        for name in (arn_of, _again_of):
+            text = text.replace(name(old, express=express), mark := f"<{name.__name__}{new}>")
+            marks[mark] = name(new, express=express)
+    for mark, name in marks.items():
+        text = text.replace(mark, name)
+    return text
+
+
+def _again_of(place: int, *, express: bool) -> str:
+    return name_again(arn_of(place, express=express))
+
+
+def in_order(world: World, *, express: bool) -> World:
+    """The same world with its executions in an order of their own: which is called A makes no difference."""
+    owner = "" if world.record is None else parsed(world.record)["owner"]["S"]
+
+    def rank(place: int) -> tuple[object, ...]:
+        execution = world.executions[place]
+        if execution is None:
+            return (2, "", "", "", 0, 0, "", place)
+        mine = arn_of(place, express=express) != owner
+        return (mine, *execution[2:4], execution.name, execution.fence, execution.waits, _masked(execution.variables), place)
+
+    order = tuple(sorted(range(len(PLACES)), key=rank))
+    if order == tuple(range(len(PLACES))):
+        return world
+
+    def text(value: str) -> str:
+        return renamed(value, order, express)
+
+    def moved(execution: Execution | None) -> Execution | None:
+        return execution and execution._replace(name=text(execution.name), variables=text(execution.variables))
+
+    place_of = {old: new for new, old in enumerate(order)} | {-1: -1}
+    return World(
+        None if world.record is None else text(world.record),
+        world.ledger,
+        tuple(moved(world.executions[old]) for old in order),
+        tuple(sorted(Function(place_of[f.place], text(f.event), tuple(map(text, f.answers))) for f in world.functions)),
+        tuple(sorted(w._replace(variables=text(w.variables), about=place_of[w.about]) for w in world.workers)),
+        tuple(sorted(map(text, world.names))),
+        world.life,
+        world.budget,
+    )
+
+
+@functools.cache
+def _masked(variables: str) -> str:
+    """Variables without the names of executions."""
+    return re.sub(r"once:[ABC]", "once:", variables)
+
+
 def tidied(world: World, *, express: bool) -> World:
     """Without executions that have ended and that neither record, function nor anybody's variables speak of."""
     for place, execution in enumerate(world.executions):
@@ -126,10 +189,7 @@ def tidied(world: World, *, express: bool) -> World:
         ):
             continue
         names = tuple(name for name in world.names if name != name_again(arn))
-        started = tuple(start for start in world.life.started if start[0] != place)
-        if world.record is not None and len(started) < len(world.life.started):
-            started = tuple(sorted((*started, *((-1, fence) for at, fence in world.life.started if at == place))))
-        world = world.put(place, None)._replace(names=names, life=world.life._replace(started=started))
+        world = world.put(place, None)._replace(names=names)
     return world
 
 
