@@ -8,8 +8,7 @@ for its type. What moto drops is added here, and nowhere else:
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
-    AWS::Events::Rule                 named here; `events/exchange.py` makes it, and runs these two:
-    AWS::Scheduler::Schedule, AWS::Pipes::Pipe
+    Event buses, rules, schedules, pipes  named here, and made and run by `events/exchange.py`
     IAM, logs, alarms, policies       named, so that others can refer to them; nothing here asks for permission
 """
 

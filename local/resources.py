@@ -38,6 +38,9 @@ NAMED = {
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
     "AWS::Lambda::Permission": Named("{name}", {}),
+    "AWS::Events::EventBus": Named(
+        "{name}", {"Arn": "arn:aws:events:{region}:{account}:event-bus/{name}", "Name": "{name}"}
+    ),
     "AWS::Events::Rule": Named("{name}", {"Arn": "arn:aws:events:{region}:{account}:rule/{bus}{name}"}),
     "AWS::Scheduler::Schedule": Named(
         "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule/default/{name}"}
@@ -56,7 +59,6 @@ _MOTO_MODELS = {
     "AWS::DynamoDB::Table": ("moto.dynamodb.models.table", "Table"),
     "AWS::S3::Bucket": ("moto.s3.models", "FakeBucket"),
     "AWS::SQS::Queue": ("moto.sqs.models", "Queue"),
-    "AWS::Events::EventBus": ("moto.events.models", "EventBus"),
     "AWS::SNS::Topic": ("moto.sns.models", "Topic"),
 }
 NAME_PROPERTY = {

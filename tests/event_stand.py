@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -85,6 +86,11 @@ class Stand:
         [found] = [each for each in self.cloud._machines() if each.arn == arn]
         return [execution_of(each) for each in found.executions]
 
+    def times(self, which: int, since: float, machine: str = "Worker") -> list[float]:
+        """Seconds from `since` to the first event of each execution, `which` 0, or to its last, -1."""
+        stamps = [execution.events[which]["timestamp"] for execution in self.executions(machine)]
+        return [datetime.datetime.fromisoformat(stamp).timestamp() - since for stamp in stamps]
+
     def inputs(self, machine: str = "Worker") -> list[Any]:
         return [execution.input for execution in self.executions(machine)]
 
@@ -101,7 +107,7 @@ class Stand:
 
     def attributes(self, name: str) -> list[dict[str, str]]:
         messages = self.messages(name)
-        return [{key: each["string_value"] for key, each in m.message_attributes.items()} for m in messages]
+        return [{key: each["StringValue"] for key, each in m.message_attributes.items()} for m in messages]
 
     def events(self, name: str) -> list[Mapping[str, Any]]:
         """The details of the events in a queue."""

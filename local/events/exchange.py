@@ -38,7 +38,7 @@ class Exchange:
         self._activity = Activity()
         self._courier = Courier(clock, self._activity)
         self._attempts = Attempts(clock, self._courier, Targets(clients))
-        self._rules = rules.Rules()
+        self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
         self._turns = Turns(clock, self._courier, self._attempts.ship)
 
@@ -63,7 +63,8 @@ class Exchange:
             Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
             for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items()
         ]
-        self._rules.make({rule.ref: rule.properties for rule in wanted.values()})
+        buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
+        self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
         self._schedules = schedules
         self._run()
 
@@ -104,11 +105,11 @@ class Exchange:
     @contextmanager
     def fated(self, fate: Fate) -> Iterator[None]:
         """What becomes of deliveries while the context is open."""
-        self._attempts.fates.append(fate)
+        self._attempts.fates = [*self._attempts.fates, fate]
         try:
             yield
         finally:
-            self._attempts.fates.remove(fate)
+            self._attempts.fates = [each for each in self._attempts.fates if each is not fate]
 
     def settle(self, timeout: float) -> bool:
         """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time."""
@@ -127,7 +128,7 @@ class Exchange:
             self._courier.forget()
             self._activity.wait(10)
             self._attempts.made.clear()
-            self._attempts.fates.clear()
+            self._attempts.fates = []
             self._on = on
             self._turns.restart()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,26 +34,31 @@ def publish(event: Event, bus: str = "default") -> None:
         rule.send_to_targets({**event.body, "ingestion-time": event.ingested_at})
 
 
-class Rules:
-    """The rules that were deployed, on moto's buses."""
+class Buses:
+    """The buses and rules that were deployed, on moto's."""
 
     def __init__(self) -> None:
-        self._made: list[tuple[str, str]] = []
+        self._rules: list[tuple[str, str]] = []
 
-    def make(self, wanted: Mapping[str, Mapping[str, Any]]) -> None:
-        """These rules, by name, and none of those that were deployed before. Their properties are CloudFormation's."""
+    def make(self, buses: Iterable[str], rules: Mapping[str, Mapping[str, Any]]) -> None:
+        """These buses and rules, by name, and none of the rules that were deployed before.
+
+        The properties of a rule are CloudFormation's.
+        """
         from moto.events.models import Rule, events_backends
 
-        buses = events_backends[ACCOUNT][REGION].event_buses
-        for bus, name in self._made:
-            if bus in buses:
-                buses[bus].rules.pop(name, None)
-        self._made.clear()
-        for name, properties in wanted.items():
-            made = Rule.create_from_cloudformation_json(
-                name, {"Properties": copy.deepcopy(dict(properties))}, ACCOUNT, REGION
-            )
-            self._made.append((made.event_bus_name, made.name))
+        backend = events_backends[ACCOUNT][REGION]
+        for bus, name in self._rules:
+            if bus in backend.event_buses:
+                backend.event_buses[bus].rules.pop(name, None)
+        self._rules.clear()
+        for bus in buses:
+            if bus not in backend.event_buses:
+                backend.create_event_bus(bus)
+        for name, properties in rules.items():
+            template = {"Properties": copy.deepcopy(dict(properties))}
+            made = Rule.create_from_cloudformation_json(name, template, ACCOUNT, REGION)
+            self._rules.append((made.event_bus_name, made.name))
 
 
 @contextmanager

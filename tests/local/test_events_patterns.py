@@ -1,0 +1,98 @@
+"""Event patterns as AWS documents them; each row is a pattern, an event, and whether it matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.events.patterns import PatternError, check, matches
+
+
+@pytest.mark.parametrize(
+    ("pattern", "event", "expected"),
+    [
+        ({"a": ["x"]}, {"a": "x", "b": 1}, True),
+        ({"a": ["x", "y"]}, {"a": "y"}, True),
+        ({"a": ["x"], "b": [1]}, {"a": "x"}, False),
+        ({"a": {"b": ["x"]}}, {"a": {"b": "x"}}, True),
+        ({"a": {"b": ["x"]}}, {"a": "x"}, False),
+        ({"a": ["1"]}, {"a": 1}, False),
+        ({"a": [1]}, {"a": 1.0}, True),
+        ({"a": [1]}, {"a": True}, False),
+        ({"a": [True]}, {"a": 1}, False),
+        ({"a": [0]}, {"a": False}, False),
+        ({"a": [None]}, {"a": None}, True),
+        ({"a": [None]}, {}, False),
+        ({"a": [""]}, {"a": ""}, True),
+        ({"a": ["x"]}, {"a": ["y", "x"]}, True),
+        ({"a": ["x"]}, {"a": []}, False),
+        ({"a": {"b": [1], "c": [2]}}, {"a": [{"b": 0}, {"b": 1, "c": 2}]}, True),
+        ({"a": {"b": [3]}}, {"a": [{"b": 1}, {"b": 2}]}, False),
+        ({"a": [{"prefix": "st"}]}, {"a": "states"}, True),
+        ({"a": [{"prefix": "st"}]}, {"a": 1}, False),
+        ({"a": [{"prefix": {"equals-ignore-case": "ST"}}]}, {"a": "states"}, True),
+        ({"a": [{"suffix": ".png"}]}, {"a": "x.png"}, True),
+        ({"a": [{"suffix": ".png"}]}, {"a": "x.jpg"}, False),
+        ({"a": [{"equals-ignore-case": "FAILED"}]}, {"a": "failed"}, True),
+        ({"a": [{"wildcard": "a*c"}]}, {"a": "abbc"}, True),
+        ({"a": [{"wildcard": "a*c"}]}, {"a": "abb"}, False),
+        ({"a": [{"wildcard": r"a\*c"}]}, {"a": "abc"}, False),
+        ({"a": [{"wildcard": "a.c"}]}, {"a": "abc"}, False),
+        ({"a": [{"numeric": [">", 0, "<=", 5]}]}, {"a": 5}, True),
+        ({"a": [{"numeric": [">", 0, "<=", 5]}]}, {"a": 0}, False),
+        ({"a": [{"numeric": ["=", 1]}]}, {"a": True}, False),
+        ({"a": [{"numeric": ["=", 1]}]}, {"a": "1"}, False),
+        ({"a": [{"cidr": "10.0.0.0/24"}]}, {"a": "10.0.0.255"}, True),
+        ({"a": [{"cidr": "10.0.0.0/24"}]}, {"a": "10.0.1.0"}, False),
+        ({"a": [{"anything-but": "x"}]}, {"a": "y"}, True),
+        ({"a": [{"anything-but": ["x", "y"]}]}, {"a": "y"}, False),
+        ({"a": [{"anything-but": "x"}]}, {"a": None}, True),
+        ({"a": [{"anything-but": "x"}]}, {}, False),
+        ({"a": [{"anything-but": "x"}]}, {"a": ["x", "y"]}, True),
+        ({"a": [{"anything-but": {"prefix": "in"}}]}, {"a": "out"}, True),
+        ({"a": [{"anything-but": {"prefix": ["in", "ou"]}}]}, {"a": "out"}, False),
+        ({"a": [{"anything-but": {"wildcard": "*/x"}}]}, {"a": "a/x"}, False),
+        ({"a": [{"exists": True}]}, {"a": None}, True),
+        ({"a": [{"exists": True}]}, {}, False),
+        ({"a": [{"exists": False}]}, {}, True),
+        ({"a": [{"exists": False}]}, {"a": 0}, False),
+        ({"a": [{"exists": True}]}, {"a": {"b": 1}}, False),
+        ({"a": {"b": [{"exists": False}]}}, {}, True),
+        ({"a": [{"exists": False}, "x"]}, {"a": "x"}, True),
+        ({"$or": [{"a": [1]}, {"b": [2]}]}, {"b": 2}, True),
+        ({"$or": [{"a": [1]}, {"b": [2]}]}, {"a": 2, "b": 1}, False),
+        ({"c": [3], "$or": [{"a": [1]}, {"b": [2]}]}, {"a": 1}, False),
+        ({"a": {"$or": [{"b": [1]}, {"c": [2], "d": [3]}]}}, {"a": {"c": 2, "d": 3}}, True),
+        ({"a.b": [1]}, {"a": {"b": 1}}, False),
+    ],
+)
+def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any], expected: bool) -> None:
+    check(pattern)
+    assert matches(pattern, event) is expected
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {},
+        {"a": "x"},
+        {"a": []},
+        {"a": {}},
+        {"a": [["x"]]},
+        {"a": [{"sounds-like": "x"}]},
+        {"a": [{"prefix": "x", "suffix": "y"}]},
+        {"a": [{"prefix": 1}]},
+        {"a": [{"exists": "yes"}]},
+        {"a": [{"numeric": [">"]}]},
+        {"a": [{"numeric": [">", "1"]}]},
+        {"a": [{"anything-but": [None]}]},
+        {"a": [{"anything-but": []}]},
+        {"a": [{"cidr": "10.0.0.0/99"}]},
+        {"$or": [{"a": [1]}]},
+        {"$or": {"a": [1]}},
+    ],
+)
+def test_pattern_that_aws_would_not_take_is_refused(pattern: dict[str, Any]) -> None:
+    with pytest.raises(PatternError, match="the pattern"):
+        check(pattern)

@@ -1,0 +1,312 @@
+"""Rules: which target gets what, what is tried again, and what ends in the dead-letter queue."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+from event_stand import Stand, queue, worker
+
+from local.events import Delivery, late, twice
+from local.intrinsics import TemplateError
+
+EVENT = {
+    "id": "o-1",
+    "note": 'a "quoted" note\n',
+    "lines": [{"n": 1}, {"n": 2}],
+    "open": True,
+    "of": None,
+    "price": 1.5,
+}
+
+
+def rule(target: str, bus: str = "", arn: str = "!Ref Worker", more: str = "") -> str:
+    """A rule for orders, with one target."""
+    return f"""
+  Rule:
+    Type: AWS::Events::Rule
+    Properties:
+      {bus}
+      {more}
+      EventPattern: {{ source: [shop], detail-type: [Order], detail: {{ id: [{{ prefix: o- }}] }} }}
+      Targets:
+        - Id: target
+          Arn: {arn}
+          RoleArn: arn:aws:iam::123456789012:role/rule
+          {target}
+"""
+
+
+def put(stand: Stand, detail: Any = EVENT, client: Any = None, **more: Any) -> str:
+    entry = {"Source": "shop", "DetailType": "Order", "Detail": json.dumps(detail), **more}
+    answer = (client or stand.cloud.client("events")).put_events(Entries=[entry])
+    assert answer["FailedEntryCount"] == 0
+    identity: str = answer["Entries"][0]["EventId"]
+    return identity
+
+
+def transformer(template: str, **paths: str) -> str:
+    return "InputTransformer: " + json.dumps({"InputPathsMap": paths, "InputTemplate": template})
+
+
+def throttled(_delivery: Delivery) -> list[float]:
+    raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "StartExecution")
+
+
+def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) -> None:
+    stand.deploy(worker() + rule(""))
+    identity = put(stand)
+    put(stand, {"id": "p-1"})
+    [event] = stand.inputs()
+    assert event.pop("time").endswith("Z")
+    assert event == {
+        "version": "0",
+        "id": identity,
+        "detail-type": "Order",
+        "source": "shop",
+        "account": "123456789012",
+        "region": "us-east-1",
+        "resources": [],
+        "detail": EVENT,
+    }
+
+
+def test_event_over_http_reaches_the_rule(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id"))
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    client = boto3.client("events", endpoint_url=stand.cloud.endpoint_url, region_name="us-east-1", **keys)
+    put(stand, client=client)
+    assert stand.inputs() == ["o-1"]
+
+
+def test_own_bus_has_its_own_rules(stand: Stand) -> None:
+    stand.deploy(
+        worker()
+        + "\n  Bus: { Type: AWS::Events::EventBus, Properties: { Name: shop } }\n"
+        + rule(transformer("<aws.events.rule-arn>"), "EventBusName: !Ref Bus")
+    )
+    put(stand)
+    assert stand.inputs() == []
+    put(stand, EventBusName="shop")
+    assert stand.inputs() == ["arn:aws:events:us-east-1:123456789012:rule/shop/once-Rule"]
+    assert stand.stack.resources["Rule"].attributes("Arn") == stand.inputs()[0]
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("Input: '{\"fixed\": 1}'", {"fixed": 1}),
+        ("InputPath: $.detail.lines", [{"n": 1}, {"n": 2}]),
+        ("InputPath: '$.detail.lines[1].n'", 2),
+        ("InputPath: '$.detail.lines[*].n'", [1, 2]),
+        (transformer('{"a": <id>, "b": "<id>"}', id="$.detail.id"), {"a": "o-1", "b": "o-1"}),
+        (transformer('{"a": <note>, "b": "it says <note>"}', note="$.detail.note"),
+         {"a": 'a "quoted" note\n', "b": 'it says a "quoted" note\n'}),
+        (transformer('{"a": <l>, "o": <o>, "n": <n>, "p": <p>}',
+                     l="$.detail.lines", o="$.detail.open", n="$.detail.of", p="$.detail.price"),
+         {"a": [{"n": 1}, {"n": 2}], "o": True, "n": None, "p": 1.5}),
+        (transformer('{"a": "<l>"}', l="$.detail.lines"), {"a": "[{n:1},{n:2}]"}),
+        (transformer('"<id> costs <p>"', id="$.detail.id", p="$.detail.price"), "o-1 costs 1.5"),
+        (transformer('"the value is <gone>"', gone="$.detail.gone"), "the value is "),
+        (transformer('{"a": <gone>}', gone="$.detail.gone"), {"a": ""}),
+        (transformer('{"\\"a\\"": "\\"<id>\\" <id>"}', id="$.detail.id"), {'"a"': '"o-1" o-1'}),
+        (transformer('{"rule": <aws.events.rule-name>}'), {"rule": "once-Rule"}),
+    ],
+)  # fmt: skip
+def test_target_gets_the_input_that_was_made_for_it(stand: Stand, target: str, expected: Any) -> None:
+    stand.deploy(worker() + rule(target))
+    put(stand)
+    assert stand.inputs() == [expected]
+
+
+def test_whole_event_and_time_of_arrival_can_be_put_in(stand: Stand) -> None:
+    template = '{"event": <aws.events.event.json>, "head": <aws.events.event>, "at": <aws.events.event.ingestion-time>}'
+    stand.deploy(worker() + rule(transformer(template)))
+    put(stand)
+    [given] = stand.inputs()
+    assert given["event"]["detail"] == EVENT
+    assert given["head"] == {name: value for name, value in given["event"].items() if name != "detail"}
+    assert given["at"].replace(".000Z", "Z") == given["event"]["time"]
+
+
+def test_queue_gets_the_json_text(stand: Stand) -> None:
+    stand.deploy(queue("Log") + rule("InputPath: $.detail.id", arn="!GetAtt Log.Arn"))
+    put(stand)
+    assert [message.body for message in stand.messages("Log")] == ['"o-1"']
+
+
+def test_rule_that_is_off_does_nothing(stand: Stand) -> None:
+    stand.deploy(worker() + rule("", more="State: DISABLED"))
+    put(stand)
+    assert stand.inputs() == []
+    assert stand.cloud.deliveries() == ()
+
+
+def test_time_of_the_event_is_the_clocks_unless_given(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.time"))
+    stand.clock.advance(7200)
+    put(stand)
+    put(stand, Time=0)
+    first, second = stand.inputs()
+    assert first == stand.executions()[0].events[0]["timestamp"].replace(".000Z", "Z")
+    assert second == "1970-01-01T00:00:00Z"
+
+
+DEAD = "DeadLetterConfig: { Arn: !GetAtt Dead.Arn }"
+
+
+def policy(attempts: int, age: int = 86_400) -> str:
+    return f"{DEAD}\n          RetryPolicy: {{ MaximumRetryAttempts: {attempts}, MaximumEventAgeInSeconds: {age} }}"
+
+
+def test_throttled_target_gets_the_event_later(stand: Stand) -> None:
+    stand.deploy(worker() + queue("Dead") + rule(policy(5)))
+    began = stand.clock.now()
+    with stand.cloud.lose_events(lambda each: throttled(each) if each.attempt < 3 else [0.0]):
+        put(stand)
+        assert len(stand.executions()) == 1
+    assert stand.clock.now() == began + 1 + 2 + 4
+    assert [(each.outcome, each.attempt) for each in stand.cloud.deliveries()] == [
+        ("failed", 0), ("failed", 1), ("failed", 2), ("delivered", 3),
+    ]  # fmt: skip
+    assert stand.messages("Dead") == []
+
+
+def test_event_whose_attempts_are_used_up_is_in_the_dead_letter_queue(stand: Stand) -> None:
+    stand.deploy(worker() + queue("Dead") + rule(policy(2)))
+    with stand.cloud.lose_events(throttled):
+        identity = put(stand)
+        [attributes] = stand.attributes("Dead")
+    [body] = stand.bodies("Dead")
+    assert (body["id"], body["detail"]) == (identity, EVENT), "the event, not the input that was made of it"
+    assert attributes == {
+        "RULE_ARN": stand.stack.resources["Rule"].attributes("Arn"),
+        "TARGET_ARN": stand.stack.resources["Worker"].ref,
+        "ERROR_CODE": "THROTTLING",
+        "ERROR_MESSAGE": "slow down",
+        "RETRY_ATTEMPTS": "2",
+        "EXHAUSTED_RETRY_CONDITION": "MaximumRetryAttempts",
+    }
+    assert stand.executions() == []
+
+
+def test_event_that_is_too_old_is_in_the_dead_letter_queue(stand: Stand) -> None:
+    stand.deploy(worker() + queue("Dead") + rule(policy(185, 60)))
+    began = stand.clock.now()
+    with stand.cloud.lose_events(throttled):
+        put(stand)
+        [attributes] = stand.attributes("Dead")
+    assert attributes["EXHAUSTED_RETRY_CONDITION"] == "MaximumEventAgeInSeconds"
+    assert stand.clock.now() - began <= 60
+
+
+def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
+    stand.deploy(worker() + queue("Dead") + rule(DEAD))
+    began = stand.clock.now()
+    with stand.cloud.lose_events(throttled):
+        put(stand)
+        [attributes] = stand.attributes("Dead")
+    assert 86_400 - 600 <= stand.clock.now() - began <= 86_400
+    assert int(attributes["RETRY_ATTEMPTS"]) <= 185
+
+
+@pytest.mark.parametrize(
+    ("arn", "target", "code"),
+    [
+        ("arn:aws:states:us-east-1:123456789012:stateMachine:gone", "", "NO_RESOURCE"),
+        ("arn:aws:sqs:us-east-1:123456789012:gone", "", "NO_RESOURCE"),
+        ("!Ref Worker", transformer('{"a": <b>}'), "INVALID_JSON"),
+        ("!Ref Worker", transformer('{"a": "<n>", "b": "<n>"}', n="$.detail.long"), "INVALID_PARAMETER"),
+    ],
+)  # fmt: skip
+def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target: str, code: str) -> None:
+    stand.deploy(worker() + queue("Dead") + rule(f"{target}\n          {DEAD}", arn=arn))
+    put(stand, {"id": "o-1", "long": "x" * 150_000})
+    [attributes] = stand.attributes("Dead")
+    assert (attributes["ERROR_CODE"], attributes["RETRY_ATTEMPTS"]) == (code, "0")
+    assert "EXHAUSTED_RETRY_CONDITION" not in attributes
+
+
+def test_without_a_dead_letter_queue_the_event_is_gone(stand: Stand) -> None:
+    stand.deploy(worker() + rule("RetryPolicy: { MaximumRetryAttempts: 0 }"))
+    with stand.cloud.lose_events(throttled):
+        put(stand)
+        stand.cloud.settle()
+    assert [each.outcome for each in stand.cloud.deliveries()] == ["dropped"]
+
+
+def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id"))
+    began = stand.clock.now()
+    with stand.cloud.lose_events():
+        put(stand, {"id": "o-lost"})
+        stand.cloud.settle()
+    with stand.cloud.lose_events(twice):
+        put(stand, {"id": "o-twice"})
+        stand.cloud.settle()
+    with stand.cloud.lose_events(late(90)):
+        put(stand, {"id": "o-late"})
+        stand.cloud.settle()
+    assert stand.inputs() == ["o-twice", "o-twice", "o-late"]
+    assert [(each.input, each.outcome, each.at - began) for each in stand.cloud.deliveries()] == [
+        ('"o-lost"', "lost", 0), ('"o-twice"', "delivered", 0), ('"o-twice"', "delivered", 0),
+        ('"o-late"', "delivered", 90),
+    ]  # fmt: skip
+    assert stand.cloud.deliveries()[-1].result == stand.executions()[-1].arn
+
+
+def test_reset_stops_what_is_under_way(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id"))
+    with stand.clock.held(), stand.cloud.lose_events(late(90)):
+        put(stand)
+        stand.cloud.reset()
+    stand.cloud.settle(5)
+    stand.clock.advance(1000)
+    assert stand.inputs() == []
+    put(stand, {"id": "o-2"})
+    assert stand.inputs() == ["o-2"], "the rule outlives the reset"
+
+
+def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id"))
+    stand.deploy(worker() + rule("InputPath: $.detail.open"))
+    put(stand)
+    assert stand.inputs() == [True]
+    stand.deploy(worker())
+    put(stand)
+    assert stand.inputs() == [True]
+
+
+def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
+    stand.deploy(worker() + rule(""))
+    with stand.cloud.delivering(False):
+        put(stand)
+    assert stand.inputs() == []
+
+
+@pytest.mark.parametrize(
+    ("target", "more", "message"),
+    [
+        ("InputPath: detail", "", "begins with"),
+        ("InputPath: '$.detail[?(@.a)]'", "", "no path that EventBridge knows"),
+        ("", "ScheduleExpression: rate(5 minutes)", "use AWS::Scheduler::Schedule"),
+    ],
+)
+def test_rule_that_aws_or_the_local_cloud_would_not_take_is_named(
+    stand: Stand, target: str, more: str, message: str
+) -> None:
+    with pytest.raises(TemplateError, match=f"Rule: .*{message}"):
+        stand.deploy(worker() + rule(target, more=more))
+
+
+def test_target_that_nobody_delivers_to_is_named(stand: Stand) -> None:
+    with pytest.raises(TemplateError, match="Rule: the local cloud does not deliver to arn:aws:sns"):
+        stand.deploy(rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"))
+
+
+def test_pattern_of_a_put_rule_is_checked(stand: Stand) -> None:
+    with pytest.raises(ClientError, match="InvalidEventPatternException"):
+        stand.cloud.client("events").put_rule(Name="odd", EventPattern='{"a": [{"sounds-like": "x"}]}')

@@ -1,0 +1,176 @@
+"""Schedules with a rate, in virtual and in real time."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+from botocore.exceptions import ClientError
+from event_stand import Stand, queue, worker
+
+from local import RealClock
+from local.events import Delivery
+from local.events.courier import Activity, Courier
+from local.events.deliveries import iso
+from local.events.schedules import Schedule, Turns, period_of
+from local.intrinsics import TemplateError
+
+
+def schedule(rate: str = "rate(5 minutes)", target: str = "", more: str = "") -> str:
+    return f"""
+  Sweep:
+    Type: AWS::Scheduler::Schedule
+    Properties:
+      ScheduleExpression: {rate}
+      FlexibleTimeWindow: {{ Mode: "OFF" }}
+      {more}
+      Target:
+        Arn: !Ref Worker
+        RoleArn: arn:aws:iam::123456789012:role/schedule
+        {target}
+"""
+
+
+def starts(stand: Stand, since: float) -> list[float]:
+    stand.executions()
+    return [delivery.at - since for delivery in stand.cloud.deliveries()]
+
+
+def test_time_that_is_moved_takes_every_turn_at_its_time(stand: Stand) -> None:
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule(target="Input: '{\"n\": 1}'"))
+    stand.clock.advance(600)
+    assert stand.clock.now() == began + 600
+    assert stand.inputs() == [{"n": 1}, {"n": 1}]
+    assert stand.times(0, began) == [300, 600]
+    stand.clock.advance(299)
+    assert len(stand.executions()) == 2
+    stand.clock.advance(1)
+    assert len(stand.executions()) == 3
+
+
+def test_turn_is_over_before_time_goes_on_to_the_next(stand: Stand) -> None:
+    """Each sweep waits 100 seconds; the second begins after the first has ended."""
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule(target='Input: \'{"do": "wait"}\''))
+    stand.clock.advance(700)
+    assert stand.times(-1, began) == [400, 700]
+    assert stand.clock.now() == began + 700
+
+
+def test_time_does_not_run_away_when_nothing_else_is_there(stand: Stand) -> None:
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule())
+    stand.start()
+    assert len(stand.executions()) == 1
+    assert stand.clock.now() == began
+
+
+def test_jump_of_time_takes_the_turns_on_its_way(stand: Stand) -> None:
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule("rate(1 minute)"))
+    stand.start({"do": "wait"})
+    assert starts(stand, began) == [60]
+    assert stand.clock.now() == began + 100
+
+
+def test_turns_that_pass_while_work_is_done_are_taken_then(stand: Stand) -> None:
+    """Whoever moves time from within a call cannot be waited for."""
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule())
+    stand.clock.enter()
+    stand.clock.advance(600)
+    assert stand.clock.now() == began + 600
+    stand.clock.leave()
+    assert starts(stand, began) == [600, 600]
+
+
+def test_schedule_that_is_off_takes_no_turn(stand: Stand) -> None:
+    stand.deploy(worker() + schedule(more="State: DISABLED"))
+    stand.clock.advance(3600)
+    assert stand.executions() == []
+
+
+def test_input_knows_its_turn(stand: Stand) -> None:
+    target = 'Input: \'{"at": "<aws.scheduler.scheduled-time>", "by": "<aws.scheduler.schedule-arn>"}\''
+    stand.deploy(worker() + schedule(target=target))
+    stand.clock.advance(300)
+    [given] = stand.inputs()
+    assert given["at"] == stand.executions()[0].events[0]["timestamp"].replace(".000Z", "Z")
+    assert given["by"] == "arn:aws:scheduler:us-east-1:123456789012:schedule/default/once-Sweep"
+
+
+def test_turn_that_cannot_be_taken_is_in_the_dead_letter_queue(stand: Stand) -> None:
+    policy = "RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60 }"
+    target = f"{policy}\n        DeadLetterConfig: {{ Arn: !GetAtt Dead.Arn }}"
+    began = stand.clock.now()
+    stand.deploy(worker() + queue("Dead") + schedule(target=target))
+
+    def throttled(_delivery: Delivery) -> list[float]:
+        raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "StartExecution")
+
+    with stand.cloud.lose_events(throttled):
+        stand.clock.advance(300)
+        [attributes] = stand.attributes("Dead")
+    assert attributes.pop("EXECUTION_ID")
+    assert attributes.pop("SCHEDULED_TIME") == iso(began + 300)
+    assert attributes == {
+        "SCHEDULE_ARN": "arn:aws:scheduler:us-east-1:123456789012:schedule/default/once-Sweep",
+        "TARGET_ARN": stand.stack.resources["Worker"].ref,
+        "ERROR_CODE": "ThrottlingException",
+        "ERROR_MESSAGE": "slow down",
+        "RETRY_ATTEMPTS": "2",
+        "EXHAUSTED_RETRY_CONDITION": "MaximumRetryAttempts",
+        "IS_PAYLOAD_TRUNCATED": "false",
+    }
+    assert stand.bodies("Dead") == [{"StateMachineArn": stand.stack.resources["Worker"].ref, "Input": "{}"}]
+
+
+def test_unchanged_schedule_keeps_its_rhythm_and_reset_begins_it_anew(stand: Stand) -> None:
+    stand.deploy(worker() + schedule())
+    stand.clock.advance(200)
+    stand.deploy(worker() + schedule() + queue("Other"))
+    stand.clock.advance(100)
+    assert len(stand.executions()) == 1
+    stand.clock.advance(200)
+    stand.cloud.reset()
+    stand.clock.advance(299)
+    assert stand.executions() == []
+    stand.clock.advance(1)
+    assert len(stand.executions()) == 1
+
+
+def test_removed_schedule_takes_no_more_turns(stand: Stand) -> None:
+    stand.deploy(worker() + schedule())
+    stand.deploy(worker())
+    stand.clock.advance(3600)
+    assert stand.executions() == []
+
+
+def test_in_real_time_turns_come_by_themselves() -> None:
+    clock, activity, taken = RealClock(), Activity(), []
+    courier = Courier(clock, activity)
+    turns = Turns(clock, courier, lambda shipment: taken.append(shipment.delivery.at))
+    turns.run([Schedule("s", "arn", 0.05, {"Arn": "arn:aws:states:::m"}, enabled=True)])
+    began = time.monotonic()
+    while len(taken) < 3 and time.monotonic() - began < 10:
+        time.sleep(0.01)
+    turns.run([])
+    courier.close()
+    assert len(taken) == 3
+    assert [round(b - a, 6) for a, b in itertools.pairwise(taken)] == [0.05, 0.05], "each at its own time"
+
+
+@pytest.mark.parametrize(
+    ("expression", "seconds"),
+    [("rate(1 minute)", 60), ("rate(5 minutes)", 300), ("rate(1 hour)", 3600), ("rate(2 days)", 172_800)],
+)
+def test_rate_has_a_period(expression: str, seconds: float) -> None:
+    assert period_of("Sweep", expression) == seconds
+
+
+@pytest.mark.parametrize("expression", ["rate(1 minutes)", "rate(5 minute)", "rate(0 minutes)", "cron(0 3 * * ? *)"])
+def test_what_is_no_rate_is_named(stand: Stand, expression: str) -> None:
+    with pytest.raises(TemplateError, match=r"Sweep: .*(must be rate\(|knows schedules as rate)"):
+        stand.deploy(worker() + schedule(expression))
