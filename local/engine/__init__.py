@@ -12,9 +12,10 @@ Each module mends one thing and says what AWS does; `install` holds them togethe
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB
     timing.py              waits and timestamps from a clock
+    branching.py           Map and Parallel
     runs.py, history.py    the life of an execution, once ended and for good; its events
     executions.py          starts, descriptions, stops, redrives
-    programs.py            definitions parsed once
+    programs.py, scopes.py definitions parsed once, and the scopes of their variables
     dynamodb.py            atomic writes
 """
 
@@ -53,6 +54,7 @@ def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iter
     """
     check_pins()
     from local.engine import (
+        branching,
         dynamodb,
         executions,
         history,
@@ -60,6 +62,7 @@ def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iter
         limits,
         programs,
         runs,
+        scopes,
         services,
         states,
         tasks,
@@ -75,11 +78,13 @@ def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iter
             states.mend(),
             services.mend(door),
             tasks.mend(door, chance),
+            branching.mend(),
             timing.mend(clock),
             history.mend(clock),
             runs.mend(),
             executions.mend(clock),
             programs.mend(),
+            scopes.mend(),
             dynamodb.mend(),
         ):
             mended.enter_context(mend)

@@ -18,7 +18,6 @@ from typing import Any
 from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEventException
 from moto.stepfunctions.parser.asl.component.eval_component import EvalComponent
-from moto.stepfunctions.parser.asl.component.program.program import Program
 from moto.stepfunctions.parser.asl.eval.environment import Environment
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
@@ -65,6 +64,18 @@ watchers: list[Callable[[Any], None]] = []
 """Called with an execution that began to run, also by a redrive, or ended; quick, and before time can go on."""
 
 
+def start_thread(work: Callable[[], None], name: str) -> threading.Thread:
+    """A thread in which expressions can go deep."""
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    with _stack_size:
+        before = threading.stack_size(STACK_BYTES)
+        try:
+            thread.start()
+        finally:
+            threading.stack_size(before)
+    return thread
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """Where a state began: what a redrive goes on from."""
@@ -74,15 +85,13 @@ class Checkpoint:
     variables: Mapping[str, Any]
 
 
-class Run:
-    """One life of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
+class Life:
+    """What goes on in the name of an execution: its run, or a branch of that."""
 
-    def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
+    def __init__(self, execution: Any, clock: Clock, deadline: float) -> None:
         self.execution = execution
-        self.env = env
         self.clock = clock
-        self.deadline = math.inf if limit is None else clock.now() + limit
-        self.checkpoint: Checkpoint | None = None
+        self.deadline = deadline
         self._over = False
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
@@ -96,7 +105,7 @@ class Run:
 
         Virtual time that is moved by hand while a function works does not time the execution out: only waiting does.
         """
-        if self._over:
+        if self.over:
             raise Abandoned
         left = self.deadline - self.clock.now()
         if left <= 0 and self.clock.real_seconds(left) is not None:
@@ -106,15 +115,15 @@ class Run:
         """Wait on the clock, at most until the deadline. Raises Abandoned or TimedOut when that comes first."""
         left = self.deadline - self.clock.now()
         if seconds > 0:
-            self.clock.sleep(min(seconds, left), lambda: not self._over and wanted(), self)
-        if self._over:
+            self.clock.sleep(min(seconds, left), lambda: not self.over and wanted())
+        if self.over:
             raise Abandoned
         if seconds >= left:
             raise TimedOut
 
     @contextmanager
     def waking(self, event: threading.Event) -> Iterator[None]:
-        """Set the event when the execution ends while the context is open."""
+        """Set the event when this ends while the context is open."""
         with self._lock:
             self._waiting.append(event)
             if self._over:
@@ -124,6 +133,44 @@ class Run:
         finally:
             with self._lock:
                 self._waiting.remove(event)
+
+    def _end(self) -> None:
+        """With the lock held."""
+        self._over = True
+        for event in self._waiting:
+            event.set()
+
+
+class Branch(Life):
+    """An iteration of a Map or a branch of a Parallel: over with its run, or before, when another one has failed."""
+
+    def __init__(self, within: Life) -> None:
+        super().__init__(within.execution, within.clock, within.deadline)
+        self._within = within
+
+    @property
+    def over(self) -> bool:
+        return self._over or self._within.over
+
+    @contextmanager
+    def waking(self, event: threading.Event) -> Iterator[None]:
+        with self._within.waking(event), super().waking(event):
+            yield
+
+    def end(self) -> None:
+        """Nobody hears any more what this comes to."""
+        with self._lock:
+            self._end()
+        self.clock.wake()
+
+
+class Run(Life):
+    """One life of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
+
+    def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
+        super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
+        self.env = env
+        self.checkpoint: Checkpoint | None = None
 
     def end(self, status: ExecutionStatus, details: Details) -> bool:
         """End the execution, unless it is over already; says whether it was this that ended it."""
@@ -137,8 +184,7 @@ class Run:
             execution.error, execution.cause = details.get("error"), details.get("cause")
             execution.stop_date = instant(self.clock)
             execution.exec_status = status
-            for event in self._waiting:
-                event.set()
+            self._end()
         self._tell_watchers()
         self.clock.wake()
         self.clock.leave()
@@ -153,13 +199,7 @@ class Run:
         """Begin in a thread of its own, with the state that the environment has next."""
         self.clock.enter()
         self._tell_watchers()
-        thread = threading.Thread(target=self._live, args=(program,), name=self.execution.name, daemon=True)
-        with _stack_size:
-            before = threading.stack_size(STACK_BYTES)
-            try:
-                thread.start()
-            finally:
-                threading.stack_size(before)
+        start_thread(lambda: self._live(program), self.execution.name)
 
     def _live(self, program: Any) -> None:
         env = self.env
@@ -211,14 +251,6 @@ def mend() -> Iterator[None]:
                 env.next_field_name = field
             self._eval_body(env)
 
-    def eval_branch(self: Any, env: Any) -> None:
-        """The program of a branch or an iteration, in the thread that is there already."""
-        env.next_state_name = self.start_at.start_at_name
-        try:
-            self._eval_body(env)
-        except (Abandoned, TimedOut):
-            env.set_timed_out()
-
     def program_state(self: Any) -> Any:
         return self._program_state
 
@@ -226,6 +258,5 @@ def mend() -> Iterator[None]:
         (Environment, "as_inner_frame_of", classmethod(as_inner_frame_of)),
         (Environment, "program_state", program_state),
         (EvalComponent, "eval", eval_component),
-        (Program, "eval", eval_branch),
     ):
         yield

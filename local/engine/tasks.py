@@ -65,11 +65,13 @@ def _retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
     env.states.set_result(output)
     if state.retry and state._handle_retry(env=env, failure_event=failure_event) == RetryOutcome.CanRetry:
         return True
+    if (failed := getattr(state, "failed_event", None)) is not None:  # a Map or a Parallel
+        record(env, failed)
     if state.catch:
         state._handle_catch(env=env, failure_event=failure_event)
         if env.stack[-1] == CatchOutcome.Caught:
             return False
-    raise FailureEventException(failure_event=failure_event)
+    raise error if isinstance(error, FailureEventException) else FailureEventException(failure_event=failure_event)
 
 
 @contextmanager

@@ -1,0 +1,309 @@
+"""Map and Parallel: what Step Functions does with iterations and branches."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, succeed, task, types
+
+from local import LocalCloud
+from local.engine import Call
+from local.faults import fails
+
+Given = dict[str, Any]
+
+
+@pytest.fixture
+def machine(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
+
+
+def each(*, items: Any = "{% $states.input %}", states: Given | None = None, **more: Any) -> Given:
+    """A Map over its input."""
+    states = states or {"One": END}
+    processor = {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": next(iter(states)), "States": states}
+    return {
+        "Type": "Map",
+        "Items": items,
+        "ItemProcessor": processor,
+        **({} if "Next" in more else {"End": True}),
+        **more,
+    }
+
+
+def read(cloud: LocalCloud, **more: Any) -> Given:
+    key = {"id": {"S": "{% $string($states.input) %}"}}
+    return task("dynamodb:getItem", {"TableName": cloud.outputs["TableName"], "Key": key}, **more)
+
+
+def pass_on(**more: Any) -> Given:
+    return {"Type": "Pass", **({} if "Next" in more else {"End": True}), **more}
+
+
+def test_results_come_in_the_order_of_the_items(machine: Execute) -> None:
+    waits = {"W": {"Type": "Wait", "Seconds": "{% $states.input %}", "Next": "D"}, "D": succeed("$states.input * 2")}
+    assert machine({"M": each(states=waits)}, [3, 1, 2]).output == [6, 2, 4]
+
+
+def test_no_items_are_no_iterations(machine: Execute) -> None:
+    assert machine({"M": each()}, []).output == []
+
+
+def test_items_that_are_no_list_are_an_error_of_evaluation(machine: Execute) -> None:
+    assert machine({"M": each()}, "text").error == "States.QueryEvaluationError"
+
+
+def test_one_item_of_an_expression_is_still_a_list(machine: Execute) -> None:
+    items = "{% [$states.input.a] %}"
+    assert machine({"M": each(items=items)}, {"a": 1}).output == [1]
+
+
+def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execute) -> None:
+    selected = {
+        "all": "{% $states.input.x %}",
+        "item": "{% $states.context.Map.Item.Value %}",
+        "index": "{% $states.context.Map.Item.Index %}",
+    }
+    execution = machine({"M": each(items="{% $states.input.of %}", ItemSelector=selected)}, {"of": ["p", "q"], "x": 7})
+    assert execution.output == [{"all": 7, "item": "p", "index": 0}, {"all": 7, "item": "q", "index": 1}]
+
+
+def test_states_inside_see_the_item_in_the_context(machine: Execute) -> None:
+    inside = {"P": pass_on(Next="S"), "S": succeed("$states.context.Map.Item.Value & $states.context.State.Name")}
+    assert machine({"M": each(states=inside)}, ["a", "b"]).output == ["aS", "bS"]
+
+
+def test_outer_variables_are_read_inside_and_inner_ones_stay_there(machine: Execute) -> None:
+    inside = {"A": pass_on(Assign={"inner": "{% $outer + $states.input %}"}, Next="B"), "B": succeed("$inner")}
+    states = {
+        "Set": pass_on(Assign={"outer": 10}, Next="M"),
+        "M": each(states=inside, Assign={"sum": "{% $sum($states.result) %}"}, Next="Ask"),
+        "Ask": succeed("[$sum, $exists($inner)]"),
+    }
+    assert machine(states, [1, 2, 3]).output == [36, False]
+
+
+def test_each_iteration_has_variables_of_its_own(machine: Execute) -> None:
+    inside = {
+        "A": {
+            "Type": "Choice",
+            "Choices": [{"Condition": "{% $states.input = 1 %}", "Next": "B", "Assign": {"v": "mine"}}],
+            "Default": "B",
+        },
+        "B": succeed("$exists($v)"),
+    }
+    assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == [True, False]
+
+
+@pytest.mark.parametrize("place", ["state", "rule", "catch", "default", "parallel", "deeper"])
+def test_assigning_an_outer_variable_inside_is_refused_at_creation(cloud: LocalCloud, place: str) -> None:
+    twice = {"v": 2}
+    choice = {"Type": "Choice", "Choices": [{"Condition": "{% true %}", "Next": "E"}], "Default": "E"}
+    rule = {"Condition": "{% true %}", "Next": "E", "Assign": twice}
+    caught = {"ErrorEquals": ["States.ALL"], "Next": "E", "Assign": twice}
+    inside: dict[str, Given] = {
+        "state": {"E": pass_on(Assign=twice)},
+        "rule": {"C": {**choice, "Choices": [rule]}, "E": END},
+        "catch": {"C": read(cloud, Catch=[caught], Next="E"), "E": END},
+        "default": {"C": {**choice, "Assign": twice}, "E": END},
+    }
+    inner = inside.get(place, inside["state"])
+    if place == "parallel":
+        branching: Given = {"Type": "Parallel", "Branches": [{"StartAt": "E", "States": inner}], "End": True}
+    else:
+        branching = each(states={"Deep": each(states=inner)} if place == "deeper" else inner)
+    with pytest.raises(ClientError, match=r"InvalidDefinition.*'v'"):
+        create(cloud, {"Set": pass_on(Assign={"v": 1}, Next="M"), "M": branching})
+
+
+def test_same_name_in_two_maps_is_no_outer_variable(machine: Execute) -> None:
+    inside = {"A": pass_on(Assign={"v": 1}, Next="B"), "B": succeed("$v")}
+    assert machine(
+        {"M": each(states=inside, Next="N"), "N": each(states={"C": inside["A"] | {"Next": "D"}, "D": inside["B"]})},
+        [0],
+    ).output == [1]
+
+
+def test_output_and_assign_see_the_results(machine: Execute) -> None:
+    states = {
+        "M": each(Output={"n": "{% $count($states.result) %}"}, Assign={"v": "{% $states.result[0] %}"}, Next="S"),
+        "S": succeed("[$states.input.n, $v]"),
+    }
+    assert machine(states, [5, 6]).output == [2, 5]
+
+
+def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: LocalCloud) -> None:
+    inside = {"F": {"Type": "Fail", "Error": "Custom", "Cause": "{% 'of ' & $states.input %}"}}
+    caught = [{"ErrorEquals": ["Custom"], "Output": "{% $states.errorOutput %}", "Next": "E"}]
+    execution = machine({"M": each(states=inside, Catch=caught, Next="E"), "E": END}, ["x"])
+    assert execution.output == {"Error": "Custom", "Cause": "of x"}
+    kinds = types(execution)
+    assert kinds.index("MapIterationFailed") < kinds.index("MapStateFailed") < kinds.index("SucceedStateEntered")
+
+
+def test_error_of_a_service_inside_keeps_its_name(machine: Execute, cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("ThrottlingException")):
+        execution = machine({"M": each(states={"R": read(cloud)})}, [1])
+    assert execution.status == "FAILED"
+    assert execution.error is not None and execution.error.startswith("DynamoDB.")
+    assert types(execution)[-3:] == ["MapIterationFailed", "MapStateFailed", "ExecutionFailed"]
+
+
+def test_error_caught_inside_does_not_reach_the_map(machine: Execute, cloud: LocalCloud) -> None:
+    caught = [{"ErrorEquals": ["States.ALL"], "Output": "caught", "Next": "E"}]
+    with cloud.intercept(fails("ThrottlingException", nth=1)):
+        inside = {"R": read(cloud, Catch=caught, Output="read", Next="E"), "E": END}
+        assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == ["caught", "read"]
+
+
+def test_map_is_retried_as_a_whole(machine: Execute, cloud: LocalCloud) -> None:
+    retry = [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 1}]
+    with cloud.intercept(fails("ThrottlingException", nth=2)):
+        execution = machine(
+            {"M": each(states={"R": read(cloud, Output="{% $states.input %}")}, MaxConcurrency=1, Retry=retry)}, [1, 2]
+        )
+    assert execution.output == [1, 2]
+    assert types(execution).count("MapIterationStarted") == 4
+
+
+def test_first_failure_ends_the_other_iterations(machine: Execute, cloud: LocalCloud) -> None:
+    inside = {
+        "C": {"Type": "Choice", "Choices": [{"Condition": "{% $states.input = 0 %}", "Next": "F"}], "Default": "W"},
+        "F": {"Type": "Fail", "Error": "Custom"},
+        "W": {"Type": "Wait", "Seconds": 500, "Next": "R"},
+        "R": read(cloud),
+    }
+    before = cloud.clock.now()
+    execution = machine({"M": each(states=inside)}, [1, 0, 2])
+    assert execution.error == "Custom"
+    assert types(execution).count("MapIterationAborted") <= 2
+    assert "TaskScheduled" not in types(execution)
+    assert cloud.clock.now() < before + 500
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(1, 1), (2, 2), (0, 6)])
+def test_no_more_iterations_run_at_once_than_max_concurrency(
+    machine: Execute, cloud: LocalCloud, limit: int, expected: int
+) -> None:
+    lock, now, most = threading.Lock(), [0], [0]
+    full = threading.Event()
+
+    def count(_call: Call, proceed: Callable[[], Given]) -> Given:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+            if most[0] == expected:
+                full.set()
+        full.wait(2)
+        try:
+            return proceed()
+        finally:
+            with lock:
+                now[0] -= 1
+
+    with cloud.intercept(count):
+        machine({"M": each(states={"R": read(cloud)}, MaxConcurrency=limit)}, list(range(6)))
+    assert most == [expected]
+
+
+def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: LocalCloud) -> None:
+    """One iteration sleeps, another one is in a call: virtual time must not jump over the call."""
+    seen: list[float] = []
+
+    def slow(_call: Call, proceed: Callable[[], Given]) -> Given:
+        threading.Event().wait(0.2)
+        seen.append(cloud.clock.now())
+        return proceed()
+
+    inside = {
+        "C": {"Type": "Choice", "Choices": [{"Condition": "{% $states.input = 0 %}", "Next": "R"}], "Default": "W"},
+        "R": read(cloud),
+        "W": {"Type": "Wait", "Seconds": 3600, "Next": "D"},
+        "D": END,
+    }
+    before = cloud.clock.now()
+    with cloud.intercept(slow):
+        assert machine({"M": each(states=inside)}, [1, 0, 2]).status == "SUCCEEDED"
+    assert seen == [before]
+    assert cloud.clock.now() == before + 3600
+
+
+def test_waits_of_iterations_pass_side_by_side(machine: Execute, cloud: LocalCloud) -> None:
+    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
+    before = cloud.clock.now()
+    machine({"M": each(states=inside)}, [1, 2, 3])
+    assert cloud.clock.now() == before + 100
+    machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2, 3])
+    assert cloud.clock.now() == before + 400
+
+
+def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
+    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "R"}, "R": read(cloud)}
+    cloud.clock.enter()
+    try:
+        arn = start(cloud, create(cloud, {"M": each(states=inside)}), [1, 2, 3])
+        assert cloud.stop(arn).status == "ABORTED"
+    finally:
+        cloud.clock.leave()
+    assert cloud.describe(arn).events[-1]["type"] == "ExecutionAborted"
+    assert not [
+        t for t in threading.enumerate() if t.name.startswith(cloud.describe(arn).name) and t.join(5) is not None
+    ]
+
+
+def test_time_limit_of_the_machine_ends_every_iteration(machine: Execute) -> None:
+    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
+    execution = machine({"M": each(states=inside)}, [1, 2, 3], TimeoutSeconds=30)
+    assert execution.status == "TIMED_OUT"
+
+
+def test_maps_nest(machine: Execute) -> None:
+    outer = each(states={"In": each(states={"D": succeed("$states.input + 1")})})
+    assert machine({"M": outer}, [[1, 2], [], [3]]).output == [[2, 3], [], [4]]
+
+
+def test_error_in_an_expression_inside_fails_the_map_by_its_name(machine: Execute) -> None:
+    execution = machine({"M": each(states={"D": succeed("$states.input.missing")})}, [{}])
+    assert execution.error == "States.QueryEvaluationError"
+
+
+def test_branches_of_a_parallel_run_side_by_side_with_variables_of_their_own(
+    machine: Execute, cloud: LocalCloud
+) -> None:
+    def branch(value: str) -> Given:
+        return {
+            "StartAt": f"A{value}",
+            "States": {
+                f"A{value}": pass_on(Assign={"v": value}, Next=f"W{value}"),
+                f"W{value}": {"Type": "Wait", "Seconds": 50, "Next": f"D{value}"},
+                f"D{value}": succeed("$v & $outer & $states.input"),
+            },
+        }
+
+    parallel = {
+        "Type": "Parallel",
+        "Arguments": "{% $states.input & '!' %}",
+        "Branches": [branch("x"), branch("y")],
+        "End": True,
+    }
+    before = cloud.clock.now()
+    assert machine({"S": pass_on(Assign={"outer": "-"}, Next="P"), "P": parallel}, "in").output == ["x-in!", "y-in!"]
+    assert cloud.clock.now() == before + 50
+
+
+def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
+    failing = {"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "Custom", "Cause": "why"}}}
+    caught = [{"ErrorEquals": ["Custom"], "Output": "{% $states.errorOutput.Cause %}", "Next": "E"}]
+    parallel = {
+        "Type": "Parallel",
+        "Branches": [failing, {"StartAt": "G", "States": {"G": END}}],
+        "Catch": caught,
+        "Next": "E",
+    }
+    execution = machine({"P": parallel, "E": END})
+    assert execution.output == "why"
+    assert "ParallelStateFailed" in types(execution)
