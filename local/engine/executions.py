@@ -18,7 +18,7 @@ from typing import Any
 
 from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
-from moto.stepfunctions.exceptions import ExecutionAlreadyExists, InvalidArn, InvalidExecutionInput, ValidationException
+from moto.stepfunctions.exceptions import ExecutionAlreadyExists, InvalidExecutionInput, ValidationException
 from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.backend.execution import Execution
@@ -28,7 +28,7 @@ from moto.stepfunctions.responses import StepFunctionResponse
 
 from local.clock import Clock
 from local.engine.expression import iso
-from local.engine.history import continued, record
+from local.engine.history import check_is_standard, continued, page_of, record
 from local.engine.limits import MAX_BYTES, text_of
 from local.engine.patching import replaced
 from local.engine.runs import Run, ended, instant
@@ -37,9 +37,16 @@ REDRIVABLE_SECONDS = 14 * 86_400
 DEAD = (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
 
 
+EXPRESS_SECONDS = 300
+"""An Express execution lives no longer, whatever its machine says."""
+
+
 class ExecutionNotRedrivable(AWSError):
     TYPE = "ExecutionNotRedrivable"
-    STATUS = 400
+
+
+class StateMachineTypeNotSupported(AWSError):
+    TYPE = "StateMachineTypeNotSupported"
 
 
 def why_not_redrivable(execution: Any, now: float) -> str | None:
@@ -77,23 +84,25 @@ def _same_or_new(machine: Any, name: str, text: str) -> Any:
     return None
 
 
-def _check_is_standard(arn: str) -> None:
-    if arn.split(":")[5:6] == ["express"]:
-        raise InvalidArn("Invalid Arn: 'Resource type not valid in this context: express'")
-
-
 def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
     """A new run with an environment of its own, not yet going; `after` is the environment of the run before it."""
     worker = execution.exec_worker
     program = worker._get_evaluation_entrypoint()
     env = worker._get_evaluation_environment()
     env.states.context_object.context_object_data["Execution"]["StartTime"] = iso(execution.start_date.timestamp())
-    env.run = Run(execution, env, clock, program.timeout_seconds.timeout_seconds if program.timeout_seconds else None)
+    env.run = Run(execution, env, clock, _limit(execution, program))
     env.assigned, env.retries = {}, {}
     if after is not None:
         continued(after, env)
     worker.env = env
     return env.run, program
+
+
+def _limit(execution: Any, program: Any) -> float | None:
+    own = program.timeout_seconds.timeout_seconds if program.timeout_seconds else None
+    if execution.sm_type != "EXPRESS":
+        return own
+    return EXPRESS_SECONDS if own is None else min(own, EXPRESS_SECONDS)
 
 
 @contextmanager
@@ -180,11 +189,23 @@ def mend(clock: Clock) -> Iterator[None]:
 
     def find(response: Any) -> Any:
         arn = response._get_param("executionArn")
-        _check_is_standard(arn)
+        check_is_standard(arn)
         return response.stepfunction_backend.describe_execution(arn)
 
     def respond_describe(self: Any) -> Any:
         return ActionResult(_description(find(self), clock))
+
+    def respond_list(self: Any) -> Any:
+        """Newest first, those that timed out with their end, too."""
+        machine = self.stepfunction_backend.describe_state_machine(self._get_param("stateMachineArn"))
+        if machine.type == "EXPRESS":
+            raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
+        wanted = self._get_param("statusFilter")
+        found = [each for each in reversed(machine.executions) if wanted in (None, each.status)]
+        found.sort(key=lambda each: each.start_date, reverse=True)
+        first, size, more = page_of(self, len(found))
+        answer = {"executions": [_listed(each) for each in found[first : first + size]]}
+        return ActionResult({**answer, **more})
 
     def respond_stop(self: Any) -> Any:
         execution = find(self)
@@ -203,6 +224,7 @@ def mend(clock: Clock) -> Iterator[None]:
             (ExecutionWorker, "start", start),
             (Execution, "stop", stop),
             (StepFunctionResponse, "describe_execution", respond_describe),
+            (StepFunctionResponse, "list_executions", respond_list),
             (StepFunctionResponse, "stop_execution", respond_stop),
             (StepFunctionResponse, "redrive_execution", respond_redrive),
         ),
@@ -231,6 +253,21 @@ def _description(execution: Any, clock: Clock) -> dict[str, Any]:
     }
     if execution.exec_status == ExecutionStatus.SUCCEEDED:
         answer |= {"output": text_of(execution.output), "outputDetails": {"included": True}}
+    return {key: value for key, value in answer.items() if value is not None}
+
+
+def _listed(execution: Any) -> dict[str, Any]:
+    """An entry of ListExecutions."""
+    answer = {
+        "executionArn": execution.exec_arn,
+        "stateMachineArn": execution.state_machine_arn,
+        "name": execution.name,
+        "status": execution.status,
+        "startDate": execution.start_date,
+        "stopDate": execution.stop_date,
+        "redriveCount": execution.redrive_count,
+        "redriveDate": execution.redrive_date,
+    }
     return {key: value for key, value in answer.items() if value is not None}
 
 

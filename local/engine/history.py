@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from moto.core.responses import ActionResult
-from moto.stepfunctions.exceptions import InvalidToken
+from moto.stepfunctions.exceptions import InvalidArn, InvalidToken
 from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.responses import StepFunctionResponse
 
@@ -74,17 +74,15 @@ def mend(clock: Clock) -> Iterator[None]:
             return [dict(event) for event in self._history_event_list]
 
     def get_execution_history(self: Any) -> Any:
+        check_is_standard(self._get_param("executionArn"))
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
         events = execution.to_history_output()["events"]
         if self._get_param("reverseOrder") in (True, "true"):
             events.reverse()
         if self._get_param("includeExecutionData") in (False, "false"):
             events = [_without_data(event) for event in events]
-        size = min(int(self._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
-        first = _first_of_page(self._get_param("nextToken"), len(events))
-        answer: dict[str, Any] = {"events": events[first : first + size]}
-        if first + size < len(events):
-            answer["nextToken"] = str(first + size)
+        first, size, more = page_of(self, len(events))
+        answer = {"events": events[first : first + size], **more}
         return ActionResult(answer)
 
     with replaced(
@@ -95,12 +93,20 @@ def mend(clock: Clock) -> Iterator[None]:
         yield
 
 
-def _first_of_page(token: str | None, count: int) -> int:
-    if token is None:
-        return 0
-    if not token.isdigit() or int(token) >= count:
+def page_of(response: Any, count: int) -> tuple[int, int, dict[str, str]]:
+    """Where the page that is asked for begins, how long it is at most, and the token of the next one, if any."""
+    token = response._get_param("nextToken")
+    if token is not None and (not str(token).isdigit() or int(token) >= count):
         raise InvalidToken(f"'{token}'")
-    return int(token)
+    first = int(token or 0)
+    size = min(int(response._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
+    return first, size, {"nextToken": str(first + size)} if first + size < count else {}
+
+
+def check_is_standard(arn: str) -> None:
+    """An Express execution is known by its own ARN only to whoever reads its log. Raises InvalidArn."""
+    if arn.split(":")[5:6] == ["express"]:
+        raise InvalidArn("Invalid Arn: 'Resource type not valid in this context: express'")
 
 
 def _without_data(event: dict[str, Any]) -> dict[str, Any]:

@@ -57,9 +57,10 @@ def sdk_name(api_name: str) -> str:
 
 def sdk_exception(service: str, code: str, model: Any) -> str:
     """The class of AWS's SDK for an error code; the service's general one for a code without a class."""
-    known = {shape.name for shape in model.error_shapes} | {shape.error_code for shape in model.error_shapes}
-    name = code if code in known else service
-    return name if name.endswith("Exception") else f"{name}Exception"
+    shapes = {shape.error_code: shape.name for shape in model.error_shapes}
+    shapes |= {shape.name: shape.name for shape in model.error_shapes}
+    name = shapes.get(code, service).removesuffix("Exception").removesuffix("Fault")
+    return f"{name}Exception"
 
 
 def cause_of(error: ClientError, service: str, separator: str = "; ", proxied: bool = True) -> str:

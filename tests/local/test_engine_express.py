@@ -1,0 +1,95 @@
+"""Express executions: what Step Functions lets them do, and what it does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, succeed, task
+
+from local import LocalCloud
+
+WAITS = {"W": {"Type": "Wait", "Seconds": 100, "Next": "E"}, "E": END}
+
+
+@pytest.fixture
+def machine(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
+
+
+def test_arn_of_an_express_execution_has_its_own_form(cloud: LocalCloud) -> None:
+    created = create(cloud, {"E": succeed("$states.context.Execution.Id")}, "EXPRESS")
+    arn = start(cloud, created, name="once")
+    name = created.rpartition(":")[2]
+    assert re.fullmatch(rf"arn:aws:states:us-east-1:\d{{12}}:express:{name}:once:[0-9a-f-]{{36}}", arn)
+    assert cloud.wait(arn).output == arn
+
+
+def test_name_of_an_express_execution_may_be_used_again(cloud: LocalCloud) -> None:
+    created = create(cloud, {"E": END}, "EXPRESS")
+    assert start(cloud, created, 1, name="same") != start(cloud, created, 2, name="same")
+
+
+def history(client: Any, arn: str) -> None:
+    client.get_execution_history(executionArn=arn)
+
+
+def describe(client: Any, arn: str) -> None:
+    client.describe_execution(executionArn=arn)
+
+
+def stop(client: Any, arn: str) -> None:
+    client.stop_execution(executionArn=arn)
+
+
+def redrive(client: Any, arn: str) -> None:
+    client.redrive_execution(executionArn=arn)
+
+
+@pytest.mark.parametrize("ask", [describe, history, stop, redrive])
+def test_express_execution_cannot_be_asked_about_or_stopped(cloud: LocalCloud, ask: Callable[[Any, str], None]) -> None:
+    arn = start(cloud, create(cloud, {"E": END}, "EXPRESS"))
+    cloud.wait(arn)
+    with pytest.raises(ClientError, match=r"InvalidArn.*Resource type not valid in this context: express"):
+        ask(cloud.client("stepfunctions"), arn)
+
+
+def test_express_executions_are_not_listed(machine: Execute, cloud: LocalCloud) -> None:
+    created = create(cloud, {"E": END}, "EXPRESS")
+    with pytest.raises(ClientError, match="StateMachineTypeNotSupported"):
+        cloud.client("stepfunctions").list_executions(stateMachineArn=created)
+    listing = task("aws-sdk:sfn:listExecutions", {"StateMachineArn": created})
+    assert machine({"L": listing}).error == "Sfn.StateMachineTypeNotSupportedException"
+
+
+def test_error_of_describing_an_express_owner_has_the_name_of_the_sdk(machine: Execute, cloud: LocalCloud) -> None:
+    arn = start(cloud, create(cloud, {"E": END}, "EXPRESS"))
+    describing = task("aws-sdk:sfn:describeExecution", {"ExecutionArn": arn})
+    assert machine({"D": describing}).error == "Sfn.InvalidArnException"
+
+
+@pytest.mark.parametrize(
+    ("own_limit", "lasts"), [({}, 300), ({"TimeoutSeconds": 900}, 300), ({"TimeoutSeconds": 60}, 60)]
+)
+def test_express_execution_lives_for_five_minutes(
+    machine: Execute, cloud: LocalCloud, own_limit: dict[str, int], lasts: int
+) -> None:
+    waits = {"W": {"Type": "Wait", "Seconds": 3600, "Next": "E"}, "E": END}
+    before = cloud.clock.now()
+    assert machine(waits, machine_type="EXPRESS", **own_limit).status == "TIMED_OUT"
+    assert cloud.clock.now() == before + lasts
+    assert machine(waits).status == "SUCCEEDED"
+
+
+def test_reset_ends_a_running_express_execution(cloud: LocalCloud) -> None:
+    cloud.clock.enter()
+    try:
+        arn = start(cloud, create(cloud, WAITS, "EXPRESS"))
+        running = cloud._find(arn)
+        cloud.reset()
+    finally:
+        cloud.clock.leave()
+    assert running.status == "ABORTED"
