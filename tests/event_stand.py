@@ -33,9 +33,11 @@ States:
     Choices:
       - { Condition: "{% $states.input.do = 'fail' %}", Next: Broken }
       - { Condition: "{% $states.input.do = 'wait' %}", Next: Waiting }
+      - { Condition: "{% $states.input.do = 'fail soon' %}", Next: Hesitating }
       - { Condition: "{% $states.input[0].body = 'fail' or $states.input[0].do = 'fail' %}", Next: Broken }
     Default: Done
   Waiting: { Type: Wait, Seconds: 100, Next: Done }
+  Hesitating: { Type: Wait, Seconds: 10, Next: Broken }
   Done: { Type: Succeed }
   Broken: { Type: Fail, Error: Broken, Cause: it broke }
 """
@@ -43,7 +45,7 @@ QUEUE = "\n  {name}: {{ Type: AWS::SQS::Queue, Properties: {{ {properties} }} }}
 
 
 def worker(name: str = "Worker", type: str = "STANDARD") -> str:
-    """A state machine that succeeds with its input; {"do": "fail"} fails, {"do": "wait"} takes 100 seconds."""
+    """A state machine that succeeds with its input; {"do": "fail"} or "fail soon" fails, "wait" takes 100 seconds."""
     return WORKER.format(name=name, type=type)
 
 

@@ -120,7 +120,7 @@ class Attempts:
             again = replace(shipment, delivery=replace(shipment.delivery, attempt=delivery.attempt + 1))
             self._courier.later(pause, lambda: self.ship(again))
             return
-        outcome = "dropped"
+        outcome = "failed" if delivery.kind == "pipe" else "dropped"
         if (letter := shipment.dead_letter) is not None:
             attributes = {
                 **letter.attributes,

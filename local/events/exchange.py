@@ -7,13 +7,16 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from local.clock import Clock
-from local.events import rules
+from local.events import queues, rules
 from local.events.attempts import Attempts
 from local.events.courier import Activity, Courier
 from local.events.deliveries import Delivery, Event, Fate
+from local.events.pipes import Pipe, Pipes, pipe_of
 from local.events.schedules import Schedule, Turns
 from local.events.status import is_express, status_event
 from local.events.targets import Clients, Targets
+from local.resources import ACCOUNT
+from local.template import REGION
 
 
 class Deployed(Protocol):
@@ -41,6 +44,9 @@ class Exchange:
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
         self._turns = Turns(clock, self._courier, self._attempts.ship)
+        self._open_pipes: list[Pipe] = []
+        self._pipes = Pipes(clock, self._courier, self._attempts.ship, self._await_end)
+        self._awaited: dict[str, Callable[[str], None]] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -50,6 +56,7 @@ class Exchange:
         with ExitStack() as stack:
             stack.callback(self._courier.close)
             stack.enter_context(rules.mend(self._clock, self._route))
+            stack.enter_context(queues.mend(self._clock, self._pipes.changed))
             watchers.append(self._watch)
             stack.callback(watchers.remove, self._watch)
             yield
@@ -63,13 +70,15 @@ class Exchange:
             Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
             for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items()
         ]
+        pipes = _pipes(resources)
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
-        self._schedules = schedules
+        self._schedules, self._open_pipes = schedules, pipes
         self._run()
 
     def _run(self) -> None:
         self._turns.run(self._schedules if self._on else [])
+        self._pipes.run(self._open_pipes if self._on else [])
 
     # ---- what happens ----
 
@@ -82,7 +91,23 @@ class Exchange:
             event = status_event(execution, self._clock.now())
             self._courier.soon(lambda: rules.publish(event))
         if ended:
+            self._tell_end(execution)
             self._activity.end()
+
+    def _await_end(self, arn: str, then: Callable[[str], None]) -> None:
+        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+        self._awaited[arn] = then
+        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
+            for execution in machine.executions:
+                if execution.exec_arn == arn and execution.status != "RUNNING":
+                    self._tell_end(execution)
+
+    def _tell_end(self, execution: Any) -> None:
+        then = self._awaited.pop(execution.exec_arn, None)
+        if then is not None:
+            status = str(execution.status)
+            self._courier.soon(lambda: then(status))
 
     def _route(self, rule: Any, event: Event) -> None:
         if self._on and rules.is_for(rule, event):
@@ -127,6 +152,7 @@ class Exchange:
         finally:
             self._courier.forget()
             self._activity.wait(10)
+            self._awaited.clear()
             self._attempts.made.clear()
             self._attempts.fates = []
             self._on = on
@@ -136,3 +162,13 @@ class Exchange:
 def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
     """Those that were made: one whose condition does not hold has no name."""
     return {logical_id: each for logical_id, each in resources.items() if each.type == kind and each.ref}
+
+
+def _pipes(resources: Mapping[str, Deployed]) -> list[Pipe]:
+    machines = _of_type(resources, "AWS::StepFunctions::StateMachine").values()
+    types = {machine.ref: str(machine.properties.get("StateMachineType", "STANDARD")) for machine in machines}
+    return [
+        pipe_of(logical_id, each.ref, each.attributes("Arn"), each.properties, types)
+        for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items()
+        if each.properties.get("DesiredState") != "STOPPED"
+    ]

@@ -223,7 +223,7 @@ def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target: str, code: str) -> None:
-    stand.deploy(worker() + queue("Dead") + rule(f"{target}\n          {DEAD}", arn=arn))
+    stand.deploy(worker() + queue("Dead") + rule(f"{target}\n          {policy(0)}", arn=arn))
     put(stand, {"id": "o-1", "long": "x" * 150_000})
     [attributes] = stand.attributes("Dead")
     assert (attributes["ERROR_CODE"], attributes["RETRY_ATTEMPTS"]) == (code, "0")

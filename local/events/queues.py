@@ -1,0 +1,68 @@
+"""Queues in the clock's time: visibility timeouts, delays, and the redrive policy, on moto's SQS.
+
+moto asks the wall clock, makes a message visible a millisecond too late, and has a long poll wait for virtual time to
+pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
+the dead-letter queue when it would be received once more, as on AWS.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from local.clock import Clock
+from local.engine.patching import replaced
+
+POLL_SECONDS = 0.05
+
+
+@contextmanager
+def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
+    """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
+    from moto.sqs import models
+
+    one_at_a_time = threading.RLock()
+    receive, add, change = (
+        models.SQSBackend.receive_message,
+        models.Queue.add_message,
+        models.SQSBackend.change_message_visibility,
+    )
+
+    def receive_message(
+        self: Any, queue_name: str, count: int, wait_seconds_timeout: int, *args: Any, **kwargs: Any
+    ) -> Any:
+        end = time.monotonic() + wait_seconds_timeout
+        while True:
+            with one_at_a_time:
+                found = receive(self, queue_name, count, 0, *args, **kwargs)
+            if found or time.monotonic() >= end:
+                return found
+            time.sleep(POLL_SECONDS)
+
+    def add_message(self: Any, message: Any) -> None:
+        message.visible_at = 0.0  # one that comes from another queue was hidden there
+        add(self, message)
+        changed(self)
+
+    def change_message_visibility(self: Any, queue_name: str, *args: Any, **kwargs: Any) -> None:
+        change(self, queue_name, *args, **kwargs)
+        changed(self.get_queue(queue_name))
+
+    with replaced(
+        (models, "unix_time", lambda *_: clock.now()),
+        (models, "unix_time_millis", lambda *_: clock.now() * 1000),
+        (models.Message, "visible", property(lambda self: clock.now() * 1000 >= self.visible_at)),
+        (models.Queue, "add_message", add_message),
+        (models.SQSBackend, "receive_message", receive_message),
+        (models.SQSBackend, "change_message_visibility", change_message_visibility),
+    ):
+        yield
+
+
+def next_offer(queue: Any, now: float) -> float | None:
+    """When the next of a queue's hidden or delayed messages can be received; None when there is none."""
+    times = [max(message.visible_at, message.delayed_until) / 1000 for message in queue._messages]
+    return min((each for each in times if each > now), default=None)

@@ -1,0 +1,231 @@
+"""Pipes from a queue to a state machine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from event_stand import Stand, queue, worker
+
+from local.events import lost, twice
+from local.intrinsics import TemplateError
+
+REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
+QUEUES = queue("Dead") + queue("Requests", REDRIVE)
+
+
+def pipe(
+    template: str | None = None, filters: list[Any] | None = None, way: str = "FIRE_AND_FORGET", **more: Any
+) -> str:
+    size = more.pop("size", 1)
+    properties = {
+        "RoleArn": "arn:aws:iam::123456789012:role/pipe",
+        "Source": {"Fn::GetAtt": ["Requests", "Arn"]},
+        "SourceParameters": {
+            "SqsQueueParameters": {"BatchSize": size},
+            **({"FilterCriteria": {"Filters": [{"Pattern": json.dumps(each)} for each in filters]}} if filters else {}),
+        },
+        "Target": {"Ref": "Worker"},
+        "TargetParameters": {
+            "StepFunctionStateMachineParameters": {"InvocationType": way},
+            **({"InputTemplate": template} if template else {}),
+        },
+        **more,
+    }
+    return f"\n  Pipe: {json.dumps({'Type': 'AWS::Pipes::Pipe', 'Properties': properties})}\n"
+
+
+def send(stand: Stand, body: Any, **more: Any) -> None:
+    text = body if isinstance(body, str) else json.dumps(body)
+    stand.cloud.client("sqs").send_message(QueueUrl=stand.stack.resources["Requests"].ref, MessageBody=text, **more)
+
+
+def bodies(stand: Stand, name: str) -> list[str]:
+    return [message.body for message in stand.messages(name)]
+
+
+def until_visible_again(stand: Stand, times: int) -> None:
+    for _ in range(times):
+        stand.cloud.settle()
+        stand.clock.advance(60)
+    stand.cloud.settle()
+
+
+def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe())
+    now = str(round(stand.clock.now() * 1000))
+    send(stand, "hello", MessageAttributes={"kind": {"DataType": "String", "StringValue": "x"}})
+    [[record]] = stand.inputs()
+    assert len(record.pop("messageId")) == 36
+    assert record.pop("receiptHandle")
+    assert record.pop("attributes").pop("SenderId")
+    assert record == {
+        "body": "hello",
+        "messageAttributes": {"kind": {"dataType": "String", "stringValue": "x"}},
+        "md5OfBody": "5d41402abc4b2a76b9719d911017c592",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": "arn:aws:sqs:us-east-1:123456789012:once-Requests",
+        "awsRegion": "us-east-1",
+    }
+    attributes = json.loads(stand.cloud.deliveries()[0].input)[0]["attributes"]
+    assert attributes["ApproximateReceiveCount"] == "1"
+    assert attributes["SentTimestamp"] == attributes["ApproximateFirstReceiveTimestamp"] == now
+    assert stand.messages("Requests") == []
+
+
+def test_messages_that_wait_when_the_pipe_comes_are_delivered(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES)
+    send(stand, "early")
+    stand.deploy(worker() + QUEUES + pipe())
+    assert [given[0]["body"] for given in stand.inputs()] == ["early"]
+
+
+def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES)
+    for body in "abc":
+        send(stand, body)
+    stand.deploy(worker() + QUEUES + pipe(size=2))
+    assert [[record["body"] for record in given] for given in stand.inputs()] == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("template", "body", "expected"),
+    [
+        ('{"all": <$.body>}', {"a": 1}, {"all": {"a": 1}}),
+        ('{"all": <$.body>}', "plain", {"all": "plain"}),
+        ('{"id": <$.body.id>, "n": <$.body.n>, "text": "no <$.body.id>"}', {"id": 'a"b', "n": {"x": [1.5]}},
+         {"id": 'a"b', "n": {"x": [1.5]}, "text": 'no a"b'}),
+        ('{"third": <$.body.Records[2]>}', {"Records": [1, 2, 3]}, {"third": 3}),
+        ('{"gone": <$.body.gone>}', {"a": 1}, {"gone": ""}),
+        ('{"gone": <$.body.id>}', "not JSON", {"gone": ""}),
+        ('{"count": <$.attributes.ApproximateReceiveCount>}', "x", {"count": "1"}),
+        ('{"pipe": <aws.pipes.pipe-name>}', "x", {"pipe": "once-Pipe"}),
+        ("<$.body>", {"a": 1}, {"a": 1}),
+        ('{"fixed": true}', "x", {"fixed": True}),
+    ],
+)  # fmt: skip
+def test_template_makes_each_member_of_the_array(stand: Stand, template: str, body: Any, expected: Any) -> None:
+    stand.deploy(worker() + QUEUES + pipe(template))
+    send(stand, body)
+    assert stand.inputs() == [[expected]]
+
+
+def test_filter_deletes_what_it_is_not_for(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"kind": ["order"]}}, {"body": ["raw"]}]))
+    for body in ({"kind": "order"}, {"kind": "other"}, "raw", "not JSON"):
+        send(stand, body)
+    assert [given[0]["body"] for given in stand.inputs()] == ['{"kind": "order"}', "raw"]
+    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
+
+
+def test_filter_that_asks_for_a_member_deletes_a_body_that_is_not_json(stand: Stand) -> None:
+    """On AWS, too: a filter on the body and a promise to lose nothing do not go together."""
+    stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"operation": [{"exists": True}]}}]))
+    send(stand, "not JSON")
+    assert stand.inputs() == []
+    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
+
+
+def test_fire_and_forget_deletes_the_message_whatever_becomes_of_the_execution(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe())
+    send(stand, "fail")
+    assert [execution.status for execution in stand.executions()] == ["FAILED"]
+    until_visible_again(stand, 5)
+    assert len(stand.executions()) == 1
+    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
+
+
+def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe())
+    large = "x" * 300_000
+    send(stand, large)
+    stand.cloud.settle()
+    assert [each.outcome for each in stand.cloud.deliveries()] == ["failed"]
+    until_visible_again(stand, 3)
+    assert stand.executions() == []
+    assert [len(body) for body in bodies(stand, "Dead")] == [300_000]
+    assert [each.at for each in stand.cloud.deliveries()] == [stand.clock.now() - 180 + 60 * n for n in range(3)]
+
+
+def test_template_that_does_not_come_out_as_json_ends_in_the_dead_letter_queue(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe('{"id": <what.is.this>}'))
+    send(stand, {"id": 1})
+    until_visible_again(stand, 3)
+    assert stand.executions() == []
+    assert len(bodies(stand, "Dead")) == 1
+
+
+def test_express_that_fails_gives_its_message_back(stand: Stand) -> None:
+    stand.deploy(worker(type="EXPRESS") + QUEUES + pipe(way="REQUEST_RESPONSE"))
+    send(stand, "fail")
+    send(stand, "fine")
+    assert sorted(execution.status for execution in stand.executions()) == ["FAILED", "SUCCEEDED"]
+    assert bodies(stand, "Requests") == ["fail"]
+    until_visible_again(stand, 3)
+    assert [execution.status for execution in stand.executions()].count("FAILED") == 3
+    assert (bodies(stand, "Requests"), bodies(stand, "Dead")) == ([], ["fail"])
+
+
+def test_message_comes_again_while_a_slow_execution_still_works_on_it(stand: Stand) -> None:
+    """100 seconds of work, 60 of visibility: the timeout must be longer than the work."""
+    template = '{"do": <$.body>}'
+    definition = "QueryLanguage: JSONata\nStartAt: W\nStates: { W: { Type: Wait, Seconds: 100, End: true } }\n"
+    (stand.folder / "worker.asl.yaml").write_text(definition)
+    stand.deploy(worker(type="EXPRESS") + QUEUES + pipe(template, way="REQUEST_RESPONSE"))
+    began = stand.clock.now()
+    send(stand, "slow")
+    assert stand.times(0, began) == [0, 60]
+    assert bodies(stand, "Requests") == []
+
+
+def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe("<$.body>"))
+    with stand.cloud.lose_events(twice):
+        send(stand, {"id": 1})
+        assert stand.inputs() == [[{"id": 1}], [{"id": 1}]]
+    with stand.cloud.lose_events(lost):
+        send(stand, {"id": 2})
+        stand.cloud.settle()
+    assert len(bodies(stand, "Requests")) == 1, "a delivery that is lost leaves its message in the queue"
+    stand.clock.advance(60)
+    assert stand.inputs()[2:] == [[{"id": 2}]]
+
+
+def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe(DesiredState="STOPPED"))
+    send(stand, "a")
+    assert stand.inputs() == []
+    stand.deploy(worker() + QUEUES + pipe())
+    assert len(stand.inputs()) == 1
+    stand.deploy(worker() + QUEUES)
+    send(stand, "b")
+    assert len(stand.inputs()) == 1
+
+
+def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe('{"id": <what.is.this>}'))
+    send(stand, "a")
+    stand.cloud.settle()
+    stand.cloud.reset()
+    stand.clock.advance(600)
+    stand.cloud.settle()
+    assert stand.cloud.deliveries() == ()
+    assert bodies(stand, "Dead") == []
+    send(stand, "b")
+    stand.cloud.settle()
+    assert len(stand.cloud.deliveries()) == 1, "the pipe outlives the reset"
+
+
+@pytest.mark.parametrize(
+    ("resource", "message"),
+    [
+        (pipe(way="REQUEST_RESPONSE"), "a Standard state machine needs InvocationType FIRE_AND_FORGET"),
+        (pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"), "from a queue to a state machine"),
+        (pipe(Enrichment="arn:aws:lambda:us-east-1:123456789012:function:f"), "without enrichment"),
+        (pipe(filters=[{"body": "x"}]), "is no pattern"),
+    ],
+)
+def test_pipe_that_aws_or_the_local_cloud_would_not_take_is_named(stand: Stand, resource: str, message: str) -> None:
+    with pytest.raises(TemplateError, match=f"Pipe: .*{message}"):
+        stand.deploy(worker() + QUEUES + resource)

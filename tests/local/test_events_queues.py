@@ -1,0 +1,91 @@
+"""Queues in the clock's time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import boto3
+from event_stand import Stand, queue
+
+REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
+BOTH = queue("Dead") + queue("Requests", REDRIVE)
+
+
+class Sqs:
+    """A client of one queue."""
+
+    def __init__(self, stand: Stand, name: str, client: Any = None) -> None:
+        self.client = client or stand.cloud.client("sqs")
+        self.url = stand.stack.resources[name].ref
+
+    def send(self, body: str, **more: Any) -> None:
+        self.client.send_message(QueueUrl=self.url, MessageBody=body, **more)
+
+    def receive(self, **more: Any) -> list[dict[str, Any]]:
+        messages: list[dict[str, Any]] = self.client.receive_message(QueueUrl=self.url, **more).get("Messages", [])
+        return messages
+
+
+def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("a")
+    assert [message["Body"] for message in sqs.receive()] == ["a"]
+    assert sqs.receive() == []
+    stand.clock.advance(59)
+    assert sqs.receive() == []
+    stand.clock.advance(1)
+    [again] = sqs.receive(AttributeNames=["All"])
+    assert again["Attributes"]["ApproximateReceiveCount"] == "2"
+
+
+def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("a", DelaySeconds=30)
+    assert sqs.receive() == []
+    stand.clock.advance(30)
+    assert [message["Body"] for message in sqs.receive()] == ["a"]
+
+
+def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs, dead = Sqs(stand, "Requests"), Sqs(stand, "Dead")
+    sqs.send("poison")
+    for _ in range(3):
+        assert len(sqs.receive()) == 1
+        stand.clock.advance(60)
+    assert dead.receive() == []
+    assert sqs.receive() == []
+    assert [message["Body"] for message in dead.receive()] == ["poison"]
+    assert stand.messages("Requests") == []
+
+
+def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("a")
+    handle = sqs.receive()[0]["ReceiptHandle"]
+    sqs.client.change_message_visibility(QueueUrl=sqs.url, ReceiptHandle=handle, VisibilityTimeout=0)
+    assert len(sqs.receive()) == 1
+
+
+def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    began = time.monotonic()
+    assert sqs.receive(WaitTimeSeconds=1) == []
+    assert 0.9 <= time.monotonic() - began < 5
+    threading.Timer(0.2, sqs.send, ["a"]).start()
+    assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
+
+
+def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
+    client = boto3.client("sqs", endpoint_url=stand.cloud.endpoint_url, region_name="us-east-1", **keys)
+    url = client.get_queue_url(QueueName="once-Requests")["QueueUrl"]
+    client.send_message(QueueUrl=url, MessageBody="a")
+    assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]
