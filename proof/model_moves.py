@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 from proof.model_logic import LOST, Calls, Raises, Returns, stage_of
 from proof.model_machine import NOW, At, End, Machine, Next, Uncaught
-from proof.model_promises import Broken, Promises, gone, is_final, number, text
+from proof.model_promises import Broken, Promises, begins_anew, is_final, number, text
 from proof.model_record import ConditionFailed, Record, Table, moved, parsed, projected, time_of
 from proof.model_world import (
     DEAD,
     DEAD_AND_SEEN,
+    PLACES,
     RUNNING,
     SUCCEEDED,
     SUCCESS,
@@ -84,7 +85,7 @@ class Rules:
         self.fingerprint = functools.cache(self._fingerprint)
 
     def start(self) -> World:
-        return World(None, 0, (None, None, None), (), (), (), Life(), self.setting.budget)
+        return World(None, 0, (None,) * len(PLACES), (), (), (), Life(), self.setting.budget)
 
     def is_over(self, world: World) -> bool:
         """Nobody is at work and every request has come to an end that is kept."""
@@ -134,7 +135,9 @@ class Rules:
             yield Move(f"request {number_} arrives", False, self._begin(world, place, "order", number_).spend("arrivals"))
         working = any(each and each.status == RUNNING for each in world.executions)
         if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
-            yield Move("the source sends the request again", True, self._begin(world, place, "order", 0))
+            owner = self._of(world, text(parsed(world.record), "owner"))
+            again = self._begin(world, place, "order", 0 if owner is None else owner[1].request)
+            yield Move("the source sends the request again", True, again)
 
     def _begin(self, world: World, place: int, name: str, request: int) -> World:
         entered = self.setting.operation.enter(self._arn(place), self.setting.requests[request])
@@ -407,7 +410,7 @@ class Rules:
             return Answer(world, Error("DynamoDB.ConditionalCheckFailedException", "The conditional request failed"))
         self.setting.promises.written(world, record, place)
         after = world._replace(record=record)
-        if gone(world.record):
+        if begins_anew(world.record, record):
             after = after._replace(ledger=0, life=Life())
         return Answer(after, as_json({"Attributes": parsed(record)}))
 
@@ -468,7 +471,7 @@ class Rules:
         return arn_of(place, express=self.setting.express)
 
     def _name(self, place: int) -> str:
-        return "ABC"[place]
+        return PLACES[place]
 
 
 @functools.cache

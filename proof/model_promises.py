@@ -35,6 +35,14 @@ def gone(record: Record) -> bool:
     return record is None or expired(parsed(record))
 
 
+def begins_anew(before: Record, after: str) -> bool:
+    """Whether a write gave the id a new life; an owner may repeat its last write when its answer has just expired."""
+    if before is None or not gone(before):
+        return before is None
+    old, new = parsed(before), parsed(after)
+    return any(old.get(name) != new.get(name) for name in ANSWER)
+
+
 def is_final(record: Record) -> bool:
     return record is not None and text(parsed(record), "status") != "IN_PROGRESS"
 
@@ -51,7 +59,7 @@ class Promises:
         """The record was written by the execution in `place`, or by recovery (None)."""
         new = parsed(after)
         self._has_its_shape(new)
-        if gone(world.record):
+        if begins_anew(world.record, after):
             self._is_a_new_life(world.record, new, place)
             return
         assert world.record is not None

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from proof.model_record import Record, parsed
 
-PLACES = "ABC"
+PLACES = "ABCD"
 RUNNING, SUCCEEDED, DEAD, DEAD_AND_SEEN = "RUNNING", "SUCCEEDED", "DEAD", "DEAD_AND_SEEN"
 SUCCESS = "+"
 
@@ -168,7 +168,7 @@ def in_order(world: World, *, express: bool) -> World:
 @functools.cache
 def _masked(variables: str) -> str:
     """Variables without the names of executions."""
-    return re.sub(r"once:[ABC]", "once:", variables)
+    return re.sub(r"once:[A-D]", "once:", variables)
 
 
 def tidied(world: World, *, express: bool) -> World:
