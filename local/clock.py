@@ -84,6 +84,8 @@ class RealClock:
 
 REST_SECONDS = 120
 """Real seconds that `advance` waits for the work that a timer set off."""
+SOON_SECONDS = 0.25
+"""Real seconds that `advance` waits for work that is about to end: an execution is over a moment before it has left."""
 
 
 @dataclass(order=True)
@@ -125,10 +127,13 @@ class VirtualClock:
         """Move time forward by hand.
 
         Time stops at each timer on the way, and goes on when everything that it set off has ended or sleeps. If work is
-        being done right now - when an interceptor calls this, for instance - time cannot wait for it: it moves at once,
-        and the timers that it passes go off then. Raises TimeoutError when work takes longer than REST_SECONDS.
+        being done right now - when an interceptor calls this, for instance - time cannot wait for it: it moves, and the
+        timers that it passes go off then. Raises TimeoutError when work takes longer than REST_SECONDS.
         """
         end = self._now + seconds
+        with self._moved:
+            if self._timers and self._timers[0].when <= end:
+                self._moved.wait_for(self._is_at_rest, SOON_SECONDS)
         stopped = True
         while stopped:
             with self._changing():

@@ -96,7 +96,7 @@ class LocalCloud:
         self._stack.enter_context(quick_update_expressions())
         self._exchange = Exchange(self.clock, self._door.direct, self._events)
         self._stack.enter_context(self._exchange.installed())
-        self._stack.callback(self._stop_everything)
+        self._stack.callback(self._fall_silent)
         self._deploy(template, None)
 
     # ---- what is there ----
@@ -212,9 +212,11 @@ class LocalCloud:
 
         Raises botocore's ClientError as StartExecution does.
         """
-        arn: str = self.client("stepfunctions").start_execution(
-            stateMachineArn=self.outputs["StateMachineArn"], name=name or str(uuid.uuid4()), input=as_text(request)
-        )["executionArn"]
+        given = {"name": name or str(uuid.uuid4()), "input": as_text(request)}
+        started = self._door.quickly(
+            "stepfunctions", "start_execution", {"stateMachineArn": self.outputs["StateMachineArn"], **given}
+        )
+        arn: str = started["executionArn"]
         return arn
 
     def describe(self, arn: str) -> Execution:
@@ -340,8 +342,7 @@ class LocalCloud:
         Schedules begin anew, and the messages that deliveries left behind are gone.
         """
         self._door.reset()
-        with self._exchange.resetting():
-            self._stop_everything()
+        self._fall_silent()
         self.functions.reset()
         for name in self._added:
             if name not in self._deployed.functions:
@@ -350,6 +351,11 @@ class LocalCloud:
                 self.functions.register(name, self._deployed.functions[name])
         self._added.clear()
         _empty_storage()
+
+    def _fall_silent(self) -> None:
+        """Stop all executions and deliveries, without the events that this would set off."""
+        with self._exchange.resetting():
+            self._stop_everything()
 
     def _stop_everything(self) -> None:
         for machine in self._machines():

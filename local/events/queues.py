@@ -43,7 +43,6 @@ def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
             time.sleep(POLL_SECONDS)
 
     def add_message(self: Any, message: Any) -> None:
-        message.visible_at = 0.0  # one that comes from another queue was hidden there
         add(self, message)
         changed(self)
 

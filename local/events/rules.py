@@ -43,7 +43,7 @@ class Buses:
     def make(self, buses: Iterable[str], rules: Mapping[str, Mapping[str, Any]]) -> None:
         """These buses and rules, by name, and none of the rules that were deployed before.
 
-        The properties of a rule are CloudFormation's.
+        The properties of a rule are CloudFormation's. A bus that it names and nobody made is made: on AWS it is there.
         """
         from moto.events.models import Rule, events_backends
 
@@ -52,7 +52,8 @@ class Buses:
             if bus in backend.event_buses:
                 backend.event_buses[bus].rules.pop(name, None)
         self._rules.clear()
-        for bus in buses:
+        named = (str(rule.get("EventBusName", "default")).rpartition("/")[2] for rule in rules.values())
+        for bus in [*buses, *named]:
             if bus not in backend.event_buses:
                 backend.create_event_bus(bus)
         for name, properties in rules.items():

@@ -95,6 +95,12 @@ def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     assert stand.stack.resources["Rule"].attributes("Arn") == stand.inputs()[0]
 
 
+def test_bus_that_is_not_of_the_template_is_there(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id", "EventBusName: arn:aws:events:us-east-1:1:event-bus/theirs"))
+    put(stand, EventBusName="theirs")
+    assert stand.inputs() == ["o-1"]
+
+
 @pytest.mark.parametrize(
     ("target", "expected"),
     [

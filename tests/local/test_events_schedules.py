@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 
 import pytest
@@ -84,6 +85,15 @@ def test_turns_that_pass_while_work_is_done_are_taken_then(stand: Stand) -> None
     assert stand.clock.now() == began + 600
     stand.clock.leave()
     assert starts(stand, began) == [600, 600]
+
+
+def test_time_waits_for_work_that_is_about_to_end(stand: Stand) -> None:
+    began = stand.clock.now()
+    stand.deploy(worker() + schedule())
+    stand.clock.enter()
+    threading.Timer(0.05, stand.clock.leave).start()
+    stand.clock.advance(600)
+    assert starts(stand, began) == [300, 600]
 
 
 def test_schedule_that_is_off_takes_no_turn(stand: Stand) -> None:
