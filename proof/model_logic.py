@@ -128,8 +128,14 @@ def charge(event: dict[str, Any], client: Any) -> dict[str, Any]:
             pass
         except ConnectionClosedError:
             pass
-        item = client.get_item(TableName=lock["table"], Key={"id": {"S": lock["id"]}}, ConsistentRead=True).get("Item", {})
-        if item.get("owner", {}).get("S") != lock["owner"] or item["fence"]["N"] != str(lock["fence"]) or item["status"]["S"] != "IN_PROGRESS":
+        item = client.get_item(TableName=lock["table"], Key={"id": {"S": lock["id"]}}, ConsistentRead=True).get(
+            "Item", {}
+        )
+        if (
+            item.get("owner", {}).get("S") != lock["owner"]
+            or item["fence"]["N"] != str(lock["fence"])
+            or item["status"]["S"] != "IN_PROGRESS"
+        ):
             raise LockLostError("lost")
         if "steps" in item:
             return {"onceResult": item["steps"]["M"]["charge"]["S"]}

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from proof.model_logic import LOST, Calls, Raises, Returns, stage_of
+from proof.model_logic import LOST, Calls, Raises, stage_of
 from proof.model_machine import NOW, At, End, Machine, Next, Uncaught
-from proof.model_promises import Broken, Promises, begins_anew, is_final, number, text
-from proof.model_record import ConditionFailed, Record, Table, moved, parsed, projected, time_of
+from proof.model_promises import Broken, Promises, begins_anew, is_final, text
+from proof.model_record import ConditionFailed, Table, moved, parsed, projected, time_of
 from proof.model_world import (
     DEAD,
     DEAD_AND_SEEN,
@@ -132,7 +132,9 @@ class Rules:
             return
         if world.budget.arrivals:
             number_ = len(self.setting.requests) - world.budget.arrivals
-            yield Move(f"request {number_} arrives", False, self._begin(world, place, "order", number_).spend("arrivals"))
+            yield Move(
+                f"request {number_} arrives", False, self._begin(world, place, "order", number_).spend("arrivals")
+            )
         working = any(each and each.status == RUNNING for each in world.executions)
         if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
             owner = self._of(world, text(parsed(world.record), "owner"))
@@ -159,7 +161,9 @@ class Rules:
         lease, expiry = time_of(record, "leaseExpiresAt"), time_of(record, "expiresAt")
         if record is not None and lease is not None and lease >= NOW:
             if lease > NOW and self.setting.instants:
-                yield Move("the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW)))
+                yield Move(
+                    "the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW))
+                )
             else:
                 later = moved(record, "leaseExpiresAt", NOW - 1000 + world.life.leases)
                 life = world.life._replace(leases=world.life.leases + 1)
@@ -211,7 +215,9 @@ class Rules:
 
         def goes_on(after: World, step: Next) -> World:
             if isinstance(step, At):
-                return self._with(after, worker._replace(position=step.position, variables=step.variables), without=worker)
+                return self._with(
+                    after, worker._replace(position=step.position, variables=step.variables), without=worker
+                )
             after = self._with(after, without=worker)
             if step.state == "OwnerDied":
                 return self._with(after, self._branch(RECOVER, as_json(step.output), worker.sweeps, -1))
@@ -222,7 +228,9 @@ class Rules:
 
         answer = self._asked(world, machine, worker.position, worker.variables, "recovery", "{}", None)
         if answer is None:
-            yield Move(f"{label}: no place is free, so it is left to the next sweep", True, self._with(world, without=worker))
+            yield Move(
+                f"{label}: no place is free, so it is left to the next sweep", True, self._with(world, without=worker)
+            )
             return
         common = (machine, worker.position, worker.variables, "recovery", "{}")
         yield Move(label, True, goes_on(answer.world, _after(*common, answer.result)))
@@ -256,7 +264,9 @@ class Rules:
         lost = _lost(machine.resource(execution.position))
         if answer.world != world:
             if world.budget.crashes:
-                yield Move(f"{label}: done, and the execution dies", False, self._died(answer.world, place).spend("crashes"))
+                yield Move(
+                    f"{label}: done, and the execution dies", False, self._died(answer.world, place).spend("crashes")
+                )
             if world.budget.losses and machine.retries(execution.position, lost.name):
                 yield Move(f"{label}: answer lost, tried again", False, answer.world.spend("losses"))
         if world.budget.losses and machine.catches(execution.position, lost.name):
@@ -326,11 +336,17 @@ class Rules:
             if world.budget.errors and attached:
                 refused = Error("PermanentError", "declined")
                 if not function.answers:
-                    yield Move(f"{label}: fails for good", False, self._heard(without.spend("errors"), function.place, refused))
+                    yield Move(
+                        f"{label}: fails for good", False, self._heard(without.spend("errors"), function.place, refused)
+                    )
             return
         assert execution is not None
         if isinstance(stage, Raises):
-            yield Move(f"{label} raises {stage.name}", True, self._heard(without, function.place, Error(stage.name, stage.message)))
+            yield Move(
+                f"{label} raises {stage.name}",
+                True,
+                self._heard(without, function.place, Error(stage.name, stage.message)),
+            )
             return
         succeeded = without._replace(life=world.life._replace(succeeded=True))
         answer = as_json({"Payload": json.loads(stage.payload)})
@@ -396,7 +412,12 @@ class Rules:
                 return self._started(world, arguments["Name"], arguments["Input"])
             case "lambda:invoke":
                 payload = arguments["Payload"]
-                kept = {"bucket": "b", "key": f"{payload['id']}/{payload['fence']}", "sha256": payload["text"], "bytes": 1}
+                kept = {
+                    "bucket": "b",
+                    "key": f"{payload['id']}/{payload['fence']}",
+                    "sha256": payload["text"],
+                    "bytes": 1,
+                }
                 return Answer(world, as_json({"Payload": kept}))
             case "s3:putObject" | "sqs:sendMessage":
                 return Answer(world, "{}")
@@ -479,9 +500,7 @@ def _fence(event: str) -> int:
     return int(json.loads(event)["lock"]["fence"])
 
 
-def _after(
-    machine: Machine, position: str, variables: str, me: str, given: str, result: str | Error
-) -> Next:
+def _after(machine: Machine, position: str, variables: str, me: str, given: str, result: str | Error) -> Next:
     if isinstance(result, str):
         return machine.succeed(position, variables, me, given, result)
     return machine.fail(position, variables, me, given, result.name, result.cause)

@@ -118,6 +118,8 @@ class Promises:
                 raise Broken("P4: an owner whose lock was lost has ended the operation")
             if text(new, "status") == "COMPLETED" and world.ledger != 1:
                 raise Broken(f"P2: an operation was completed with {world.ledger} effects")
+        elif owner == me and text(new, "status") == "QUARANTINED" and execution.fence == 0:
+            raise Broken("P5: an operator is asked about business logic that was never started")
         elif owner != me and text(new, "status") != "QUARANTINED":
             raise Broken("P4: somebody wrote to the lock of another owner")
 

@@ -50,7 +50,7 @@ class Table:
 
     def _condition(self, record: Record, call: str) -> bool:
         item = None if record is None else Item(DynamoType({"S": "id"}), None, json.loads(record))
-        return bool(_parsed_condition(call).expr(item))  # type: ignore[arg-type]  # None is an item that is not there
+        return bool(_parsed_condition(call).expr(item))
 
     def _transact(self, record: Record, ledger: int, action: str, call: str) -> tuple[Record, int, str]:
         """Record, ledger and answer after a client's call; the answer of a refusal is a botocore error response."""
@@ -82,7 +82,7 @@ def table(name: str) -> Iterator[Table]:
 
     with mock_aws(), quick_update_expressions():
         client: Any = boto3.client(
-            "dynamodb", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
+            "dynamodb", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"  # noqa: S106
         )
         for each in (name, LEDGER):
             client.create_table(

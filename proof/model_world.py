@@ -74,12 +74,12 @@ class Budget(NamedTuple):
     """What may still happen."""
 
     arrivals: int
-    crashes: int
-    losses: int
+    crashes: int = 0
+    losses: int = 0
     """Answers that are lost, calls that fail for good, recoveries that vanish."""
-    errors: int
+    errors: int = 0
     """Of the function: throttled, an error, an answer that is lost while it works on."""
-    expiries: int
+    expiries: int = 0
 
 
 class World(NamedTuple):
@@ -119,9 +119,9 @@ def renamed(text: str, order: tuple[int, ...], express: bool) -> str:
     """The text with the executions' ARNs, and the names made of them, as they are after moving to other places."""
     marks = {}
     for new, old in enumerate(order):
-        for name in (arn_of, _again_of):
-            text = text.replace(name(old, express=express), mark := f"<{name.__name__}{new}>")
-            marks[mark] = name(new, express=express)
+        for name_of in (arn_of, _again_of):
+            text = text.replace(name_of(old, express=express), mark := f"<{name_of.__name__}{new}>")
+            marks[mark] = name_of(new, express=express)
     for mark, name in marks.items():
         text = text.replace(mark, name)
     return text
@@ -140,7 +140,15 @@ def in_order(world: World, *, express: bool) -> World:
         if execution is None:
             return (2, "", "", "", 0, 0, "", place)
         mine = arn_of(place, express=express) != owner
-        return (mine, *execution[2:4], execution.name, execution.fence, execution.waits, _masked(execution.variables), place)
+        return (
+            mine,
+            *execution[2:4],
+            execution.name,
+            execution.fence,
+            execution.waits,
+            _masked(execution.variables),
+            place,
+        )
 
     order = tuple(sorted(range(len(PLACES)), key=rank))
     if order == tuple(range(len(PLACES))):
