@@ -1,7 +1,8 @@
 """Update expressions, quicker: moto parses each one twice per call, and asks every node a thousand times what it is.
 
-The state machine sends the same few texts again and again, so a parsed text is kept; what is done with a type of node
-is looked up once. What an expression means is left to moto.
+The state machine sends the same few texts again and again, so a parsed text is kept, with a note at every node of what
+is below it: a traversal leaves out what it would do nothing with. What is done with a type of node is looked up once.
+What an expression means is left to moto.
 """
 
 from __future__ import annotations
@@ -24,11 +25,19 @@ def quick_update_expressions() -> Iterator[None]:
     from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Expression, Node, UpdateExpressionFunction
     from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 
-    make = UpdateExpressionParser.make
+    parse = UpdateExpressionParser.make
+    below = _Below(Node)
+
+    @functools.lru_cache(maxsize=_KEPT)
+    def make(text: str) -> Any:
+        tree = parse(text)
+        below.note(tree)
+        return tree
+
     with replaced(
-        (UpdateExpressionParser, "make", staticmethod(functools.lru_cache(maxsize=_KEPT)(make))),
+        (UpdateExpressionParser, "make", staticmethod(make)),
         (validators, "deepcopy", _copy),
-        (DepthFirstTraverser, "traverse_node_recursively", _traversal(Node, DepthFirstTraverser)),
+        (DepthFirstTraverser, "traverse_node_recursively", _traversal(Node, DepthFirstTraverser, below)),
         (Node, "find_clauses", _search((Expression, UpdateExpressionFunction))),
     ):
         yield
@@ -44,36 +53,70 @@ def _kind_of(types: tuple[type, ...]) -> Callable[[type], bool]:
     return functools.cache(lambda kind: issubclass(kind, types))
 
 
-def _traversal(node_type: type, traverser_type: Any) -> Callable[..., Any]:
+class _Below:
+    """Notes which types of nodes a part of a tree holds, as a number, until something in that part is replaced."""
+
+    def __init__(self, node_type: type) -> None:
+        self._is_node = _kind_of((node_type,))
+        self._numbers: dict[frozenset[type], int] = {}
+        self._types: list[frozenset[type]] = []
+        self._wanted: dict[tuple[type, int], bool] = {}
+
+    def note(self, node: Any) -> frozenset[type]:
+        """Note it at every node of a tree that was just parsed."""
+        parts = [self.note(child) for child in node.children or () if self._is_node(type(child))]
+        types = frozenset((type(node),)).union(*parts)
+        if types not in self._numbers:
+            self._numbers[types] = len(self._types)
+            self._types.append(types)
+        node.below = self._numbers[types]
+        return types
+
+    @staticmethod
+    def forget(node: Any) -> None:
+        """The node, or one below it, is not what it was."""
+        while node is not None and vars(node).pop("below", None) is not None:
+            node = node.parent
+
+    def has_work(self, traverser: Any, node: Any, of: Callable[[Any, type], type | None]) -> bool:
+        number = vars(node).get("below")
+        if number is None:
+            return True
+        key = (type(traverser), number)
+        if key not in self._wanted:
+            self._wanted[key] = any(of(traverser, kind) is not None for kind in self._types[number])
+        return self._wanted[key]
+
+
+def _traversal(node_type: type, traverser_type: Any, below: _Below) -> Callable[..., Any]:
     """moto's traversal: depth first, children first, and the first processor in the map that fits a node."""
     is_node = _kind_of((node_type,))
     no_hook = traverser_type.pre_processing_of_child
+    processed_as: dict[tuple[type, type], type | None] = {}
 
-    def processors(traverser: Any) -> dict[type, Any]:
-        known: dict[type, Any] = vars(traverser).setdefault("_processors_by_type", {})
-        return known
-
-    def processor_of(traverser: Any, kind: type) -> Any:
-        pairs = traverser._processing_map().items()
-        return next((process for of, process in pairs if issubclass(kind, of)), None)
+    def processed(traverser: Any, kind: type) -> type | None:
+        """The type in the map of a traverser's class under which it processes a type of node."""
+        key = (type(traverser), kind)
+        if key not in processed_as:
+            processed_as[key] = next((of for of in traverser._processing_map() if issubclass(kind, of)), None)
+        return processed_as[key]
 
     def traverse(self: Any, node: Any, child_id: int = -1) -> Any:
         hook = self.pre_processing_of_child if type(self).pre_processing_of_child is not no_hook else None
-        known = processors(self)
+        processors = self._processing_map()
 
         def visit(node: Any, child_id: int) -> Any:
             kind = type(node)
-            if not is_node(kind):
+            if not is_node(kind) or (hook is None and not below.has_work(self, node, processed)):
                 return node
             parent = node.parent
             for number, child in enumerate(node.children or ()):
                 if hook:
                     hook(node, number)
                 visit(child, number)
-            if kind not in known:
-                known[kind] = processor_of(self, kind)
-            if process := known[kind]:
-                node = process(node)
+            if (of := processed(self, kind)) is not None:
+                below.forget(node)
+                node = processors[of](node)
                 node.parent = parent
                 if parent:
                     parent.children[child_id] = node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ def shared_cloud() -> Iterator[LocalCloud]:
 
 @pytest.fixture
 def cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
-    """The shared cloud, empty."""
+    """The shared cloud, empty, at a whole second: the jitter of retries has no say in what a later test sees."""
     shared_cloud.reset()
+    clock = shared_cloud.clock
+    assert isinstance(clock, VirtualClock)
+    clock.advance(math.ceil(clock.now()) - clock.now())
     yield shared_cloud

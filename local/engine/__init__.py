@@ -8,6 +8,7 @@ Each module mends one thing and says what AWS does; `install` holds them togethe
     expression.py          JSONata 2.0.6 with bindings
     jsonata.py             expressions in the interpreter
     door.py                the one door for every service call, with interceptors
+    shortcut.py            the most frequent calls, not over HTTP
     services.py            names and shapes of parameters, responses and errors
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB

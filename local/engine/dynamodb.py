@@ -6,7 +6,7 @@ One lock around every call, in process and over HTTP alike.
 from __future__ import annotations
 
 import copy
-import threading
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,6 +24,7 @@ from moto.dynamodb.parsing.validators import ActionCountValidator, OverlappingPa
 from moto.dynamodb.responses import DynamoHandler
 
 from local.engine.patching import replaced
+from local.engine.shortcut import DYNAMODB_LOCK
 
 _ACTIONS = [
     UpdateExpressionSetAction,
@@ -41,11 +42,10 @@ def mend() -> Iterator[None]:
 
 @contextmanager
 def _atomic() -> Iterator[None]:
-    lock = threading.RLock()
     call_action = DynamoHandler.call_action
 
     def one_at_a_time(self: Any) -> Any:
-        with lock:
+        with DYNAMODB_LOCK:
             return call_action(self)
 
     with replaced((DynamoHandler, "call_action", one_at_a_time)):
@@ -79,12 +79,16 @@ def _attributes(handler: Any) -> dict[str, Any]:
 
 def _touched(body: dict[str, Any]) -> list[str]:
     """The attributes that an update names as a whole. Of a nested path moto answers with what changed in it."""
+    names = body.get("ExpressionAttributeNames", {})
+    return [names.get(name, name) for name in _whole(body["UpdateExpression"].strip())]
+
+
+@functools.lru_cache(maxsize=256)
+def _whole(expression: str) -> list[str]:
     found = []
-    for action in UpdateExpressionParser.make(body["UpdateExpression"].strip()).find_clauses(_ACTIONS):
+    for action in UpdateExpressionParser.make(expression).find_clauses(_ACTIONS):
         path = action.children[0].children
-        if len(path) == 1 and isinstance(path[0], ExpressionAttributeName):
-            found.append(body.get("ExpressionAttributeNames", {}).get(path[0].children[0]))
-        elif len(path) == 1 and isinstance(path[0], ExpressionAttribute):
+        if len(path) == 1 and isinstance(path[0], ExpressionAttributeName | ExpressionAttribute):
             found.append(path[0].children[0])
     return found
 
