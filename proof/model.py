@@ -11,6 +11,7 @@ promises P1 to P6; then, from every world that was reached, an end must be in re
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 import time
@@ -179,7 +180,7 @@ def _way(rules: Rules, worlds: list[World], came_from: array[int], at: int) -> s
         way.append(came_from[way[-1]])
     way.reverse()
     lines: list[str] = []
-    for source, target in zip(way, way[1:], strict=False):
+    for source, target in itertools.pairwise(way):
         label = next(move.label for move in rules.moves(worlds[source]) if move.world == worlds[target])
         lines.append(f"  {len(lines) + 1:2} {label}")
     return "\n".join([*lines, f"  then {worlds[at]}"])

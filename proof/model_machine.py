@@ -12,7 +12,7 @@ import functools
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,14 +55,17 @@ class Uncaught(Exception):
 class Machine:
     """A machine's states by name, with all that a model asks of them."""
 
-    def __init__(self, definition: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None) -> None:
+        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next."""
+        self._evaluator = evaluator or _EVALUATOR
         self.states: dict[str, Any] = definition["States"]
         self.start: str = definition["StartAt"]
         self._live = _liveness(self.states)
-        self.call = functools.cache(self._call)
-        self.succeed = functools.cache(self._succeed)
-        self.fail = functools.cache(self._fail)
-        self._first = functools.cache(self._enter)
+        remembered: Any = functools.cache if evaluator is None else _anew
+        self.call: Callable[[str, str, str, str], str] = remembered(self._call)
+        self.succeed: Callable[[str, str, str, str, str], Next] = remembered(self._succeed)
+        self.fail: Callable[[str, str, str, str, str, str], Next] = remembered(self._fail)
+        self._first: Callable[[str, str, str], Next] = remembered(self._enter)
 
     def enter(self, me: str, execution_input: str, variables: Mapping[str, Any] | None = None) -> Next:
         """The first call of an execution or a branch; `execution_input` is JSON text."""
@@ -91,7 +94,7 @@ class Machine:
         """The Task's arguments as JSON."""
         known = json.loads(variables)
         scope = _scope(known, me, execution_input)
-        return json.dumps(_value(self.states[position].get("Arguments", {}), scope, known), sort_keys=True)
+        return json.dumps(self._value(self.states[position].get("Arguments", {}), scope, known), sort_keys=True)
 
     def _succeed(self, position: str, variables: str, me: str, execution_input: str, result: str) -> Next:
         """What follows a call that was answered with `result`, as JSON. Raises Uncaught."""
@@ -122,13 +125,13 @@ class Machine:
         passed: tuple[str, ...],
     ) -> Next:
         """On by a state, a choice's rule or a catcher: its assignments, then the state it names."""
-        output = _value(way["Output"], scope, known) if "Output" in way else None
+        output = self._value(way["Output"], scope, known) if "Output" in way else None
         if way.get("End"):
             return End(position, output=output)
         target: str = way.get("Next") or way["Default"]
         wanted = self._live[target]
         assigned = {
-            name: _value(source, scope, known)
+            name: self._value(source, scope, known)
             for name, source in way.get("Assign", {}).items()
             if name in wanted or any(path.startswith(f"{name}.") for path in wanted)
         }
@@ -146,14 +149,27 @@ class Machine:
             case "Task":
                 return At(state, json.dumps(known, sort_keys=True), passed)
             case "Succeed":
-                return End(state, output=_value(definition.get("Output"), scope, known))
+                return End(state, output=self._value(definition.get("Output"), scope, known))
             case "Fail":
-                return End(state, error=str(_value(definition["Error"], scope, known)))
+                return End(state, error=str(self._value(definition["Error"], scope, known)))
             case "Choice":
                 for rule in definition["Choices"]:
-                    if _value(rule["Condition"], scope, known) is True:
+                    if self._value(rule["Condition"], scope, known) is True:
                         return self._leave(state, rule, known, scope, me, execution_input, passed)
         return self._leave(state, definition, known, scope, me, execution_input, passed)
+
+    def _value(self, node: Any, scope: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+        if isinstance(node, dict):
+            return {name: self._value(each, scope, known) for name, each in node.items()}
+        if isinstance(node, list):
+            return [self._value(each, scope, known) for each in node]
+        if isinstance(node, str) and node.startswith("{%"):
+            return self._evaluator.evaluate(node[2:-2], scope, known)
+        return node
+
+
+def _anew(function: Any) -> Any:
+    return function
 
 
 def _matches(names: list[str], error: str) -> bool:
@@ -171,16 +187,6 @@ def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str,
     if _INPUT in known:
         scope["input"] = known[_INPUT]
     return scope
-
-
-def _value(node: Any, scope: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    if isinstance(node, dict):
-        return {name: _value(each, scope, known) for name, each in node.items()}
-    if isinstance(node, list):
-        return [_value(each, scope, known) for each in node]
-    if isinstance(node, str) and node.startswith("{%"):
-        return _EVALUATOR.evaluate(node[2:-2], scope, known)
-    return node
 
 
 def _kept(known: Mapping[str, Any], live: frozenset[str]) -> dict[str, Any]:

@@ -318,7 +318,10 @@ class Rules:
             refusal = json.loads(step.variables)["refusal"]["error"]
             self.setting.promises.refused(world, refusal, self.fingerprint(execution.request))
         # What came before the lock, or after it was lost, nobody asks for.
-        before = (*execution.history, *success) if self._is_owner(world, place) else ()
+        known = execution.history if self._is_owner(world, place) else execution.history[:0]
+        if BUSINESS in execution.history and not known:
+            known = (BUSINESS,)  # that it had the lock once is asked for
+        before = (*known, *success)
         going = execution._replace(position=step.position, variables=step.variables, waits=False)
         return world.put(place, going._replace(history=(*before, *step.passed)))
 
