@@ -7,6 +7,7 @@ match everything. Here, as on AWS:
 - an array in the event matches when one of its elements does, also when the elements are objects;
 - values match by type and value: "1" is not 1, and 1.0 is 1;
 - `exists` is about leaves: an object does not exist, only what is in it;
+- a name with dots is a path: `{"a.b": ["x"]}` is `{"a": {"b": ["x"]}}`, in pattern and event alike;
 - `anything-but` needs a value, and null is one; a member that is not there does not match it.
 """
 
@@ -25,6 +26,28 @@ class PatternError(ValueError):
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
     """Whether an event is one that the pattern is for. Raises PatternError."""
+    return _matches(_undotted(pattern), _undotted(event))
+
+
+def _undotted(value: Any) -> Any:
+    """The value with every name that has dots taken for a path."""
+    if isinstance(value, list):
+        return [_undotted(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    whole: dict[str, Any] = {}
+    for name, member in value.items():
+        *path, last = name.split(".")
+        place = whole
+        for step in path:
+            inner = place.get(step)
+            place[step] = place = dict(inner) if isinstance(inner, dict) else {}
+        known, new = place.get(last), _undotted(member)
+        place[last] = {**known, **new} if isinstance(known, dict) and isinstance(new, dict) else new
+    return whole
+
+
+def _matches(pattern: Mapping[str, Any], event: Any) -> bool:
     return all(_member_matches(name, wanted, event) for name, wanted in pattern.items())
 
 
@@ -57,7 +80,7 @@ def _check_alternatives(wanted: list[Any], place: str) -> None:
 
 def _member_matches(name: str, wanted: Any, event: Any) -> bool:
     if name == "$or" and isinstance(wanted, list):
-        return any(matches(each, event) for each in wanted)
+        return any(_matches(each, event) for each in wanted)
     if isinstance(event, list):
         return any(_member_matches(name, wanted, each) for each in event if isinstance(each, dict))
     value = event.get(name, _NOTHING) if isinstance(event, dict) else _NOTHING
@@ -69,7 +92,7 @@ def _member_matches(name: str, wanted: Any, event: Any) -> bool:
 def _nested_matches(wanted: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, list):
         return any(_nested_matches(wanted, each) for each in value)
-    return matches(wanted, value if isinstance(value, dict) else {})
+    return _matches(wanted, value if isinstance(value, dict) else {})
 
 
 class _Nothing:
@@ -145,7 +168,7 @@ def _wildcard(wanted: str) -> re.Pattern[str]:
 
 
 def _like(wanted: Any) -> Test | None:
-    if not isinstance(wanted, str):
+    if not isinstance(wanted, str) or "**" in wanted:
         return None
     return lambda value: isinstance(value, str) and _wildcard(wanted).fullmatch(value) is not None
 
@@ -163,6 +186,8 @@ def _numeric(wanted: Any) -> Test | None:
     if not isinstance(wanted, list) or len(wanted) not in (2, 4):
         return None
     pairs = list(zip(wanted[::2], wanted[1::2], strict=True))
+    if len(pairs) == 2 and (pairs[0][0] not in (">", ">=") or pairs[1][0] not in ("<", "<=")):
+        return None  # a range goes from below to above
     if any(order not in _ORDERS or not _is_number(bound) for order, bound in pairs):
         return None
     return lambda value: _is_number(value) and all(_ORDERS[order](value, bound) for order, bound in pairs)
@@ -188,7 +213,10 @@ def _anything_but(wanted: Any) -> Test | None:
         if len(wanted) != 1 or not set(wanted) <= {"prefix", "suffix", "equals-ignore-case", "wildcard"}:
             return None
         [(name, given)] = wanted.items()
-        tests = [_COMPARISONS[name](each) for each in (given if isinstance(given, list) else [given])]
+        texts = given if isinstance(given, list) else [given]
+        if any(not isinstance(each, str) or (not each and name in ("prefix", "suffix")) for each in texts):
+            return None
+        tests = [_COMPARISONS[name](each) for each in texts]
         known = [test for test in tests if test is not None]
         return (lambda value: not any(test(value) for test in known)) if len(known) == len(tests) else None
     others = wanted if isinstance(wanted, list) else [wanted]

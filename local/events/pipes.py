@@ -26,8 +26,9 @@ from local.events import queues
 from local.events.attempts import RetryPolicy, Shipment
 from local.events.courier import Courier
 from local.events.deliveries import Delivery, Refusal, iso
+from local.events.paths import PathError
 from local.events.patterns import PatternError, check, matches
-from local.events.templates import piped
+from local.events.templates import TargetError, check_template, piped
 from local.intrinsics import TemplateError
 from local.resources import ACCOUNT
 from local.template import REGION
@@ -35,6 +36,11 @@ from local.template import REGION
 Ship = Callable[[Shipment], None]
 AwaitEnd = Callable[[str, Callable[[str], None]], None]
 """Calls the function with the status of the execution of that ARN when it has ended."""
+OWN = {
+    f"aws.pipes.{name}"
+    for name in ("pipe-arn", "pipe-name", "source-arn", "target-arn", "event", "event.json", "event.ingestion-time")
+}
+"""Placeholders that a pipe knows by itself."""
 ONE_ATTEMPT = RetryPolicy(attempts=0)
 
 
@@ -110,6 +116,10 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
             raise TemplateError(f"{logical_id}: the filter {filter_['Pattern']!r} is no pattern: {error}") from error
     size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
     template = parameters.get("InputTemplate")
+    try:
+        check_template(template or "", OWN)
+    except (TargetError, PathError) as error:
+        raise TemplateError(f"{logical_id}: {error}") from error
     return Pipe(name, arn, source, target, size, tuple(patterns), template, way == "REQUEST_RESPONSE")
 
 

@@ -16,9 +16,10 @@ from local.engine.limits import text_of
 from local.engine.patching import replaced
 from local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from local.events.deliveries import Delivery, Event, Refusal, iso
+from local.events.paths import PathError
 from local.events.patterns import PatternError, check, matches
-from local.events.targets import is_target
-from local.events.templates import PathError, check_target, target_input
+from local.events.targets import is_state_machine, is_target
+from local.events.templates import TargetError, check_json, check_target, target_input
 from local.intrinsics import TemplateError
 from local.resources import ACCOUNT
 from local.template import REGION
@@ -66,9 +67,9 @@ class Buses:
 def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
     """While open, `route` gets every rule of a bus with each event that was put there."""
     from moto.events import models
-    from moto.events.exceptions import InvalidEventPatternException
+    from moto.events.exceptions import InvalidEventPatternException, ValidationException
 
-    put = models.EventsBackend.put_rule
+    put, put_to = models.EventsBackend.put_rule, models.EventsBackend.put_targets
 
     def send_to_targets(self: Any, original_event: Mapping[str, Any], transform_input: bool = True) -> None:
         body = dict(original_event)
@@ -85,9 +86,18 @@ def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
                 raise InvalidEventPatternException(f"Event pattern is not valid. Reason: {error}") from error
         return put(self, *args, **kwargs)
 
+    def put_targets(self: Any, name: str, event_bus_arn: Any, targets: list[dict[str, Any]]) -> Any:
+        for target in targets:
+            try:
+                check_target(target)
+            except ValueError as error:
+                raise ValidationException(str(error)) from error
+        return put_to(self, name=name, event_bus_arn=event_bus_arn, targets=targets)
+
     with replaced(
         (models.Rule, "send_to_targets", send_to_targets),
         (models.EventsBackend, "put_rule", put_rule),
+        (models.EventsBackend, "put_targets", put_targets),
         (models, "unix_time", lambda *_: clock.now()),
     ):
         yield
@@ -109,6 +119,8 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
     text, refusal = "", None
     try:
         text = target_input(target, event, rule.arn, rule.name)
+        if is_state_machine(target["Arn"]):
+            check_json(text)
     except Refusal as error:
         refusal = error
     if not is_target(target["Arn"]):
@@ -130,5 +142,5 @@ def check_rule(logical_id: str, properties: Mapping[str, Any]) -> None:
             check_target(target)
             if not is_target(target["Arn"]):
                 raise TemplateError(f"{logical_id}: the local cloud does not deliver to {target['Arn']}")
-    except (PatternError, PathError) as error:
+    except (PatternError, PathError, TargetError) as error:
         raise TemplateError(f"{logical_id}: {error}") from error

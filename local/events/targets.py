@@ -32,6 +32,10 @@ def is_target(arn: str) -> bool:
     return arn.split(":")[2:3] in (["states"], ["sqs"])
 
 
+def is_state_machine(arn: str) -> bool:
+    return arn.split(":")[2:3] == ["states"]
+
+
 def refusal_of(error: Exception) -> Refusal:
     """A failed call in EventBridge's words."""
     if isinstance(error, Refusal):
@@ -55,7 +59,7 @@ class Targets:
         """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal."""
         arn = str(target["Arn"])
         try:
-            if arn.split(":")[2] == "states":
+            if is_state_machine(arn):
                 return self.start(arn, text)
             group = target.get("SqsParameters", {}).get("MessageGroupId")
             return self.put(arn, text, **({"MessageGroupId": group} if group else {}))

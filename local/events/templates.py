@@ -1,8 +1,9 @@
 """Inputs made of an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
 
-What comes out is the text that the target gets. A placeholder `<name>` outside quotes becomes the JSON of its value;
-within quotes it becomes the text of it, escaped, and an object or array loses its quotes there. A path that leads
-nowhere becomes an empty text (outside quotes `""`: not confirmed). What does not come out as JSON is refused.
+What comes out is the text that the target gets, as it was recorded on AWS. A placeholder `<name>` outside quotes
+becomes the JSON of its value, within quotes its text; a path that leads nowhere becomes an empty text, `""` outside
+quotes. An object or array within quotes loses its own quotes in a template that is a text; in one that is JSON it
+breaks the JSON, and nothing is delivered. That a text within quotes is escaped was not confirmed: leave quotes out.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from typing import Any
 
 from local.engine.limits import text_of
 from local.events.deliveries import Event, Refusal, iso
-from local.events.paths import MISSING, PathError, find
+from local.events.paths import MISSING, find
 
 _TOKEN = re.compile(r'\\.|"|<(?P<name>[^<>]+)>', re.DOTALL)
 
 
 def filled(template: str, value_of: Callable[[str], Any]) -> str:
-    """A template with its placeholders replaced. `value_of` gives their values; a KeyError leaves one as it is."""
+    """A template with its placeholders replaced. `value_of` gives their values."""
+    is_text = template.lstrip().startswith('"')
     quoted = False
 
     def put_in(token: re.Match[str]) -> str:
@@ -29,21 +31,22 @@ def filled(template: str, value_of: Callable[[str], Any]) -> str:
         if name is None:
             quoted ^= token[0] == '"'
             return token[0]
-        try:
-            value = value_of(name)
-        except KeyError:
-            return token[0]
+        value = value_of(name)
         value = "" if value is MISSING else value
-        return _inside_quotes(value) if quoted else text_of(value)
+        return _inside_quotes(value, is_text) if quoted else text_of(value)
 
     return _TOKEN.sub(put_in, template)
 
 
-def _inside_quotes(value: Any) -> str:
+def placeholders(template: str) -> set[str]:
+    return {token["name"] for token in _TOKEN.finditer(template) if token["name"] is not None}
+
+
+def _inside_quotes(value: Any, is_text: bool) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)[1:-1]
     text = text_of(value)
-    return text.replace('"', "") if isinstance(value, (dict, list)) else text
+    return text.replace('"', "") if is_text else text
 
 
 def check_json(text: str) -> str:
@@ -55,28 +58,34 @@ def check_json(text: str) -> str:
     return text
 
 
+OWN = {
+    f"aws.events.{name}" for name in ("rule-arn", "rule-name", "event.ingestion-time", "event", "event.json")
+}  # fmt: skip
+"""Placeholders that a rule knows by itself."""
+
+
 def target_input(target: Mapping[str, Any], event: Event, rule_arn: str, rule_name: str) -> str:
     """What a target of a rule gets for an event. Raises Refusal."""
     if "Input" in target:
-        return check_json(str(target["Input"]))
+        return str(target["Input"])
     if "InputPath" in target:
         found = find(target["InputPath"], event.body)
         return text_of({} if found is MISSING else found)
     if "InputTransformer" not in target:
         return text_of(event.body)
     paths = target["InputTransformer"].get("InputPathsMap") or {}
+    head = {"detailType" if name == "detail-type" else name: value for name, value in event.body.items()}
+    del head["detail"]
     own = {
         "aws.events.rule-arn": rule_arn,
         "aws.events.rule-name": rule_name,
         "aws.events.event.ingestion-time": iso(event.ingested_at, "milliseconds"),
-        "aws.events.event": {name: value for name, value in event.body.items() if name != "detail"},
+        "aws.events.event": head,
         "aws.events.event.json": event.body,
     }
-
-    def value_of(name: str) -> Any:
-        return own[name] if name in own else find(paths[name], event.body)
-
-    return check_json(filled(target["InputTransformer"]["InputTemplate"], value_of))
+    template = str(target["InputTransformer"]["InputTemplate"])
+    text = filled(template, lambda name: own[name] if name in own else find(paths[name], event.body))
+    return text if template.lstrip().startswith('"') else check_json(text)
 
 
 def piped(template: str, record: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
@@ -88,11 +97,26 @@ def piped(template: str, record: Mapping[str, Any], own: Mapping[str, Any]) -> A
     return json.loads(check_json(filled(template, value_of)))
 
 
+class TargetError(ValueError):
+    """A target, or the template of a pipe, that AWS would not take."""
+
+
 def check_target(target: Mapping[str, Any]) -> None:
-    """Raises PathError for a path that EventBridge would not take."""
-    paths = [*(target.get("InputTransformer", {}).get("InputPathsMap") or {}).values(), target.get("InputPath", "$")]
-    for path in paths:
+    """Raises TargetError or PathError."""
+    name = target.get("Id", "")
+    if len({"Input", "InputPath", "InputTransformer"} & set(target)) > 1:
+        raise TargetError(f"Only one of Input, InputPath, or InputTransformer must be provided for target {name}.")
+    transformer = target.get("InputTransformer") or {}
+    paths = transformer.get("InputPathsMap") or {}
+    for path in (*paths.values(), target.get("InputPath", "$")):
         find(path, {})
+    if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths) - OWN:
+        raise TargetError(f"InputTemplate for target {name} contains invalid placeholder {min(unknown)}.")
 
 
-__all__ = ["PathError", "check_json", "check_target", "filled", "piped", "target_input"]
+def check_template(template: str, own: set[str]) -> None:
+    """Checks the template of a pipe. Raises TargetError or PathError."""
+    for name in placeholders(template) - own:
+        if not name.startswith("$"):
+            raise TargetError(f"the template contains invalid placeholder {name}")
+        find(name, {})

@@ -64,7 +64,9 @@ from local.events.patterns import PatternError, check, matches
         ({"$or": [{"a": [1]}, {"b": [2]}]}, {"a": 2, "b": 1}, False),
         ({"c": [3], "$or": [{"a": [1]}, {"b": [2]}]}, {"a": 1}, False),
         ({"a": {"$or": [{"b": [1]}, {"c": [2], "d": [3]}]}}, {"a": {"c": 2, "d": 3}}, True),
-        ({"a.b": [1]}, {"a": {"b": 1}}, False),
+        ({"a.b": [1]}, {"a": {"b": 1, "c": 2}}, True),
+        ({"a": {"b": [1]}}, {"a.b": 1, "a.c": 2}, True),
+        ({"a.b": [1], "a": {"c": [2]}}, {"a": {"b": 1, "c": 3}}, False),
     ],
 )
 def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any], expected: bool) -> None:
@@ -85,6 +87,10 @@ def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any
         {"a": [{"prefix": 1}]},
         {"a": [{"exists": "yes"}]},
         {"a": [{"numeric": [">"]}]},
+        {"a": [{"numeric": [">", 0, ">", 1]}]},
+        {"a": [{"wildcard": "a**b"}]},
+        {"a": [{"anything-but": {"prefix": ""}}]},
+        {"a": [{"anything-but": {"prefix": {"equals-ignore-case": "x"}}}]},
         {"a": [{"numeric": [">", "1"]}]},
         {"a": [{"anything-but": [None]}]},
         {"a": [{"anything-but": []}]},

@@ -149,7 +149,7 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
 
 
 def test_template_that_does_not_come_out_as_json_ends_in_the_dead_letter_queue(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe('{"id": <what.is.this>}'))
+    stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
     send(stand, {"id": 1})
     until_visible_again(stand, 3)
     assert stand.executions() == []
@@ -204,15 +204,15 @@ def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
 
 
 def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe('{"id": <what.is.this>}'))
-    send(stand, "a")
+    stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
+    send(stand, {"id": 1})
     stand.cloud.settle()
     stand.cloud.reset()
     stand.clock.advance(600)
     stand.cloud.settle()
     assert stand.cloud.deliveries() == ()
     assert bodies(stand, "Dead") == []
-    send(stand, "b")
+    send(stand, {"id": 2})
     stand.cloud.settle()
     assert len(stand.cloud.deliveries()) == 1, "the pipe outlives the reset"
 
@@ -224,6 +224,7 @@ def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
         (pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"), "from a queue to a state machine"),
         (pipe(Enrichment="arn:aws:lambda:us-east-1:123456789012:function:f"), "without enrichment"),
         (pipe(filters=[{"body": "x"}]), "is no pattern"),
+        (pipe('{"a": <what.is.this>}'), "invalid placeholder what.is.this"),
     ],
 )
 def test_pipe_that_aws_or_the_local_cloud_would_not_take_is_named(stand: Stand, resource: str, message: str) -> None:

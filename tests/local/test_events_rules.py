@@ -114,7 +114,7 @@ def test_bus_that_is_not_of_the_template_is_there(stand: Stand) -> None:
         (transformer('{"a": <l>, "o": <o>, "n": <n>, "p": <p>}',
                      l="$.detail.lines", o="$.detail.open", n="$.detail.of", p="$.detail.price"),
          {"a": [{"n": 1}, {"n": 2}], "o": True, "n": None, "p": 1.5}),
-        (transformer('{"a": "<l>"}', l="$.detail.lines"), {"a": "[{n:1},{n:2}]"}),
+        (transformer('"<l> and <o>"', l="$.detail.lines", o="$.detail.open"), "[{n:1},{n:2}] and true"),
         (transformer('"<id> costs <p>"', id="$.detail.id", p="$.detail.price"), "o-1 costs 1.5"),
         (transformer('"the value is <gone>"', gone="$.detail.gone"), "the value is "),
         (transformer('{"a": <gone>}', gone="$.detail.gone"), {"a": ""}),
@@ -134,7 +134,10 @@ def test_whole_event_and_time_of_arrival_can_be_put_in(stand: Stand) -> None:
     put(stand)
     [given] = stand.inputs()
     assert given["event"]["detail"] == EVENT
-    assert given["head"] == {name: value for name, value in given["event"].items() if name != "detail"}
+    head = dict(given["event"])
+    head["detailType"] = head.pop("detail-type")
+    del head["detail"]
+    assert given["head"] == head
     assert given["at"].replace(".000Z", "Z") == given["event"]["time"]
 
 
@@ -142,6 +145,12 @@ def test_queue_gets_the_json_text(stand: Stand) -> None:
     stand.deploy(queue("Log") + rule("InputPath: $.detail.id", arn="!GetAtt Log.Arn"))
     put(stand)
     assert [message.body for message in stand.messages("Log")] == ['"o-1"']
+
+
+def test_queue_gets_a_text_of_several_lines(stand: Stand) -> None:
+    stand.deploy(queue("Log") + rule(transformer('"<id> is"\n"here"', id="$.detail.id"), arn="!GetAtt Log.Arn"))
+    put(stand)
+    assert [message.body for message in stand.messages("Log")] == ['"o-1 is"\n"here"']
 
 
 def test_rule_that_is_off_does_nothing(stand: Stand) -> None:
@@ -224,7 +233,7 @@ def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
     [
         ("arn:aws:states:us-east-1:123456789012:stateMachine:gone", "", "NO_RESOURCE"),
         ("arn:aws:sqs:us-east-1:123456789012:gone", "", "NO_RESOURCE"),
-        ("!Ref Worker", transformer('{"a": <b>}'), "INVALID_JSON"),
+        ("!Ref Worker", transformer('{"a": "<all>"}', all="$.detail"), "INVALID_JSON"),
         ("!Ref Worker", transformer('{"a": "<n>", "b": "<n>"}', n="$.detail.long"), "INVALID_PARAMETER"),
     ],
 )  # fmt: skip
@@ -298,6 +307,8 @@ def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
     [
         ("InputPath: detail", "", "begins with"),
         ("InputPath: '$.detail[?(@.a)]'", "", "no path that EventBridge knows"),
+        (transformer('{"a": <b>}'), "", "contains invalid placeholder b"),
+        ("InputPath: $.detail\n          Input: '1'", "", "Only one of Input, InputPath, or InputTransformer"),
         ("", "ScheduleExpression: rate(5 minutes)", "use AWS::Scheduler::Schedule"),
     ],
 )
@@ -316,3 +327,12 @@ def test_target_that_nobody_delivers_to_is_named(stand: Stand) -> None:
 def test_pattern_of_a_put_rule_is_checked(stand: Stand) -> None:
     with pytest.raises(ClientError, match="InvalidEventPatternException"):
         stand.cloud.client("events").put_rule(Name="odd", EventPattern='{"a": [{"sounds-like": "x"}]}')
+
+
+def test_target_of_a_put_targets_is_checked(stand: Stand) -> None:
+    client = stand.cloud.client("events")
+    client.put_rule(Name="checked", EventPattern='{"source": ["x"]}')
+    target = {"Id": "t", "Arn": "arn:aws:sqs:us-east-1:123456789012:q", "InputTransformer": {"InputTemplate": '"<b>"'}}
+    with pytest.raises(ClientError, match="InputTemplate for target t contains invalid placeholder b"):
+        client.put_targets(Rule="checked", Targets=[target])
+    client.delete_rule(Name="checked")
