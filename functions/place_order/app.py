@@ -1,9 +1,8 @@
-"""place-order: takes the goods of an order off the shelves and writes the order, in one transaction."""
+"""place-order: takes the goods of an order off the shelves and writes the order, in one fenced step."""
 
 from pathlib import Path
 
 from once import JSON, Request, operation
-from once.clients import client
 from order import Order
 from order_book import OrderBook
 from settings import settings
@@ -11,5 +10,5 @@ from settings import settings
 
 @operation(schema=Path(__file__).with_name("schema.json"))
 def handler(request: Request) -> JSON:
-    book = OrderBook(client("dynamodb"), settings().orders_table, settings().stock_table)
-    return book.place(Order.of(request.payload, request.provider_key("order")), request.id)
+    book = OrderBook(settings().orders_table, settings().stock_table)
+    return book.place(Order.of(request.payload, request.provider_key("order")), request)

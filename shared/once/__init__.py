@@ -6,19 +6,35 @@ from once import Request, operation
 def handler(request: Request) -> JSON: ...
 """
 
-from once.errors import InvalidEventError, LockLostError, NeedsAttention, OnceError, PermanentError
+from once.errors import (
+    ConditionFailed,
+    InvalidEventError,
+    InvalidWriteError,
+    LockLostError,
+    NeedsAttention,
+    OnceError,
+    PermanentError,
+    Refusal,
+    StepConflictError,
+    StepMismatchError,
+)
 from once.operation import operation
 from once.request import Lock, Request
 from once.result import JSON
 
 __all__ = [
     "JSON",
+    "ConditionFailed",
     "InvalidEventError",
+    "InvalidWriteError",
     "Lock",
     "LockLostError",
     "NeedsAttention",
     "OnceError",
     "PermanentError",
+    "Refusal",
     "Request",
+    "StepConflictError",
+    "StepMismatchError",
     "operation",
 ]

@@ -2,10 +2,16 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from once.errors import InvalidEventError
+
+if TYPE_CHECKING:
+    from once.result import JSON
+    from once.step import Step
+    from once.step_log import StepLog
 
 T = TypeVar("T")
 _KINDS: dict[type, str] = {str: "a string", dict: "an object", int: "a whole number"}
@@ -24,6 +30,13 @@ class Lock:
     """Epoch seconds."""
 
 
+@dataclass(slots=True)
+class Memory:
+    """What an attempt remembers of the effects that it has had."""
+
+    step_log: "StepLog | None" = None
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One wish to have an operation done, in the attempt that is being made at it."""
@@ -36,6 +49,7 @@ class Request:
     attempt: int
     """Starts of business logic for this id so far, this one included."""
     lock: Lock
+    _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -50,6 +64,32 @@ class Request:
         if not name:
             raise ValueError("provider_key needs the name of the call, e.g. provider_key('charge')")
         return hashlib.sha256(json.dumps([self.id, name]).encode()).hexdigest()
+
+    def step(self, name: str, write: "Callable[[Step], JSON]", *, meaning: str | None = None) -> "JSON":
+        """Does a step of business logic once: what `write` asks for is written in one fenced transaction.
+
+        `write(step)` calls `step.put`, `update`, `delete` and `check`, and returns the step's result: JSON of at most
+        4,096 bytes as text. Nothing is written before it has returned. Then all of it is, together with the result in
+        the record of the lock, or nothing. An attempt at a step that was done before gets that result, and `write` is
+        not called. So whatever `write` reads or makes up (the time, an id, what is in stock) may differ from attempt to
+        attempt; a look at the stock before the step, outside of `write`, would see what the step itself has taken.
+
+        `name` matches `^[a-z][a-z0-9-]{0,39}$` and comes once in an attempt. `meaning` says what the step does, lest
+        another one be taken for it: by default the qualified name of `write`; give it one that stays when the function
+        may be renamed. Raises
+
+        - ConditionFailed with what was refused, when a condition of the function's own does not hold;
+        - LockLostError when another owner has taken over: let it pass;
+        - StepConflictError when others kept writing to the same items: another attempt will do;
+        - InvalidWriteError, StepMismatchError when the function wants mending.
+        """
+        from once.step_log import StepLog, meaning_of  # what a request does not need is not on its cold path
+
+        if self._memory.step_log is None:
+            from once.clients import client
+
+            self._memory.step_log = StepLog(self.lock, client("dynamodb"))
+        return self._memory.step_log.run(name, write, meaning or meaning_of(write))
 
     @classmethod
     def from_event(cls, event: object) -> "Request":

@@ -25,11 +25,17 @@ def serialise(result: JSON) -> str:
     fail in the same way.
     """
     try:
-        return json.dumps(result, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+        return json_text(result)
+    except ValueError as error:
+        raise NeedsAttention(f"business logic succeeded, but its result is not JSON: {error}") from error
+
+
+def json_text(value: JSON) -> str:
+    """The one text of a value. Raises ValueError that says where the first thing is that JSON cannot hold."""
+    try:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NeedsAttention(
-            f"business logic succeeded, but its result is not JSON: {_fault(result) or error}"
-        ) from error
+        raise ValueError(_fault(value) or str(error)) from error
 
 
 def envelope(text: str) -> Envelope | None:

@@ -18,6 +18,8 @@ from once.settings import settings
 
 ROOT = Path(__file__).parents[2]
 Event = dict[str, Any]
+TABLES = {"IdempotencyTable": "id", "ledger": "chargeId", "orders": "orderId", "stock": "sku"}
+OWNER = "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
 
 # A busy machine is no fault of the code; a failure prints what repeats it.
 hypothesis.settings.register_profile("unhurried", deadline=None, print_blob=True)
@@ -38,7 +40,7 @@ def event() -> Callable[..., Event]:
             "lock": {
                 "table": "IdempotencyTable",
                 "id": f"acme#{operation}#{key}",
-                "owner": "arn:aws:states:us-east-1:123456789012:execution:Operation:one",
+                "owner": OWNER,
                 "fence": fence,
                 "leaseExpiresAt": 1_795_255_200,
             },
@@ -64,7 +66,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _forget()
     with mock_aws():
         client("s3").create_bucket(Bucket="responses")
-        for table, key in {"ledger": "chargeId", "orders": "orderId", "stock": "sku"}.items():
+        for table, key in TABLES.items():
             client("dynamodb").create_table(
                 TableName=table,
                 KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
@@ -78,7 +80,7 @@ def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def _remove_everything() -> None:
     """The mock may stand inside that of a local cloud, which outlives it."""
-    for table in ("ledger", "orders", "stock"):
+    for table in TABLES:
         client("dynamodb").delete_table(TableName=table)
     found = client("s3").list_objects_v2(Bucket="responses").get("Contents", [])
     for kept in found:
@@ -90,6 +92,30 @@ def _remove_everything() -> None:
 def rows(aws: None) -> Callable[[str], list[dict[str, Any]]]:
     """All items of a table, as DynamoDB gives them."""
     return lambda table: list(client("dynamodb").scan(TableName=table, ConsistentRead=True)["Items"])
+
+
+@pytest.fixture
+def acquire(aws: None) -> Callable[[Event], Event]:
+    """Gives the lock to the attempt that the event is for, as the state machine does before it sends the event.
+
+    What earlier attempts noted in the record stays, as it does when a lock is renewed or taken over.
+    """
+
+    def write(event: Event) -> Event:
+        client("dynamodb").update_item(
+            TableName="IdempotencyTable",
+            Key={"id": {"S": event["lock"]["id"]}},
+            UpdateExpression="SET #owner = :owner, fence = :fence, #status = :inProgress",
+            ExpressionAttributeNames={"#owner": "owner", "#status": "status"},
+            ExpressionAttributeValues={
+                ":owner": {"S": event["lock"]["owner"]},
+                ":fence": {"N": str(event["lock"]["fence"])},
+                ":inProgress": {"S": "IN_PROGRESS"},
+            },
+        )
+        return event
+
+    return write
 
 
 @pytest.fixture

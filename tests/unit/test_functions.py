@@ -9,10 +9,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from once import InvalidEventError, PermanentError
+from once import InvalidEventError, LockLostError, PermanentError
 from once.clients import client
 
 Event = dict[str, Any]
+Acquire = Callable[[Event], Event]
 Load = Callable[[str], ModuleType]
 Rows = Callable[[str], list[dict[str, Any]]]
 
@@ -69,13 +70,13 @@ class TestChargePayment:
 
 class TestPlaceOrder:
     @pytest.fixture
-    def place(self, aws: None, function: Load, event: Callable[..., Event]) -> Callable[..., Any]:
+    def place(self, function: Load, event: Callable[..., Event], acquire: Acquire) -> Callable[..., Any]:
         app = function("place_order")
 
         def place(key: str = "key-1", fence: int = 1, **quantities: int) -> Any:
             items = [{"sku": sku, "quantity": quantity} for sku, quantity in quantities.items()]
             payload = {"customer": "c-1", "items": items}
-            return result(app.handler(event("place-order", payload, key=key, fence=fence), None))
+            return result(app.handler(acquire(event("place-order", payload, key=key, fence=fence)), None))
 
         return place
 
@@ -118,11 +119,21 @@ class TestPlaceOrder:
         place("key-2", mug=1)
         assert [row["available"] for row in rows("stock")] == [{"N": "0"}]
 
+    def test_an_order_whose_lock_was_taken_over_is_not_placed(
+        self, function: Load, event: Callable[..., Event], acquire: Acquire, rows: Rows
+    ) -> None:
+        payload = {"customer": "c-1", "items": [{"sku": "mug", "quantity": 2}]}
+        late = event("place-order", payload, fence=1)
+        acquire(event("place-order", payload, fence=2))
+        with pytest.raises(LockLostError):
+            function("place_order").handler(late, None)
+        assert rows("orders") == rows("stock") == []
+
     def test_an_article_named_twice_is_counted_once(
-        self, aws: None, function: Load, event: Callable[..., Event], rows: Rows
+        self, function: Load, event: Callable[..., Event], acquire: Acquire, rows: Rows
     ) -> None:
         payload = {"customer": "c-1", "items": [{"sku": "mug", "quantity": 2}, {"sku": "mug", "quantity": 3}]}
-        receipt = result(function("place_order").handler(event("place-order", payload), None))
+        receipt = result(function("place_order").handler(acquire(event("place-order", payload)), None))
         assert receipt["items"] == [{"sku": "mug", "quantity": 5}]
         assert [row["available"] for row in rows("stock")] == [{"N": "95"}]
 

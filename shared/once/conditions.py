@@ -1,0 +1,9 @@
+"""boto3's conditions, for the writes of a step: `condition=Attr("available").gte(2)`.
+
+They are boto3's own classes. A function that uses them imports them from here, at its top: boto3 is slow to import, and
+while Lambda starts a function it has more CPU than later.
+"""
+
+from boto3.dynamodb.conditions import And, Attr, ConditionBase, Key, Not, Or
+
+__all__ = ["And", "Attr", "ConditionBase", "Key", "Not", "Or"]

@@ -1,0 +1,91 @@
+"""What an error that answers a step's transaction means: whether it may have happened, and whether to send it again."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from once.errors import ConditionFailed, InvalidWriteError, OnceError, Refusal, StepConflictError
+from once.values import from_dynamodb
+
+if TYPE_CHECKING:
+    from once.step import Step
+
+IN_THE_WAY: Final = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
+"""Reasons of a cancelled transaction that pass by themselves."""
+UNKNOWN: Final = {
+    "TransactionInProgressException",
+    "ThrottlingException",
+    "RequestLimitExceeded",
+    "ProvisionedThroughputExceededException",
+    "RequestTimeout",
+    "RequestTimeoutException",
+}
+"""Codes, beside those of the server's own faults (5xx), after which an earlier send may have happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of the step, unless the record says that it is done."""
+
+    error: Exception
+    """Raised when the answer is final, or when it was tried often enough."""
+    is_final: bool
+    nothing_happened: bool
+    """False: the transaction may have happened, or may still."""
+
+
+def answer_to(error: ClientError | BotoCoreError, step: "Step") -> Answer:
+    """Reads the error. Raises it at once when it is about neither the step nor the way to DynamoDB: AccessDenied..."""
+    if isinstance(error, ParamValidationError):
+        raise InvalidWriteError(f"step {step.name!r} cannot be sent to DynamoDB: {error}") from error
+    if isinstance(error, BotoCoreError):  # a timeout, a connection that was lost: there is no answer
+        return Answer(error, is_final=False, nothing_happened=False)
+    code = error.response["Error"]["Code"]
+    if code == "TransactionCanceledException":
+        return _cancelled(error, step)
+    if code in UNKNOWN or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
+        return Answer(error, is_final=False, nothing_happened=False)
+    if code == "ValidationException":
+        refused = InvalidWriteError(f"DynamoDB refuses step {step.name!r}: {error.response['Error']['Message']}")
+        return Answer(refused, is_final=True, nothing_happened=True)
+    raise error
+
+
+def _cancelled(error: ClientError, step: "Step") -> Answer:
+    """Reasons come in the order of the actions; the first is the record's, and the record itself tells more than it."""
+    reasons = cast("list[dict[str, Any]]", error.response.get("CancellationReasons", []))
+    codes = [reason.get("Code", "None") for reason in reasons]
+    of_actions = codes[1:]
+    if "ValidationError" in of_actions:
+        place = of_actions.index("ValidationError")
+        final: OnceError = InvalidWriteError(
+            f"DynamoDB refuses action {place + 1} ({step.actions[place]}) of step {step.name!r}: "
+            f"{reasons[place + 1].get('Message', '')}"
+        )
+        return Answer(final, is_final=True, nothing_happened=True)
+    if "ConditionalCheckFailed" in of_actions:
+        refusals = [
+            _refusal(step, place, reasons[place + 1])
+            for place, code in enumerate(of_actions)
+            if code == "ConditionalCheckFailed"
+        ]
+        return Answer(ConditionFailed(f"step {step.name!r}", refusals), is_final=True, nothing_happened=True)
+    if strange := set(codes) - IN_THE_WAY - {"None", "ConditionalCheckFailed"}:
+        final = InvalidWriteError(f"DynamoDB cancels step {step.name!r}: {', '.join(sorted(strange))}")
+        return Answer(final, is_final=True, nothing_happened=True)
+    busy = StepConflictError(f"step {step.name!r} met other writers of its items, again and again; nothing was written")
+    return Answer(busy, is_final=False, nothing_happened=True)
+
+
+def _refusal(step: "Step", place: int, reason: dict[str, Any]) -> Refusal:
+    action = step.actions[place]
+    item = reason.get("Item")
+    return Refusal(
+        action=place + 1,
+        kind=action.kind,
+        table=action.table,
+        target=action.target,
+        condition=action.condition,
+        item=from_dynamodb(item) if item else None,
+    )

@@ -1,0 +1,212 @@
+"""The fenced steps of one attempt: each is one transaction that writes what business logic wants *and* notes it.
+
+The note is in the record of the lock, at `steps.<name>`: M {"meaning": S, "result": S (JSON text)}. The transaction
+happens only while the record says that this attempt has the lock (owner, fence, IN_PROGRESS) and that the step was not
+done. So a step happens once, whoever tries it how often and however late; no clock is involved.
+
+The map `steps` is not there before the first step, and DynamoDB cannot set a member of a map that is not there. So the
+first step sets the whole map, provided that there is none; the others set their member, provided that there is one. If
+two threads both take themselves for the first, one is refused, reads the record again and sets its member.
+
+An answer that was lost, and a refusal, are never taken at their word: the record is read, consistently. When it has the
+step, the transaction happened. When it has not, and the lock is still ours, it may be sent again: should the first one
+happen after all, the second one is refused, and the record says why.
+"""
+
+import json
+import random
+import re
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from once.errors import InvalidWriteError, LockLostError, StepMismatchError
+from once.result import JSON, json_text
+from once.step import Step
+from once.step_answers import answer_to
+from once.telemetry import logger
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
+
+    from once.request import Lock
+
+Write: TypeAlias = "Callable[[Step], JSON]"
+
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
+MEANING_LIMIT: Final = 200
+"""Characters."""
+RESULT_LIMIT: Final = 4_096
+"""Bytes of one step's result as JSON text. Every duplicate pays a refused write of the record's size, 1 KiB a unit."""
+ALL_STEPS_LIMIT: Final = 16_384
+"""Bytes of all steps of a record together: names, meanings and results."""
+LONGEST_PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds between two sends of a transaction, of which a random part is waited: some 3 in all, 6.35 at most."""
+HOLDS_LOCK: Final = "#owner = :owner AND fence = :fence AND #status = :inProgress"
+
+
+@dataclass(frozen=True, slots=True)
+class DoneStep:
+    """What the record says of a step."""
+
+    name: str
+    meaning: str
+    result: str
+    """JSON text."""
+
+    @property
+    def bytes(self) -> int:
+        return len(self.name) + len(self.meaning.encode()) + len(self.result)
+
+
+class StepLog:
+    """Does the steps of one attempt, and knows which were done before."""
+
+    def __init__(
+        self,
+        lock: "Lock",
+        dynamodb: "DynamoDBClient",
+        pause: Callable[[float], None] = time.sleep,
+        uniform: Callable[[float, float], float] = random.uniform,
+        token: Callable[[], str] = lambda: str(uuid.uuid4()),
+    ) -> None:
+        self._lock = lock
+        self._dynamodb = dynamodb
+        self._pause = pause
+        self._uniform = uniform
+        self._token = token
+        self._was_read = False
+        self._done: dict[str, DoneStep] | None = None
+        """The record's steps; None when it has no map. While the lock is held, only this attempt adds to it."""
+        self._begun: set[str] = set()
+
+    def run(self, name: str, write: Write, meaning: str) -> JSON:
+        """See Request.step."""
+        if not NAME.fullmatch(name):
+            raise InvalidWriteError(f"a step's name must match ^{NAME.pattern}$; {name[:60]!r} does not")
+        if name in self._begun:
+            raise InvalidWriteError(f"step {name!r} comes twice in one attempt: every step needs a name of its own")
+        self._begun.add(name)
+        try:
+            done = self._stored(name) or self._write(name, write, meaning[:MEANING_LIMIT])
+        except BaseException:
+            self._begun.discard(name)  # it was not done, so business logic may try something else under its name
+            raise
+        if done.meaning != meaning[:MEANING_LIMIT]:
+            raise StepMismatchError(
+                f"step {name!r} was done by an earlier attempt as {done.meaning!r}, and is {meaning!r} now: give it "
+                "another name, or, if it is the same, its meaning of then"
+            )
+        result: JSON = json.loads(done.result)
+        return result
+
+    def _stored(self, name: str) -> DoneStep | None:
+        if not self._was_read:
+            self._read()
+        return (self._done or {}).get(name)
+
+    def _read(self) -> None:
+        """What the record says now. Raises LockLostError unless it says that this attempt has the lock."""
+        record = self._dynamodb.get_item(
+            TableName=self._lock.table,
+            Key={"id": {"S": self._lock.id}},
+            ConsistentRead=True,
+            ProjectionExpression="#owner, fence, #status, #steps",
+            ExpressionAttributeNames={"#owner": "owner", "#status": "status", "#steps": "steps"},
+        ).get("Item", {})
+        held = {"owner": {"S": self._lock.owner}, "fence": {"N": str(self._lock.fence)}, "status": {"S": "IN_PROGRESS"}}
+        if any(record.get(name) != value for name, value in held.items()):
+            raise LockLostError(f"the lock of attempt {self._lock.fence} is another's or gone; nothing more is written")
+        steps = record.get("steps", {}).get("M")
+        self._was_read = True
+        self._done = (
+            None
+            if steps is None
+            else {
+                name: DoneStep(name, meaning=step["M"]["meaning"]["S"], result=step["M"]["result"]["S"])
+                for name, step in steps.items()
+            }
+        )
+
+    def _write(self, name: str, write: Write, meaning: str) -> DoneStep:
+        step = Step(name, self._lock.table)
+        wanted = self._within_limits(name, meaning, write(step))
+        pauses = iter(LONGEST_PAUSES)
+        token, record = self._token(), self._record_write(wanted)
+        while True:
+            try:
+                self._dynamodb.transact_write_items(
+                    TransactItems=[record, *(action.as_dynamodb() for action in step.actions)],
+                    ClientRequestToken=token,
+                )
+            except (ClientError, BotoCoreError) as error:
+                answer = answer_to(error, step)
+                self._read()
+                if stored := self._stored(name):
+                    return stored
+                longest_pause = next(pauses, None)
+                if answer.is_final or longest_pause is None:
+                    raise answer.error from error
+            else:
+                self._done = {**(self._done or {}), name: wanted}
+                logger().info("step done", extra={"step": name})
+                return wanted
+            if answer.nothing_happened:
+                # The record may need another write now, and that is another transaction: it gets a token of its own.
+                token, record = self._token(), self._record_write(wanted)
+            self._pause(self._uniform(0, longest_pause))
+
+    def _within_limits(self, name: str, meaning: str, result: JSON) -> DoneStep:
+        try:
+            done = DoneStep(name, meaning, json_text(result))
+        except ValueError as error:
+            raise InvalidWriteError(f"the result of step {name!r} is not JSON: {error}") from error
+        advice = "keep what is large in an item of its own, and let the step's result say which"
+        if len(done.result) > RESULT_LIMIT:
+            raise InvalidWriteError(
+                f"the result of step {name!r} has {len(done.result)} bytes, over the limit of {RESULT_LIMIT}: {advice}"
+            )
+        together = sum(step.bytes for step in (*(self._done or {}).values(), done))
+        if together > ALL_STEPS_LIMIT:
+            raise InvalidWriteError(
+                f"with step {name!r}, all steps have {together} bytes, over the limit of {ALL_STEPS_LIMIT}: {advice}"
+            )
+        return done
+
+    def _record_write(self, done: DoneStep) -> "TransactWriteItemTypeDef":
+        """Notes the step in the record, provided that this attempt has the lock and that the step was not done."""
+        note: AttributeValueTypeDef = {"M": {"meaning": {"S": done.meaning}, "result": {"S": done.result}}}
+        names = {"#owner": "owner", "#status": "status", "#steps": "steps"}
+        if self._done is None:
+            expression, not_done = "SET #steps = :steps", "attribute_not_exists(#steps)"
+            note = {"M": {done.name: note}}
+        else:
+            expression = "SET #steps.#name = :steps"
+            not_done = "attribute_exists(#steps) AND attribute_not_exists(#steps.#name)"
+            names["#name"] = done.name
+        return {
+            "Update": {
+                "TableName": self._lock.table,
+                "Key": {"id": {"S": self._lock.id}},
+                "UpdateExpression": expression,
+                "ConditionExpression": f"{HOLDS_LOCK} AND {not_done}",
+                "ExpressionAttributeNames": names,
+                "ExpressionAttributeValues": {
+                    ":owner": {"S": self._lock.owner},
+                    ":fence": {"N": str(self._lock.fence)},
+                    ":inProgress": {"S": "IN_PROGRESS"},
+                    ":steps": note,
+                },
+            }
+        }
+
+
+def meaning_of(write: Write) -> str:
+    """The qualified name of a function; of a partial one, that of the function in it."""
+    inner = getattr(write, "func", write)
+    return str(getattr(inner, "__qualname__", type(inner).__qualname__))

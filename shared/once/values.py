@@ -1,0 +1,68 @@
+"""Plain Python values as DynamoDB has them, and back.
+
+A float becomes the shortest decimal that reads back as the same float: 0.1 is stored as 0.1. Numbers come back as
+`Decimal`, as with boto3; `float(number)` is then exactly the float that was written.
+"""
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from once.errors import InvalidWriteError
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
+
+PLAIN = (str, bool, int, Decimal, bytes, bytearray, type(None))
+
+
+def to_dynamodb(fields: Mapping[str, object], what: str) -> "dict[str, AttributeValueTypeDef]":
+    """Attributes, or the values of an expression, as DynamoDB has them. `what` names them in an error.
+
+    Raises InvalidWriteError that says where the first value is that DynamoDB cannot hold; never the value itself.
+    """
+    # Imported on first use: boto3 costs a function that makes no such writes a tenth of its start.
+    from boto3.dynamodb.types import TypeSerializer
+
+    serializer = TypeSerializer()
+    converted: dict[str, AttributeValueTypeDef] = {}
+    for name, value in fields.items():
+        where = f"{what}, {name}"
+        try:
+            converted[name] = serializer.serialize(_exact(value, where))
+        except (TypeError, ArithmeticError) as error:
+            raise InvalidWriteError(
+                f"{where} is or holds something that DynamoDB does not: a number beyond 38 digits or its range, or a "
+                "set of mixed types"
+            ) from error
+    return converted
+
+
+def from_dynamodb(item: "Mapping[str, AttributeValueTypeDef]") -> dict[str, Any]:
+    """An item in plain Python."""
+    from boto3.dynamodb.types import TypeDeserializer
+
+    deserializer = TypeDeserializer()
+    return {name: deserializer.deserialize(value) for name, value in item.items()}
+
+
+def _exact(value: object, where: str) -> object:
+    """The value with decimals for floats."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidWriteError(f"{where} is not a finite number")
+        return Decimal(repr(value))
+    if isinstance(value, PLAIN):
+        return value
+    if isinstance(value, Mapping):
+        if named := next((name for name in value if not isinstance(name, str)), None):
+            raise InvalidWriteError(f"{where} has a member named by a {type(named).__name__}")
+        return {name: _exact(member, f"{where}.{name}") for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_exact(member, f"{where}[{index}]") for index, member in enumerate(value)]
+    if isinstance(value, set | frozenset):
+        if not value:
+            raise InvalidWriteError(f"{where} is an empty set, which DynamoDB does not have: leave it out")
+        return {_exact(member, where) for member in value}
+    raise InvalidWriteError(f"{where} is a {type(value).__name__}, which DynamoDB does not have")
