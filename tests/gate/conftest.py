@@ -1,0 +1,71 @@
+"""Broken variants of the template and its definitions, each made by one exact replacement."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+BROKEN = Path(__file__).parent / "broken"
+FILES = ("template.yaml", "statemachine/operation.asl.yaml", "statemachine/recovery.asl.yaml")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One fault: `text`, which must be there exactly once, replaced by `by`."""
+
+    name: str
+    file: str
+    within: str
+    """The state or the resource whose lines hold the text; empty for the whole file."""
+    text: str
+    by: str
+    finds: str
+    """Part of the line that refuses it."""
+
+    def write(self, folder: Path) -> Path:
+        """The project with the fault in it; gives the template's path."""
+        for name in FILES:
+            target = folder / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, target)
+        whole = (ROOT / self.file).read_text()
+        lines = block(whole, self.within) if self.within else whole
+        assert lines.count(self.text) == 1, f"{self.name}: the text is there {lines.count(self.text)} times"
+        broken = lines.replace(self.text, self.by)
+        (folder / self.file).write_text(whole.replace(lines, broken))
+        return folder / "template.yaml"
+
+
+def block(whole: str, name: str) -> str:
+    """The lines of the member `name` at any depth, up to the next one that is not deeper."""
+    found = re.findall(rf"^(( +){name}:\n(?:\2 +.*\n| *\n)*)", whole, re.MULTILINE)
+    assert len(found) == 1, f"{name} is there {len(found)} times"
+    lines: str = found[0][0]
+    return lines
+
+
+def variants(kind: str = "*") -> list[Variant]:
+    """Those of the files in broken/ that are called like this."""
+    return [
+        Variant(**each) for file in sorted(BROKEN.glob(f"{kind}.yaml")) for each in yaml.safe_load(file.read_text())
+    ]
+
+
+@pytest.fixture(scope="session")
+def write_variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Variant], Path]:
+    """Writes a variant into a folder of its own; a template that is the same in many is translated once."""
+    kept = tmp_path_factory.mktemp("kept")
+
+    def write(variant: Variant) -> Path:
+        folder = tmp_path_factory.mktemp("variant")
+        (folder / "build").symlink_to(kept)
+        return variant.write(folder)
+
+    return write
