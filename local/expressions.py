@@ -7,6 +7,7 @@ What an expression means is left to moto.
 
 from __future__ import annotations
 
+import copy
 import functools
 import pickle
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ def quick_update_expressions() -> Iterator[None]:
     def make(text: str) -> Any:
         tree = parse(text)
         below.note(tree)
+        tree.pickled = pickle.dumps(tree, pickle.HIGHEST_PROTOCOL)
         return tree
 
     with replaced(
@@ -44,8 +46,8 @@ def quick_update_expressions() -> Iterator[None]:
 
 
 def _copy(tree: Any) -> Any:
-    """A copy of a syntax tree, or of a value in it, in a fraction of the time of `copy.deepcopy`."""
-    return pickle.loads(pickle.dumps(tree, pickle.HIGHEST_PROTOCOL))  # noqa: S301 it was written in the same line
+    """A copy of a syntax tree that was made here, in a fraction of the time of `copy.deepcopy`."""
+    return pickle.loads(tree.pickled) if hasattr(tree, "pickled") else copy.deepcopy(tree)  # noqa: S301 our own
 
 
 def _kind_of(types: tuple[type, ...]) -> Callable[[type], bool]:
@@ -54,7 +56,7 @@ def _kind_of(types: tuple[type, ...]) -> Callable[[type], bool]:
 
 
 class _Below:
-    """Notes which types of nodes a part of a tree holds, as a number, until something in that part is replaced."""
+    """Notes which types of nodes a part of a tree holds, as a number. DynamoDB's one lock guards it."""
 
     def __init__(self, node_type: type) -> None:
         self._is_node = _kind_of((node_type,))
@@ -66,25 +68,26 @@ class _Below:
         """Note it at every node of a tree that was just parsed."""
         parts = [self.note(child) for child in node.children or () if self._is_node(type(child))]
         types = frozenset((type(node),)).union(*parts)
-        if types not in self._numbers:
-            self._numbers[types] = len(self._types)
-            self._types.append(types)
-        node.below = self._numbers[types]
+        node.below = self._number(types)
         return types
 
-    @staticmethod
-    def forget(node: Any) -> None:
-        """The node, or one below it, is not what it was."""
-        while node is not None and vars(node).pop("below", None) is not None:
-            node = node.parent
+    def _number(self, types: frozenset[type]) -> int:
+        if types not in self._numbers:
+            self._types.append(types)
+            self._numbers[types] = len(self._types) - 1
+        return self._numbers[types]
+
+    def replaced(self, node: Any, parent: Any) -> None:
+        """A node has taken the place of another one; what was noted above may say too much, never too little."""
+        types = self.note(node) if self._is_node(type(node)) else frozenset()
+        while parent is not None and not types <= self._types[parent.below]:
+            parent.below = self._number(types | self._types[parent.below])
+            parent = parent.parent
 
     def has_work(self, traverser: Any, node: Any, of: Callable[[Any, type], type | None]) -> bool:
-        number = vars(node).get("below")
-        if number is None:
-            return True
-        key = (type(traverser), number)
+        key = (type(traverser), node.below)
         if key not in self._wanted:
-            self._wanted[key] = any(of(traverser, kind) is not None for kind in self._types[number])
+            self._wanted[key] = any(of(traverser, kind) is not None for kind in self._types[node.below])
         return self._wanted[key]
 
 
@@ -115,11 +118,12 @@ def _traversal(node_type: type, traverser_type: Any, below: _Below) -> Callable[
                     hook(node, number)
                 visit(child, number)
             if (of := processed(self, kind)) is not None:
-                below.forget(node)
-                node = processors[of](node)
+                before, node = node, processors[of](node)
                 node.parent = parent
                 if parent:
                     parent.children[child_id] = node
+                if node is not before:
+                    below.replaced(node, parent)
             return node
 
         return visit(node, child_id)

@@ -41,10 +41,18 @@ class _End:
 class Environment:
     """The process is started by the first invocation. Ends by a timeout, an exit, an error during init, or `end`."""
 
-    def __init__(self, spec: FunctionSpec, variables: Mapping[str, str], on_line: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        spec: FunctionSpec,
+        variables: Mapping[str, str],
+        on_line: Callable[[str], None],
+        on_begin: Callable[[], None] = lambda: None,
+    ) -> None:
         self._spec = spec
         self._variables = variables
         self._on_line = on_line
+        self._on_begin = on_begin
+        self._begun = False
         self._state = threading.Condition()
         self._next: tuple[str, bytes, str] | None = None
         self._running: str | None = None
@@ -58,6 +66,11 @@ class Environment:
     def usable(self) -> bool:
         """Whether it can run another invocation."""
         return self._over is None
+
+    @property
+    def starting(self) -> bool:
+        """Whether its process has not asked for its first event yet."""
+        return not self._begun and self._over is None
 
     def run(self, request_id: str, payload: bytes, arn: str) -> Outcome:
         """Run one invocation to its end, or to the function's timeout, which ends the environment."""
@@ -128,6 +141,8 @@ class Environment:
     # ---- the runtime client's side ----
 
     def next_delivery(self) -> Delivery | None:
+        self._begun = True
+        self._on_begin()
         with self._state:
             self._state.wait_for(lambda: self._next is not None or self._over is not None)
             if self._next is None or self._over is not None:

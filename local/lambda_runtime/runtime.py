@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import threading
 import time
 import uuid
@@ -24,6 +25,9 @@ LOG_LINES = 2000
 MOST_IDLE = 64
 """Warm environments kept per function; a burst of more leaves no more processes behind."""
 
+MOST_STARTING = max(4, 2 * (os.cpu_count() or 1))
+"""Environments of all functions that start at the same time: more would only take each other's processor."""
+
 SECONDS_TO_END = 15.0
 """Bounds the wait for invocations that have been killed."""
 
@@ -36,6 +40,7 @@ class _Function:
     spec: FunctionSpec
     version: int = 1
     idle: list[Environment] = field(default_factory=list)
+    waiting: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
 
 
@@ -162,11 +167,18 @@ class LambdaRuntime:
         return function
 
     def _take(self, name: str, qualifier: str | None, request_id: str) -> tuple[_Function, int, Environment]:
-        with self._lock:
+        """A warm environment, or a new one; in a burst, whichever there can be first."""
+        with self._quiet:
             function = self._find(name, qualifier)
             cap = function.spec.concurrency
-            if cap is not None and sum(busy is function for busy, _ in self._busy.values()) >= cap:
+            if cap is not None and self._at_work(function) >= cap:
                 raise refusals.throttled()
+            function.waiting += 1
+            try:
+                self._quiet.wait_for(lambda: self._closed or function.idle or self._starting() < MOST_STARTING)
+            finally:
+                function.waiting -= 1
+            function = self._find(name, qualifier)
             dead = [environment for environment in function.idle if not environment.usable]
             function.idle = [environment for environment in function.idle if environment.usable]
             environment = function.idle.pop() if function.idle else self._environment_of(function)
@@ -174,6 +186,16 @@ class LambdaRuntime:
             version = function.version
         _end(dead)
         return function, version, environment
+
+    def _at_work(self, function: _Function) -> int:
+        return function.waiting + sum(busy is function for busy, _ in self._busy.values())
+
+    def _starting(self) -> int:
+        return sum(environment.starting for _, environment in self._busy.values())
+
+    def _one_began(self) -> None:
+        with self._quiet:
+            self._quiet.notify_all()
 
     def _environment_of(self, function: _Function) -> Environment:
         def on_line(line: str) -> None:
@@ -183,7 +205,7 @@ class LambdaRuntime:
                 self._on_output(function.name, line)
 
         variables = variables_of(function.name, str(function.version), function.spec, self._environment)
-        return Environment(function.spec, variables, on_line)
+        return Environment(function.spec, variables, on_line, self._one_began)
 
     def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:
         with self._quiet:

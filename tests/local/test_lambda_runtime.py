@@ -7,12 +7,14 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from lambda_probe import alive, appears, call, probe
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from local.lambda_runtime.environment import Environment
 
 ARN = "arn:aws:lambda:us-east-1:123456789012:function"
 
@@ -234,3 +236,24 @@ def test_many_threads_at_once_get_each_its_own_answer(runtime: LambdaRuntime) ->
         answers = list(pool.map(lambda number: call(runtime, "probe", number=number)["number"], range(200)))
     assert answers == list(range(200))
     assert len({each.request_id for each in runtime.invocations}) == 200
+
+
+def test_burst_starts_a_few_environments_at_a_time_and_runs_everything(
+    runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local.lambda_runtime.runtime.MOST_STARTING", 2)
+    runtime.register("burst", probe())
+    starting: list[int] = []
+
+    class Counted(Environment):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            starting.append(runtime._starting() + 1)
+
+    monkeypatch.setattr("local.lambda_runtime.runtime.Environment", Counted)
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(lambda n: call(runtime, "burst", n=n), range(20)))
+    runtime.unregister("burst")
+    assert max(starting) == 2
+    assert len(starting) < 20
+    assert sorted(answer["n"] for answer in answers) == list(range(20))
