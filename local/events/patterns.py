@@ -81,8 +81,6 @@ def _check_alternatives(wanted: list[Any], place: str) -> None:
 def _member_matches(name: str, wanted: Any, event: Any) -> bool:
     if name == "$or" and isinstance(wanted, list):
         return any(_matches(each, event) for each in wanted)
-    if isinstance(event, list):
-        return any(_member_matches(name, wanted, each) for each in event if isinstance(each, dict))
     value = event.get(name, _NOTHING) if isinstance(event, dict) else _NOTHING
     if isinstance(wanted, dict):
         return _nested_matches(wanted, value)

@@ -203,6 +203,14 @@ def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
     assert len(stand.inputs()) == 1
 
 
+def test_messages_stay_while_nothing_is_delivered(stand: Stand) -> None:
+    stand.deploy(worker() + QUEUES + pipe())
+    with stand.cloud.delivering(False):
+        send(stand, "a")
+        assert bodies(stand, "Requests") == ["a"]
+    assert len(stand.inputs()) == 1
+
+
 def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
     send(stand, {"id": 1})

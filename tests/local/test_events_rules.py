@@ -234,6 +234,7 @@ def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
         ("arn:aws:states:us-east-1:123456789012:stateMachine:gone", "", "NO_RESOURCE"),
         ("arn:aws:sqs:us-east-1:123456789012:gone", "", "NO_RESOURCE"),
         ("!Ref Worker", transformer('{"a": "<all>"}', all="$.detail"), "INVALID_JSON"),
+        ("!Ref Worker", transformer('"two"\n"texts"'), "INVALID_JSON"),
         ("!Ref Worker", transformer('{"a": "<n>", "b": "<n>"}', n="$.detail.long"), "INVALID_PARAMETER"),
     ],
 )  # fmt: skip
