@@ -218,9 +218,13 @@ class _Deployment:
         made_of = {**properties, "DefinitionString": definition}
         known = self.before.get(logical_id)
         role = properties.get("RoleArn", "")
+        kind = properties.get("StateMachineType", "STANDARD")
+        if known is not None and kind != known.properties.get("StateMachineType", "STANDARD"):
+            self.clients("stepfunctions").delete_state_machine(stateMachineArn=arn)  # a type cannot be updated
+            known = None
         if known is None:
             self.clients("stepfunctions").create_state_machine(
-                name=name, definition=definition, roleArn=role, type=properties.get("StateMachineType", "STANDARD")
+                name=name, definition=definition, roleArn=role, type=kind
             )
         elif known.properties != made_of:
             self.clients("stepfunctions").update_state_machine(stateMachineArn=arn, definition=definition, roleArn=role)
