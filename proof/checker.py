@@ -1,0 +1,338 @@
+"""The one checker of the promises P1 to P7: on what is left at the end, and on every write on the way.
+
+Each rule yields sentences, one for each fault; `kinds` says what a fault amounts to. Rules of single writes need
+nothing but the write; those of the whole history need the executions and the starts of business logic, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from local import Execution, LocalCloud
+from proof.journal import Item, Journal, Start, Write, plain
+
+ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
+SOMETIMES = {"recoveries", "steps"}
+BY_STATUS = {
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error"}),
+    "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
+    "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
+    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard", "requestRef"}, set()),
+}
+CLOSED = ("COMPLETED", "FAILED")
+DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
+OWN_ENDS = {
+    "InvalidRequest",
+    "PayloadMismatch",
+    "Unavailable",
+    "OperationInProgress",
+    "OperationFailed",
+    "NeedsAttention",
+    "LockLost",
+}
+"""Errors with which an execution comes to one of its own ends; with any other it died."""
+REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A broken promise. `kind` is what it amounts to: `stuck`, `lost`, `twice`, or `broken` for any other."""
+
+    promise: str
+    kind: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.promise} ({self.kind}): {self.what}"
+
+
+# ---- single records and writes ----
+
+
+def shape_faults(record: Item) -> Iterator[Fault]:
+    """Section 4 of the design."""
+
+    def fault(what: str) -> Fault:
+        return Fault("P5", "broken", f"{record.get('id')}: {what}: {dict(record)}")
+
+    if record.get("status") not in BY_STATUS:
+        yield fault("no known status")
+        return
+    required, optional = BY_STATUS[record["status"]]
+    if missing := required - set(record):
+        yield fault(f"lacks {sorted(missing)}")
+    if left_over := set(record) - required - optional - SOMETIMES:
+        yield fault(f"has {sorted(left_over)}")
+    shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
+    if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
+        yield fault("another shard")
+    if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
+        yield fault("not exactly one answer")
+    if not record.get("fence", 0) >= record.get("attempts", 0) >= 1:
+        yield fault("attempts and fence do not fit")
+
+
+def write_faults(write: Write) -> Iterator[Fault]:
+    """What one change of a record may never be, whoever makes it."""
+    old, new = write.old, write.new
+    by_operator = write.actor is not None and write.actor.kind == "operator"
+    if new is None:
+        if not by_operator:
+            yield Fault("P5", "lost", f"{write.id}: its record was removed by {write.actor}")
+        return
+    yield from shape_faults(new)
+    if old is None:
+        if new["fence"] != 1:
+            yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
+        return
+    if not _is_expired(old, write.at):
+        yield from _faults_of_change(write, old, new, by_operator)
+    acquired = new["owner"] != old["owner"] or (old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS")
+    if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
+        yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
+
+
+def _is_expired(record: Item, now: float) -> bool:
+    return "expiresAt" in record and record["expiresAt"] < now
+
+
+def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
+    if old["status"] in CLOSED:
+        for name in ("status", "result", "resultRef", "error", "owner", "fence", "fingerprint"):
+            if old.get(name) != new.get(name):
+                yield Fault(
+                    "P3", "broken", f"{write.id}: {name} changed after it was {old['status']}, by {write.actor}"
+                )
+        return
+    if by_operator:
+        return
+    if old["status"] == "QUARANTINED" and new["status"] != "QUARANTINED":
+        yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
+    if old["fingerprint"] != new["fingerprint"]:
+        yield Fault("P6", "broken", f"{write.id}: the payload changed under an open lock")
+    if new["owner"] != old["owner"]:
+        if old["leaseExpiresAt"] >= write.at:
+            yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
+        if write.owner_status not in DEAD and ":express:" not in old["owner"]:
+            yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
+    if "steps" in old and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items()):
+        yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
+    if write.actor is not None:
+        yield from _faults_of_actor(write, old, new)
+
+
+def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
+    """P4: the owner, whoever takes over, and two things that may be done to a dead owner's record."""
+    assert write.actor is not None
+    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    if write.actor.kind == "function":
+        mine = (old["owner"], old["fence"], old["status"]) == (write.actor.owner, write.actor.fence, "IN_PROGRESS")
+        if not mine or changed - {"steps"}:
+            yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
+        return
+    if write.actor.owner in (old["owner"], new["owner"]):
+        return
+    ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
+    quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
+    if not (ends_lease or quarantines):
+        yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
+    elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
+        yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
+
+
+def history_faults(writes: Sequence[Write]) -> Iterator[Fault]:
+    """All writes: each by itself, and one owner for each fence of an id."""
+    owners: dict[tuple[str, Any], str] = {}
+    for write in writes:
+        yield from write_faults(write)
+        if write.new is None:
+            for known in [key for key in owners if key[0] == write.id]:
+                del owners[known]
+            continue
+        owner = owners.setdefault((write.id, write.new["fence"]), write.new["owner"])
+        if owner != write.new["owner"]:
+            yield Fault("P1", "twice", f"{write.id}: fence {write.new['fence']} has two owners")
+
+
+# ---- starts of business logic ----
+
+
+def start_faults(
+    starts: Sequence[Start], executions: Sequence[Execution], records: Mapping[str, Item]
+) -> Iterator[Fault]:
+    """P2: not after it succeeded, not again in quarantine's policy, not twice under a fence."""
+    by_id: dict[str, list[Start]] = defaultdict(list)
+    for start in starts:
+        by_id[start.id].append(start)
+    succeeded = {key for execution in executions for key in _successes(execution)}
+    for id, all_starts in by_id.items():
+        for fence, count in Counter(start.fence for start in all_starts).items():
+            if count > 1:
+                yield Fault("P2", "twice", f"{id}: started {count} times under fence {fence}")
+        for fence in sorted(fence for known, fence in succeeded if known == id):
+            if any(start.fence > fence for start in all_starts):
+                yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
+        if records.get(id, {}).get("onCrash") == "quarantine" and len(all_starts) > 1:
+            yield Fault("P2", "twice", f"{id}: started {len(all_starts)} times though onCrash is quarantine")
+
+
+def _successes(execution: Execution) -> Iterator[tuple[str, int]]:
+    """Id and fence of each call of business logic whose success is in the history."""
+    state, lock = "", {}
+    for event in execution.events:
+        if "stateEnteredEventDetails" in event:
+            state = event["stateEnteredEventDetails"]["name"]
+        elif "taskScheduledEventDetails" in event and state == "ExecuteBusinessLogic":
+            lock = json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}).get("lock", {})
+        elif "taskSucceededEventDetails" in event and state == "ExecuteBusinessLogic" and lock:
+            yield lock["id"], int(lock["fence"])
+
+
+# ---- answers ----
+
+
+def answer_faults(executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
+    """P3 and P7: the same bytes for every request of an id, and duplicates that start nothing."""
+    for execution in executions:
+        if execution.status != "SUCCEEDED" or not isinstance(execution.output, dict):
+            continue
+        id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
+        if disposition not in ("EXECUTED", "REPLAYED") or id not in records:
+            continue
+        record = records[id]
+        if record["status"] != "COMPLETED":
+            yield Fault("P3", "broken", f"{id}: {disposition} was answered, but it is {record['status']}")
+        elif "result" in record and execution.output.get("result") != record["result"]:
+            yield Fault("P3", "broken", f"{id}: {execution.name} got {execution.output.get('result')!r:.80}")
+        elif "resultRef" in record and execution.output.get("resultRef") != json.loads(_json(record["resultRef"])):
+            yield Fault("P3", "broken", f"{id}: {execution.name} got {execution.output.get('resultRef')!r:.80}")
+        if disposition == "REPLAYED" and execution.states[-2:] == ("ExistingStatus", "ReturnStoredResponse"):
+            work = {"ExecuteBusinessLogic", "CacheResponse"} & set(execution.states)
+            if work and len(execution.states) <= 5:
+                yield Fault("P7", "broken", f"{id}: a duplicate came through {sorted(work)}")
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=int)
+
+
+# ---- what is left ----
+
+
+def record_faults(cloud: LocalCloud, record: Item) -> Iterator[Fault]:
+    """A record at the end: its shape, and that what it refers to is there, whole."""
+    yield from shape_faults(record)
+    if "resultRef" in record:
+        ref = record["resultRef"]
+        body = _object(cloud, ref)
+        if body is None or (hashlib.sha256(body).hexdigest(), len(body)) != (ref["sha256"], ref["bytes"]):
+            yield Fault("P3", "lost", f"{record['id']}: its result is not what its reference says")
+    if "requestRef" in record:
+        body = _object(cloud, record["requestRef"])
+        if not body:
+            yield Fault("P5", "lost", f"{record['id']}: quarantined without its request")
+        else:
+            yield from _request_faults(cloud, record, body)
+    if record["status"] == "COMPLETED" and "result" in record:
+        limit = int(cloud.parameters["InlineLimitBytes"])
+        steps = len(_json(record.get("steps", {})))
+        if (size := sum(len(str(value).encode()) for value in record.values()) - steps) > limit:
+            yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
+
+
+def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fault]:
+    from local.cloud import LocalCloudError
+
+    try:
+        owner = cloud.describe(record["owner"])
+    except LocalCloudError:
+        return  # its history is gone
+    if json.loads(body) != owner.input:
+        yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
+
+
+def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
+    from botocore.exceptions import ClientError
+
+    try:
+        body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    except ClientError:
+        return None
+    return body
+
+
+def all_records(cloud: LocalCloud) -> dict[str, Item]:
+    """Every record by its id."""
+    pages = cloud.client("dynamodb").get_paginator("scan").paginate(TableName=cloud.resources["IdempotencyTable"])
+    return {item["id"]: item for page in pages for item in map(plain, page["Items"])}
+
+
+def executions_of(cloud: LocalCloud) -> list[Execution]:
+    """Every execution of the operation machine."""
+    from local.execution import execution_of
+
+    machine = cloud.outputs["StateMachineArn"].rpartition(":")[2]
+    return [
+        execution_of(each)
+        for known in cloud._machines()
+        if known.name == machine or f":{known.name}:" in cloud.outputs["StateMachineArn"]
+        for each in known.executions
+    ]
+
+
+def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
+    """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it."""
+    rejected = cloud.rejected()
+    kept = {_canonical(each.get("input")) for each in rejected}
+    kept_by = {each["executionArn"] for each in rejected}
+    inputs = {execution.arn: execution.input for execution in executions}
+    for record in records.values():
+        if record["status"] == "IN_PROGRESS":
+            yield Fault("P5", "stuck", f"{record['id']} is in progress for {record['owner']}")
+    for execution in executions:
+        if execution.status == "RUNNING":
+            yield Fault("P5", "stuck", f"{execution.name} runs in {execution.states[-1:]}")
+            continue
+        refused = execution.status == "FAILED" and execution.error in REFUSALS
+        if refused and execution.arn in kept_by:
+            continue
+        record = records.get(_id_of(execution.input), {})
+        owners = inputs.get(record.get("owner", ""), execution.input)
+        in_record = bool(record) and _request_of(owners).get("payload") == _request_of(execution.input).get("payload")
+        if refused or not (in_record or _canonical(execution.input) in kept):
+            yield Fault("P5", "lost", f"{execution.name} ended as {execution.status} {execution.error}, left nothing")
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _request_of(given: Any) -> Mapping[str, Any]:
+    first = given[0] if isinstance(given, list) and given else given
+    return first if isinstance(first, dict) else {}
+
+
+def _id_of(given: Any) -> str:
+    request = _request_of(given)
+    return f"{request.get('tenant', 'default')}#{request.get('operation')}#{request.get('idempotencyKey')}"
+
+
+# ---- all of it ----
+
+
+def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
+    """Every broken promise; `at_rest` says that recovery has had its time, so that everything must have ended."""
+    cloud = journal.cloud
+    records, executions = all_records(cloud), executions_of(cloud)
+    found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, records)]
+    found += answer_faults(executions, records)
+    for record in records.values():
+        found += record_faults(cloud, record)
+    if at_rest:
+        found += end_faults(cloud, executions, records)
+    return found

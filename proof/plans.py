@@ -1,0 +1,134 @@
+"""Plans: everything that is drawn for one schedule, so that it can be repeated, and made smaller.
+
+A step is a service call, a point of a function, or a state that is entered or left, counted from the beginning over all
+executions. A plan says at which steps something goes wrong, and at which choices another one goes on than who could.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from proof.paths import ORDER, STEPS, Request, charge, hard, request
+
+Value = TypeVar("Value", str, int)
+
+STEPS_DRAWN = 160
+CHOICES_DRAWN = 400
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A request, and when it is sent: seconds after the beginning."""
+
+    at: float
+    request: Request
+
+
+@dataclass(frozen=True)
+class Act:
+    """What an operator, or somebody careless, does with the id number `target`: retry, resolve, abort or redrive."""
+
+    at: float
+    what: str
+    target: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One schedule. `faults` by step, `switches` by choice, `fates` of deliveries by their number."""
+
+    seed: int
+    sendings: tuple[Sending, ...]
+    acts: tuple[Act, ...] = ()
+    faults: Mapping[int, str] = field(default_factory=dict)
+    switches: Mapping[int, int] = field(default_factory=dict)
+    fates: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, (self.sendings, self.acts, self.faults, self.switches, self.fates)))
+
+    def smaller(self) -> Iterator[Plan]:
+        """Plans with something left out: halves first, then single ones."""
+        if len(self.sendings) > 1:
+            for number in range(len(self.sendings)):
+                yield replace(self, sendings=self.sendings[:number] + self.sendings[number + 1 :])
+        for number in range(len(self.acts)):
+            yield replace(self, acts=self.acts[:number] + self.acts[number + 1 :])
+        for switches in _with_less(self.switches):
+            yield replace(self, switches=switches)
+        for faults in _with_less(self.faults):
+            yield replace(self, faults=faults)
+        for fates in _with_less(self.fates):
+            yield replace(self, fates=fates)
+
+
+def _with_less(members: Mapping[int, Value]) -> Iterator[dict[int, Value]]:
+    items = sorted(members.items())
+    size = len(items)
+    while size >= 1:
+        for first in range(0, len(items), size):
+            yield dict(items[:first] + items[first + size :])
+        size //= 2
+
+
+FAULTS = (
+    ("never arrives", 3),
+    ("answer lost", 4),
+    ("fails", 2),
+    ("dies before", 4),
+    ("dies after", 4),
+    ("slow", 2),
+    ("late", 3),
+    ("throttled", 1),
+)
+"""And how often each is drawn. At a point of a function: it dies, its connection breaks, it hangs."""
+
+
+def draw(seed: int) -> Plan:
+    """The plan of a seed."""
+    dice = random.Random(seed)  # noqa: S311 no secret
+    bodies = [_drawn_request(dice, number) for number in range(dice.choice((1, 1, 2)))]
+    sendings = []
+    for number in range(dice.randint(len(bodies), 4)):
+        body = bodies[number] if number < len(bodies) else dice.choice(bodies)
+        more: dict[str, Any] = {}
+        if dice.random() < 0.4:
+            more["onConflict"] = dice.choice(("acknowledge", "reject", "wait"))
+        if dice.random() < 0.1:
+            more["payload"] = {"other": True}
+        at = dice.choice((0.0, 0.0, 1.0, dice.uniform(0, 60), dice.uniform(60, 400)))
+        sendings.append(Sending(round(at, 1), {**body, **more} if number else body))
+    acts = []
+    if dice.random() < 0.35:
+        what = dice.choice(("retry", "resolve", "abort", "redrive"))
+        acts.append(Act(round(dice.uniform(0, 500), 1), what, dice.randrange(len(bodies))))
+    names, weights = zip(*FAULTS, strict=True)
+    faults = {
+        dice.randrange(STEPS_DRAWN): dice.choices(names, weights)[0] for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4)))
+    }
+    switches = {dice.randrange(CHOICES_DRAWN): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
+    fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
+    return Plan(seed, tuple(sendings), tuple(acts), faults, switches, fates)
+
+
+def _drawn_request(dice: random.Random, number: int) -> Request:
+    body = dice.choice(
+        (
+            charge(),
+            charge(onCrash="quarantine"),
+            STEPS,
+            STEPS,
+            ORDER,
+            hard("error", "ok"),
+            hard("slow"),
+            hard("PermanentError"),
+            hard("error", "NeedsAttention"),
+            request("plain-work", {"return": 1}),
+            request("build-report", {"bytes": 6000}),
+        )
+    )
+    return {**body, "idempotencyKey": f"key-{number}"}
