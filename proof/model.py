@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import sys
 import time
 from array import array
@@ -84,7 +85,7 @@ CASES: Mapping[str, Case] = {
     "recovery-twice": Case((RETRY,), Budget(1, crashes=1), workers=2),
     "recovery-expiry": Case((RETRY,), Budget(1, crashes=1, errors=1, expiries=1), workers=1),
 }
-DEEP = {"express-errors", "owners-losses", "errors-losses", "recovery-crashes", "recovery-expiry"}
+DEEP = {"express-errors", "losses", "owners-losses", "errors-losses", "recovery-crashes", "recovery-expiry"}
 """Cases that take long; `make test` leaves them to `make proof`."""
 
 
@@ -192,6 +193,7 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", choices=[[], *CASES], metavar="SETTING", help=", ".join(CASES))
     names = parser.parse_args().settings or list(CASES)
     total = 0
+    os.environ["POWERTOOLS_LOG_LEVEL"] = "CRITICAL"
     for name in names:
         with rules_of(CASES[name]) as rules:
             try:

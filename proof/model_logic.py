@@ -13,6 +13,11 @@ from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from once.request import Lock
+from once.step import Step
+from once.step_log import StepLog
+from proof.model_record import LEDGER
+
 LOST = '"lost"'
 
 
@@ -87,55 +92,14 @@ def stage_of(event: str, answers: tuple[str, ...]) -> Stage:
     return Returns(json.dumps(payload))
 
 
-class LockLostError(Exception):
-    pass
-
-
 def charge(event: dict[str, Any], client: Any) -> dict[str, Any]:
-    lock = event["lock"]
-    result = json.dumps(f"charged under fence {lock['fence']}")
-    while True:
-        try:
-            client.transact_write_items(
-                TransactItems=[
-                    {
-                        "Update": {
-                            "TableName": "ledger",
-                            "Key": {"id": {"S": "effect"}},
-                            "UpdateExpression": "ADD n :one",
-                            "ExpressionAttributeValues": {":one": {"N": "1"}},
-                        }
-                    },
-                    {
-                        "Update": {
-                            "TableName": lock["table"],
-                            "Key": {"id": {"S": lock["id"]}},
-                            "UpdateExpression": "SET #steps = :steps",
-                            "ConditionExpression": "#owner = :me AND fence = :fence AND #status = :s AND attribute_not_exists(#steps)",
-                            "ExpressionAttributeNames": {"#steps": "steps", "#owner": "owner", "#status": "status"},
-                            "ExpressionAttributeValues": {
-                                ":steps": {"M": {"charge": {"S": result}}},
-                                ":me": {"S": lock["owner"]},
-                                ":fence": {"N": str(lock["fence"])},
-                                ":s": {"S": "IN_PROGRESS"},
-                            },
-                        }
-                    },
-                ]
-            )
-            return {"onceResult": result}
-        except client.exceptions.TransactionCanceledException:
-            pass
-        except ConnectionClosedError:
-            pass
-        item = client.get_item(TableName=lock["table"], Key={"id": {"S": lock["id"]}}, ConsistentRead=True).get(
-            "Item", {}
-        )
-        if (
-            item.get("owner", {}).get("S") != lock["owner"]
-            or item["fence"]["N"] != str(lock["fence"])
-            or item["status"]["S"] != "IN_PROGRESS"
-        ):
-            raise LockLostError("lost")
-        if "steps" in item:
-            return {"onceResult": item["steps"]["M"]["charge"]["S"]}
+    """One fenced step of the library: counts its effect in the ledger, and returns what the step has kept."""
+    given = event["lock"]
+    lock = Lock(given["table"], given["id"], given["owner"], given["fence"], given["leaseExpiresAt"])
+    steps = StepLog(lock, client, pause=lambda _: None, uniform=lambda low, _: low, token=lambda: "token")
+
+    def write(step: Step) -> str:
+        step.update(LEDGER, {"id": "effect"}, "ADD n :one", {":one": 1})
+        return f"charged under fence {lock.fence}"
+
+    return {"onceResult": json.dumps(steps.run("charge", write, "charge"))}

@@ -59,8 +59,10 @@ class Table:
         try:
             answer = getattr(self._client, action)(**json.loads(call))
         except self._client.exceptions.ClientError as error:
-            answer = error.response
-        answer.pop("ResponseMetadata", None)
+            status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+            answer = {**error.response, "ResponseMetadata": {"HTTPStatusCode": status}}
+        else:
+            answer.pop("ResponseMetadata", None)
         effects = self._client.get_item(TableName=LEDGER, Key={"id": {"S": "effect"}})["Item"]["n"]["N"]
         return self._get(), int(effects), json.dumps(answer, sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""The lock protocol, explored: every promise kept in every state, and red as soon as an expression says another thing."""
+"""The lock protocol, explored: every promise kept in every state, and red as soon as an expression says otherwise."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from proof.model import CASES, DEEP, ROOT, Counterexample, explore, rules_of
 # The fewest states that each case has had; fewer means that the model has lost something.
 STATES = {
     "owners": 5_000,
-    "losses": 5_000,
     "errors": 10_000,
     "waiting": 3_000,
     "careful": 10_000,
