@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 
 # `Resource: ...*`, `Action: ...*`, `Principal: "*"`, or an item of such a list.
@@ -112,12 +113,24 @@ def test_the_state_machine_invokes_operations_of_this_stack_by_alias_only(resour
     assert any_operation.endswith(f":function:{prefix}-*:live")
 
 
+WITH_STEPS = {"PlaceOrderFunction"}
+"""Functions whose business logic writes in fenced steps."""
+
+
+def test_only_a_function_with_fenced_steps_may_touch_records(functions: Resources) -> None:
+    folders = {name: ROOT / function["Properties"]["CodeUri"] for name, function in functions.items()}
+    with_steps = {n for n, f in folders.items() if any(".step(" in file.read_text() for file in f.glob("*.py"))}
+    assert with_steps == WITH_STEPS
+
+
 def test_a_function_may_use_the_tables_that_its_environment_names_and_no_other(
     functions: Resources, resources: Resources
 ) -> None:
     for name, function in functions.items():
         variables = function["Properties"]["Environment"]["Variables"]
         named = {value["Ref"] for key, value in variables.items() if key.endswith("_TABLE")}
+        if name in WITH_STEPS:
+            named.add("IdempotencyTable")  # its name comes with the lock
         allowed = {
             statement["Resource"]["Fn::GetAtt"][0]
             for statement in statements(resources, role_of(function))
