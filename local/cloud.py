@@ -329,7 +329,7 @@ class LocalCloud:
 
         Virtual time goes on to the ends of waits and to the retries of deliveries, but not to a schedule's next turn,
         nor to when a message in a queue becomes visible again: `clock.advance` goes there. Raises TimeoutError, naming
-        what still runs.
+        what still runs, and RuntimeError when a delivery went wrong by a fault of this cloud.
         """
         if not self._exchange.settle(timeout):
             running = [each for machine in self._machines() for each in machine.executions if each.status == "RUNNING"]

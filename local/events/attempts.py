@@ -5,10 +5,13 @@ The waits between attempts double from a second to ten minutes. AWS adds jitter;
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from local.clock import Clock
 from local.events.courier import Courier
@@ -16,6 +19,8 @@ from local.events.deliveries import Delivery, Fate, Refusal, at_once
 from local.events.targets import Targets, refusal_of
 
 LONGEST_PAUSE_SECONDS = 600.0
+KEPT = 10_000
+"""Deliveries that the list of them holds, the newest ones."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Attempts:
         self._clock = clock
         self._courier = courier
         self._targets = targets
-        self.made: list[Delivery] = []
+        self.made: collections.deque[Delivery] = collections.deque(maxlen=KEPT)
         self.fates: list[Fate] = []
 
     def ship(self, shipment: Shipment) -> None:
@@ -82,7 +87,7 @@ class Attempts:
         delivery = replace(shipment.delivery, at=self._clock.now())
         try:
             delays = [] if shipment.refusal else list(self._fate(delivery))
-        except Exception as error:  # an interceptor's error is the target's answer
+        except (Refusal, ClientError, BotoCoreError, OSError) as error:
             self._refused(shipment, delivery, refusal_of(error))
             return
         if shipment.refusal:
@@ -131,7 +136,7 @@ class Attempts:
             }
             if refusal.again and condition is not None:
                 attributes["EXHAUSTED_RETRY_CONDITION"] = condition
-            with suppress(Exception):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
+            with suppress(ClientError):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
                 self._targets.put(letter.queue, letter.body, attributes)
                 outcome = "dead-lettered"
         self._finish(shipment, delivery, outcome, str(refusal))

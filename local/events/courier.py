@@ -16,6 +16,7 @@ from collections.abc import Callable
 from local.clock import Clock
 
 Work = Callable[[], None]
+FAULT = "a delivery went wrong by a fault of the local cloud or of who intercepts it"
 _log = logging.getLogger(__name__)
 
 
@@ -43,13 +44,14 @@ class Activity:
 
 
 class Courier:
-    """Does work in a thread of its own. What goes wrong with one is logged and does not keep it from the next."""
+    """Does work in a thread of its own. What goes wrong with one does not keep it from the next, but `check` tells."""
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
         self._clock = clock
         self._activity = activity
         self._queue: queue.SimpleQueue[tuple[int, Work] | None] = queue.SimpleQueue()
         self._round = 0
+        self._fault: Exception | None = None
         self._numbers = itertools.count()
         self._cancels: dict[int, Callable[[], None]] = {}
         self._thread = threading.Thread(target=self._live, name="courier", daemon=True)
@@ -93,6 +95,12 @@ class Courier:
         self._cancels[number] = cancel
         return take_back
 
+    def check(self) -> None:
+        """Raises RuntimeError, once, when work went wrong since the last time."""
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise RuntimeError(FAULT) from fault
+
     def forget(self) -> None:
         """Give up whatever is still to be done. What is being done goes on to its end."""
         self._round += 1
@@ -112,8 +120,9 @@ class Courier:
             try:
                 if round_ == self._round:
                     work()
-            except Exception:  # the courier outlives what it carries
-                _log.exception("a delivery failed by a fault of the local cloud")
+            except Exception as error:  # the courier outlives what it carries
+                _log.exception(FAULT)
+                self._fault = error
             finally:
                 self._clock.leave()
                 self._activity.end()

@@ -83,7 +83,7 @@ class Delivery:
 
 
 Fate = Callable[[Delivery], Sequence[float]]
-"""What becomes of an attempt: after how many seconds each it arrives. An exception is the target's answer instead.
+"""What becomes of an attempt: after how many seconds each it arrives. A ClientError is the target's answer instead.
 
 Empty is lost for good. Two members are two deliveries, as EventBridge promises at least one, not exactly one.
 """

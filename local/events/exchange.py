@@ -137,8 +137,13 @@ class Exchange:
             self._attempts.fates = [each for each in self._attempts.fates if each is not fate]
 
     def settle(self, timeout: float) -> bool:
-        """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time."""
-        return self._activity.wait(timeout)
+        """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time.
+
+        Raises RuntimeError when a delivery went wrong by a fault of the local cloud.
+        """
+        quiet = self._activity.wait(timeout)
+        self._courier.check()
+        return quiet
 
     def deliveries(self) -> tuple[Delivery, ...]:
         return tuple(self._attempts.made)

@@ -274,6 +274,20 @@ def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
     assert stand.cloud.deliveries()[-1].result == stand.executions()[-1].arn
 
 
+def test_fault_of_who_intercepts_is_told(stand: Stand) -> None:
+    stand.deploy(worker() + rule("InputPath: $.detail.id"))
+
+    def wrong(_delivery: Delivery) -> list[float]:
+        raise AssertionError("the test is wrong")
+
+    with stand.cloud.lose_events(wrong):
+        put(stand)
+        with pytest.raises(RuntimeError, match="a delivery went wrong"):
+            stand.cloud.settle()
+    put(stand, {"id": "o-2"})
+    assert stand.inputs() == ["o-2"], "the next one is delivered"
+
+
 def test_reset_stops_what_is_under_way(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     with stand.clock.held(), stand.cloud.lose_events(late(90)):
