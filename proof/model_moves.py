@@ -362,6 +362,8 @@ class Rules:
     def _calls_of_function(
         self, world: World, function: Function, stage: Calls, fence: int, label: str
     ) -> Iterator[Move]:
+        if stage.action == "get_item" and not json.loads(stage.call).get("ConsistentRead"):
+            raise Broken("P2: a step may read what was there before the last write")
         record, ledger, answer = self.setting.table.transact(world.record, world.ledger, stage.action, stage.call)
         after = world._replace(record=record, ledger=ledger)
         self.setting.promises.effected(world, after, function.place, fence)

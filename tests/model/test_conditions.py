@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 
+from once.request import Lock
+from once.step_log import StepLog
 from proof.model import CASES, rules_of
-from proof.model_machine import NOW, At, Machine
+from proof.model_machine import NOW, At, End, Machine
 from proof.model_moves import Rules
 from proof.model_record import ConditionFailed
 
@@ -145,3 +148,84 @@ def test_request_is_kept_before_the_record_says_that_an_operator_is_needed(rules
     second = machine.succeed(first.position, first.variables, ME, "{}", "{}")
     assert isinstance(second, At)
     assert machine.resource(second.position) == "dynamodb:updateItem"
+
+
+def test_new_life_of_an_id_begins_with_nothing_of_the_last_one(rules: Rules) -> None:
+    left = {"recoveries": {"N": "2"}, "steps": {"M": {}}, "result": {"S": "1"}, "error": {"M": {}}, "requestRef": {"M": {}}}
+    old = record("COMPLETED", THEIRS, 3, expiresAt={"N": str(NOW - 1)}, finishedAt={"S": "then"}, **left)
+    call = rules.setting.operation.call("AcquireLock", json.dumps(VARIABLES), ME, "{}")
+    new = json.loads(rules.setting.table.update(json.dumps(old), call))
+    assert set(new) == set(record("IN_PROGRESS", ME, 4)) | {"acquiredAt", "openShard"}
+    assert (new["fence"], new["attempts"]) == ({"N": "4"}, {"N": "1"})
+
+
+@pytest.mark.parametrize("state", ["AcquireLock", "TakeOverLock", "RenewLock"])
+def test_acquisition_has_a_lease_of_its_own(rules: Rules, state: str) -> None:
+    owner = {"AcquireLock": ME, "TakeOverLock": THEIRS, "RenewLock": ME}[state]
+    call = rules.setting.operation.call(state, json.dumps(VARIABLES), ME, "{}")
+    new = json.loads(rules.setting.table.update(json.dumps(record("IN_PROGRESS", owner, 3)), call))
+    assert int(new["leaseExpiresAt"]["N"]) > NOW
+    assert (new["owner"], new["fence"]) == ({"S": ME}, {"N": "4"})
+
+
+@pytest.mark.parametrize(("lease", "left"), [(NOW - 1, False), (NOW, True), (NOW + 1, True)])
+def test_sweep_leaves_a_lease_alone_that_is_not_over(rules: Rules, lease: int, left: bool) -> None:
+    there = record("IN_PROGRESS", THEIRS, 3, leaseExpiresAt={"N": str(lease)})
+    after = rules.setting.recover.succeed("ReadOpenRecord", json.dumps(RECOVERY), ME, "{}", json.dumps({"Item": there}))
+    assert (after.state == "LeftAlone" if isinstance(after, End) else False) is left
+
+
+def step(there: dict[str, Any], answers: list[str]) -> list[dict[str, Any]]:
+    """The transactions that a step sends when the record is this and its sends are answered like that."""
+    sent: list[dict[str, Any]] = []
+
+    class Client:
+        def get_item(self, **_: Any) -> dict[str, Any]:
+            return {"Item": there}
+
+        def transact_write_items(self, **parameters: Any) -> None:
+            sent.append(parameters)
+            if answers.pop(0) == "lost":
+                raise ConnectionClosedError(endpoint_url="dynamodb")
+
+    lock = Lock("IdempotencyTable", "default#charge#k", ME, 3, NOW)
+    log = StepLog(lock, Client(), pause=lambda _: None)  # type: ignore[arg-type]  # a client of two methods
+    log.run("pay", lambda step: step.put("ledger", {"id": "1"}), "pay")
+    return sent
+
+
+DONE = {"M": {"meaning": {"S": "pay"}, "result": {"S": "null"}}}
+
+
+@pytest.mark.parametrize("before", [None, {"M": {"other": DONE}}], ids=["first step", "second step"])
+def test_step_goes_through_for_the_lock_that_it_names_and_once(rules: Rules, before: dict[str, Any] | None) -> None:
+    steps = {} if before is None else {"steps": before}
+    [sent] = step(record("IN_PROGRESS", ME, 3, **steps), ["done"])
+    note = json.dumps(next(each["Update"] for each in sent["TransactItems"] if "Update" in each))
+
+    def goes(there: dict[str, Any]) -> bool:
+        try:
+            rules.setting.table.update(json.dumps(there), note)
+        except ConditionFailed:
+            return False
+        return True
+
+    locks = [(status, owner, fence) for status in STATUSES for owner in (ME, THEIRS, OTHER) for fence in range(1, 6)]
+    assert [lock for lock in locks if goes(record(*lock, **steps))] == [("IN_PROGRESS", ME, 3)]
+    done = {"M": {**(before or {"M": {}})["M"], "pay": DONE}}
+    assert not goes(record("IN_PROGRESS", ME, 3, steps=done))
+
+
+def test_lost_answer_of_a_step_is_resolved_by_what_the_record_says() -> None:
+    assert len(step(record("IN_PROGRESS", ME, 3), ["lost", "lost", "done"])) == 3
+
+
+def test_recovery_passes_the_owners_request_on_as_it_was_written(rules: Rules) -> None:
+    machine, written = rules.setting.recover, '{ "payload": {"n": 12345678901234567890, "b":1.50}, "a":"\\u00e9" }'
+    known = RECOVERY | LOCK | {"recoveries": 0}
+    described = json.dumps({"Status": "ABORTED", "Input": written})
+    after = machine.succeed("AskOwner", json.dumps(known), ME, "{}", described)
+    assert isinstance(after, At)
+    started = machine.succeed(after.position, after.variables, ME, "{}", "{}")
+    assert isinstance(started, At)
+    assert json.loads(machine.call(started.position, started.variables, ME, "{}"))["Input"] == written
