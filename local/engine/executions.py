@@ -161,10 +161,11 @@ def mend(clock: Clock) -> Iterator[None]:
         run.go(program)
 
     def stop(self: Any, _stop_date: Any, error: str | None, cause: str | None) -> None:
+        """The end comes first: what still runs must not take moto's sign to stop for the end of the last state."""
         env = self.exec_worker.env
-        env.set_stop(stop_date=None, cause=cause, error=error)
         given = {key: value for key, value in (("error", error), ("cause", cause)) if value is not None}
-        env.run.end(ExecutionStatus.ABORTED, given)
+        if env.run.end(ExecutionStatus.ABORTED, given):
+            env.set_stop(stop_date=None, cause=cause, error=error)
 
     def redrive(execution: Any) -> None:
         with one_at_a_time:

@@ -1,0 +1,391 @@
+"""The life of an execution: it starts once, ends once and for good, and a redrive goes on where it died."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, succeed, task, types
+
+from local import Execution, LocalCloud
+from local.engine import Call
+from local.faults import fails, never_arrives
+
+Given = dict[str, Any]
+FORTNIGHT = 14 * 86_400
+
+
+@pytest.fixture
+def machine(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
+
+
+def read(cloud: LocalCloud, **more: Any) -> Given:
+    return task("dynamodb:getItem", {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "k"}}}, **more)
+
+
+@contextmanager
+def standing(cloud: LocalCloud) -> Iterator[None]:
+    """Virtual time stands still, as if another execution were at work."""
+    cloud.clock.enter()
+    try:
+        yield
+    finally:
+        cloud.clock.leave()
+
+
+@contextmanager
+def forced_switching() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def assert_aborted_for_good(cloud: LocalCloud, arn: str) -> None:
+    execution = cloud.describe(arn)
+    assert (execution.status, execution.error) == ("ABORTED", "Enough"), (execution.error, execution.cause)
+    assert [kind for kind in types(execution) if kind.startswith("Execution")] == [
+        "ExecutionStarted",
+        "ExecutionAborted",
+    ]
+    assert types(execution)[-1] == "ExecutionAborted"
+
+
+# ---- stops ----
+
+
+def test_stop_right_after_the_start_aborts_every_time(cloud: LocalCloud) -> None:
+    created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
+    arns = []
+    with forced_switching(), standing(cloud):
+        for _ in range(100):
+            arns.append(start(cloud, created))
+            cloud.stop(arns[-1], error="Enough")
+    for arn in arns:
+        assert_aborted_for_good(cloud, arn)
+
+
+def answers(proceed: Callable[[], Given]) -> Given:
+    return proceed()
+
+
+def raises(_proceed: Callable[[], Given]) -> Given:
+    raise ConnectionError
+
+
+def times_out(_proceed: Callable[[], Given]) -> Given:
+    raise TimeoutError
+
+
+def breaks(_proceed: Callable[[], Given]) -> Given:
+    return {"Item": {1, 2}}
+
+
+@pytest.mark.parametrize("then", [answers, raises, times_out, breaks])
+@pytest.mark.parametrize("caught", [False, True])
+def test_stop_in_the_middle_of_a_call_aborts_whatever_the_call_comes_to(
+    cloud: LocalCloud, then: Callable[[Any], Given], caught: bool
+) -> None:
+    more = {"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "E"}], "Next": "E"} if caught else {"Next": "E"}
+    created = create(cloud, {"R": read(cloud, **more), "E": END})
+    in_call, stopped = threading.Semaphore(0), threading.Semaphore(0)
+
+    def hold(_call: Call, proceed: Callable[[], Given]) -> Given:
+        in_call.release()
+        stopped.acquire()
+        return then(proceed)
+
+    with cloud.intercept(hold), forced_switching():
+        for _ in range(15):
+            arn = start(cloud, created)
+            in_call.acquire()
+            cloud.stop(arn, error="Enough")
+            stopped.release()
+            _until_gone(cloud.describe(arn).name)
+            assert_aborted_for_good(cloud, arn)
+
+
+def _until_gone(name: str) -> None:
+    for thread in [each for each in threading.enumerate() if each.name == name]:
+        thread.join(10)
+
+
+def test_stop_at_any_moment_under_load_never_fails_an_execution(cloud: LocalCloud) -> None:
+    """Bounded to some seconds: executions that go round and round, each stopped after a random time."""
+    states = {
+        "R": read(cloud, Assign={"n": "{% $count($range(1, 50, 1)) %}"}, Next="C"),
+        "C": {"Type": "Choice", "Choices": [{"Condition": "{% $n > 1000 %}", "Next": "E"}], "Default": "P"},
+        "P": {"Type": "Pass", "Assign": {"m": "{% $string($states.context) %}"}, "Next": "R"},
+        "E": END,
+    }
+    created = create(cloud, states)
+    end = time.monotonic() + 3
+
+    def one(seed: int) -> list[str]:
+        dice = random.Random(seed)
+        arns = []
+        while time.monotonic() < end:
+            arns.append(start(cloud, created))
+            time.sleep(dice.uniform(0, 0.02))
+            cloud.stop(arns[-1], error="Enough")
+        return arns
+
+    with standing(cloud), forced_switching(), ThreadPoolExecutor(4) as pool:
+        stopped = [arn for arns in pool.map(one, range(4)) for arn in arns]
+    assert len(stopped) > 20
+    for arn in stopped:
+        _until_gone(cloud.describe(arn).name)
+        assert_aborted_for_good(cloud, arn)
+
+
+def test_stop_of_an_execution_that_has_ended_changes_nothing(machine: Execute, cloud: LocalCloud) -> None:
+    ended = machine({"E": succeed("1")})
+    cloud.client("stepfunctions").stop_execution(executionArn=ended.arn, error="Enough")
+    assert cloud.describe(ended.arn) == ended
+
+
+# ---- starts ----
+
+
+def test_start_with_the_name_and_input_of_a_running_execution_is_the_same_start(cloud: LocalCloud) -> None:
+    created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
+    with standing(cloud):
+        first = start(cloud, created, {"a": 1}, name="same")
+        assert start(cloud, created, {"a": 1}, name="same") == first
+        with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+            start(cloud, created, {"a": 2}, name="same")
+    cloud.wait(first)
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        start(cloud, created, {"a": 1}, name="same")
+
+
+def test_of_many_starts_with_one_name_one_starts(cloud: LocalCloud) -> None:
+    created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
+    with standing(cloud), forced_switching(), ThreadPoolExecutor(8) as pool:
+        arns = list(pool.map(lambda _: start(cloud, created, name="same"), range(40)))
+        listed = cloud.client("stepfunctions").list_executions(stateMachineArn=created)["executions"]
+    assert len(set(arns)) == len(listed) == 1
+
+
+def test_executions_without_a_name_have_names_of_their_own(cloud: LocalCloud) -> None:
+    created = create(cloud, {"E": END})
+    assert len({start(cloud, created) for _ in range(5)}) == 5
+
+
+# ---- redrives ----
+
+
+def redrive(cloud: LocalCloud, arn: str) -> Execution:
+    cloud.client("stepfunctions").redrive_execution(executionArn=arn)
+    return cloud.wait(arn)
+
+
+def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(cloud: LocalCloud) -> None:
+    states = {
+        "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Output": {"in": 1}, "Next": "W"},
+        "W": {"Type": "Wait", "Seconds": 60, "Next": "E"},
+        "E": succeed("{'v': $v, 'in': $states.input, 'n': $states.context.Execution.RedriveCount}"),
+    }
+    with standing(cloud):
+        arn = start(cloud, create(cloud, states))
+        while cloud.describe(arn).states != ("A", "W"):
+            time.sleep(0.001)
+        cloud.stop(arn)
+    redriven = redrive(cloud, arn)
+    assert (redriven.arn, redriven.status) == (arn, "SUCCEEDED")
+    assert redriven.output == {"v": "kept", "in": {"in": 1}, "n": 1}
+    assert redriven.states == ("A", "W", "W", "E")
+    assert (redriven.error, redriven.cause) == (None, None)
+    kinds = types(redriven)
+    assert [kinds.index(kind) for kind in ("ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded")] == sorted(
+        kinds.index(kind) for kind in ("ExecutionAborted", "ExecutionRedriven", "ExecutionSucceeded")
+    )
+    assert [event["id"] for event in redriven.events] == list(range(1, len(kinds) + 1))
+
+
+def test_redrive_of_a_machine_out_of_time_has_its_whole_time_again(machine: Execute, cloud: LocalCloud) -> None:
+    states = {"W": {"Type": "Wait", "Seconds": 20, "Next": "X"}, "X": {"Type": "Wait", "Seconds": 20, "Next": "E"}}
+    late = machine({**states, "E": END}, TimeoutSeconds=30)
+    assert (late.status, late.states) == ("TIMED_OUT", ("W", "X"))
+    assert redrive(cloud, late.arn).states == ("W", "X", "X", "E")
+
+
+def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, cloud: LocalCloud) -> None:
+    running = create(cloud, {"W": {"Type": "Wait", "Seconds": 20, "Next": "E"}, "E": END})
+    with standing(cloud):
+        arn = start(cloud, running)
+        with pytest.raises(ClientError, match="ExecutionNotRedrivable.*RUNNING"):
+            redrive(cloud, arn)
+    with pytest.raises(ClientError, match="ExecutionNotRedrivable.*SUCCEEDED"):
+        redrive(cloud, cloud.wait(arn).arn)
+
+
+@pytest.mark.parametrize(("age", "refused"), [(FORTNIGHT - 10, False), (FORTNIGHT + 10, True)])
+def test_redrive_is_possible_for_fourteen_days(machine: Execute, cloud: LocalCloud, age: float, refused: bool) -> None:
+    failed = machine({"F": {"Type": "Fail", "Error": "Custom"}})
+    cloud.clock.advance(age)  # type: ignore[attr-defined]  # the tests' clock is virtual
+    if refused:
+        with pytest.raises(ClientError, match="ExecutionNotRedrivable.*14 day"):
+            redrive(cloud, failed.arn)
+    else:
+        assert redrive(cloud, failed.arn).states == ("F", "F")
+
+
+# ---- history ----
+
+
+def test_events_follow_one_another(machine: Execute) -> None:
+    execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END})
+    assert types(execution) == [
+        "ExecutionStarted",
+        "PassStateEntered",
+        "PassStateExited",
+        "SucceedStateEntered",
+        "SucceedStateExited",
+        "ExecutionSucceeded",
+    ]
+    assert [event["previousEventId"] for event in execution.events] == [0, 0, 2, 3, 4, 5]
+
+
+def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> None:
+    execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END})
+    ask = {"executionArn": execution.arn, "maxResults": 4}
+    for reverse in (False, True):
+        paginator = cloud.client("stepfunctions").get_paginator("get_execution_history")
+        pages = list(paginator.paginate(**ask, reverseOrder=reverse))
+        assert [len(page["events"]) for page in pages] == [4, 2]
+        ids = [event["id"] for page in pages for event in page["events"]]
+        assert ids == sorted(range(1, 7), reverse=reverse)
+
+
+# ---- retries ----
+
+
+def test_retries_wait_longer_each_time_up_to_the_longest(machine: Execute, cloud: LocalCloud) -> None:
+    retry = [
+        {
+            "ErrorEquals": ["States.ALL"],
+            "IntervalSeconds": 100,
+            "BackoffRate": 3,
+            "MaxDelaySeconds": 500,
+            "MaxAttempts": 4,
+        }
+    ]
+    before = cloud.clock.now()
+    with cloud.intercept(never_arrives(nth=range(1, 5))):
+        assert machine({"R": read(cloud, Retry=retry)}).status == "SUCCEEDED"
+    assert cloud.clock.now() == before + 100 + 300 + 500 + 500
+
+
+def test_full_jitter_draws_each_delay_from_zero_to_its_longest(machine: Execute, cloud: LocalCloud) -> None:
+    retry = [
+        {
+            "ErrorEquals": ["States.ALL"],
+            "IntervalSeconds": 100,
+            "BackoffRate": 1,
+            "MaxAttempts": 40,
+            "JitterStrategy": "FULL",
+        }
+    ]
+    times: list[float] = []
+
+    def note(_call: Call, _proceed: Callable[[], Given]) -> Given:
+        times.append(cloud.clock.now())
+        raise ConnectionError
+
+    with cloud.intercept(note):
+        assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
+    delays = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    assert len(delays) == 40
+    assert 0 <= min(delays) < 20
+    assert 80 < max(delays) <= 100
+
+
+def test_each_retrier_has_attempts_of_its_own(machine: Execute, cloud: LocalCloud) -> None:
+    errors = iter(["ThrottlingException", "InternalServerError", "ThrottlingException", "InternalServerError"])
+    attempts: list[int] = []
+
+    def strike(call: Call, proceed: Callable[[], Given]) -> Given:
+        attempts.append(call.attempt)
+        return fails(next(errors))(call, proceed)
+
+    retry = [
+        {"ErrorEquals": ["DynamoDB.InternalServerErrorException", "DynamoDB.InternalServerError"], "MaxAttempts": 1},
+        {"ErrorEquals": ["States.ALL"], "MaxAttempts": 5},
+    ]
+    with cloud.intercept(strike):
+        assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
+    assert attempts == [0, 1, 2, 3]
+
+
+def test_max_attempts_of_zero_is_no_retry(machine: Execute, cloud: LocalCloud) -> None:
+    retry = [{"ErrorEquals": ["DynamoDB.AmazonDynamoDBException"], "MaxAttempts": 0}, {"ErrorEquals": ["States.ALL"]}]
+    with cloud.intercept(never_arrives(nth=1)):
+        assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
+
+
+# ---- data ----
+
+
+def test_variables_over_256_kib_are_refused_by_name(machine: Execute) -> None:
+    many = "{% $join($map([1..300], function($n) { $pad('', 1000, 'x') })) %}"
+    states = {"A": {"Type": "Pass", "Assign": {"v": many}, "Next": "B"}, "B": END}
+    assert machine(states).error == "States.DataLimitExceeded"
+
+
+def test_output_over_256_kib_is_refused_by_name(machine: Execute) -> None:
+    output = succeed("$join($map([1..300], function($n) { $pad('', 1000, 'x') }))")
+    assert machine({"B": output}).error == "States.DataLimitExceeded"
+
+
+def test_size_is_counted_in_bytes(machine: Execute) -> None:
+    wide = succeed("$join($map([1..100], function($n) { $pad('', 1000, 'ü') }))")
+    assert machine({"B": wide}).status == "SUCCEEDED"
+    wide = succeed("$join($map([1..140], function($n) { $pad('', 1000, 'ü') }))")
+    assert machine({"B": wide}).error == "States.DataLimitExceeded"
+
+
+# ---- DynamoDB ----
+
+
+def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCloud) -> None:
+    """In process, over the short way and the long one."""
+    client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
+    update = {
+        "TableName": table,
+        "Key": {"id": {"S": "n"}},
+        "ExpressionAttributeValues": {":one": {"N": "1"}, ":none": {"N": "0"}},
+    }
+    update["UpdateExpression"] = "SET fence = if_not_exists(fence, :none) + :one"
+    ways = [lambda: client.update_item(**update), lambda: cloud._door.quickly("dynamodb", "update_item", dict(update))]
+    with forced_switching(), ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: ways[n % 2](), range(200)))
+    assert client.get_item(TableName=table, Key={"id": {"S": "n"}})["Item"]["fence"] == {"N": "200"}
+
+
+def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
+    table = cloud.outputs["TableName"]
+
+    def attempt(key: str) -> bool:
+        update = {"TableName": table, "Key": {"id": {"S": key}}, "UpdateExpression": "SET a = :a"}
+        given = {"ConditionExpression": "attribute_not_exists(id)", "ExpressionAttributeValues": {":a": {"N": "1"}}}
+        try:
+            cloud._door.quickly("dynamodb", "update_item", {**update, **given})
+        except ClientError:
+            return False
+        return True
+
+    with forced_switching(), ThreadPoolExecutor(8) as pool:
+        for number in range(20):
+            assert sum(pool.map(attempt, [f"k{number}"] * 8)) == 1
