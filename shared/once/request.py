@@ -2,15 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from once.errors import InvalidEventError
+from once.errors import InvalidEventError, InvalidWriteError
 
 if TYPE_CHECKING:
+    from once.conditions import ConditionBase
     from once.result import JSON
-    from once.step import Step
+    from once.step import Item, Step
     from once.step_log import StepLog
 
 T = TypeVar("T")
@@ -35,6 +36,8 @@ class Memory:
     """What an attempt remembers of the effects that it has had."""
 
     step_log: "StepLog | None" = None
+    applied: list[object] = field(default_factory=list)
+    """The (table, key, name) of every apply_once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,50 @@ class Request:
 
             self._memory.step_log = StepLog(self.lock, client("dynamodb"))
         return self._memory.step_log.run(name, write, meaning or meaning_of(write))
+
+    def put_once(self, table: str, item: "Item") -> bool:
+        """Creates an item unless there is one with its key; what is there is left as it is.
+
+        True when the item is this request's: created now, or by an earlier attempt, or by a write whose answer was
+        lost. False when somebody else's is there. The item gets the request's id in `createdByRequest`. Not fenced: an
+        attempt that comes late may still create it. Raises InvalidWriteError.
+        """
+        from once.clients import client
+        from once.single_writes import put_once
+
+        return put_once(client("dynamodb"), self.id, table, item)
+
+    def apply_once(
+        self,
+        table: str,
+        key: "Item",
+        update: str,
+        values: "Item | None" = None,
+        names: Mapping[str, str] | None = None,
+        *,
+        condition: "ConditionBase | None" = None,
+        name: str = "",
+    ) -> bool:
+        """Updates an item unless this request has: in the same write, its id goes into the item's `processedEvents`.
+
+        True when the update was applied now, False when it had been before. The set keeps every id: it is for items
+        that some hundred requests change, not for a counter that all do. Whoever updates one item twice in a request
+        gives each update a `name`. Not fenced. Raises ConditionFailed when the function's own condition does not hold,
+        with the item that is there; InvalidWriteError.
+        """
+        from once.clients import client
+        from once.single_writes import apply_once
+
+        update_of = (table, dict(key), name)
+        if update_of in self._memory.applied:
+            raise InvalidWriteError(
+                f"two updates of one item in {table}: give each a name, apply_once(..., name='...')"
+            )
+        # A tenant has no colon, so no name makes one request's entry look like another's.
+        event = f"{name}:{self.id}" if name else self.id
+        applied = apply_once(client("dynamodb"), event, table, key, update, values, names, condition)
+        self._memory.applied.append(update_of)
+        return applied
 
     @classmethod
     def from_event(cls, event: object) -> "Request":

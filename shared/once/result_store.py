@@ -24,19 +24,23 @@ class ResultRef(TypedDict):
 
 
 class ResultStore:
-    """Keeps the text of a result under a key that only one attempt has: tenant, hash of the id, and fence."""
+    """Keeps the text of a result under a key that only one attempt has: tenant, hash of the id, fence, hash of the owner.
+
+    The fence alone would not do: once a record has expired and is deleted, its fences begin again, while an old object
+    may still be there.
+    """
 
     def __init__(self, bucket: str, s3: "S3Client", pause: Callable[[float], None] = time.sleep) -> None:
         self._bucket = bucket
         self._s3 = s3
         self._pause = pause
 
-    def put(self, *, id: str, tenant: str, fence: int, text: str) -> ResultRef:
+    def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
         """Writes the text unless this attempt has written before; what is there first stays, and is what is returned.
 
         Raises botocore's ClientError when S3 refuses for any other reason.
         """
-        key = f"responses/{tenant}/{hashlib.sha256(id.encode('utf-8', 'surrogatepass')).hexdigest()}/{fence}.json"
+        key = f"responses/{tenant}/{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
         # The library's own text is ASCII. In another's, a lone surrogate has no UTF-8, but JSON has an escape for it.
         body = text.encode("utf-8", "backslashreplace")
         for attempt in range(PUT_ATTEMPTS):
@@ -57,3 +61,7 @@ class ResultStore:
 
     def _ref(self, key: str, body: bytes) -> ResultRef:
         return {"bucket": self._bucket, "key": key, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -13,7 +13,7 @@ from once.clients import client
 from once.result_store import PUT_ATTEMPTS, ResultStore
 
 ID = "acme#build-report#r-1"
-KEY = f"responses/acme/{hashlib.sha256(ID.encode()).hexdigest()}/1.json"
+KEY = f"responses/acme/{hashlib.sha256(ID.encode()).hexdigest()}/1-{hashlib.sha256(b'one').hexdigest()[:16]}.json"
 
 
 def stored(key: str = KEY) -> bytes:
@@ -26,7 +26,7 @@ def store(aws: None) -> ResultStore:
 
 
 def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: ResultStore) -> None:
-    ref = store.put(id=ID, tenant="acme", fence=1, text='{"a":1}')
+    ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='{"a":1}')
     assert stored() == b'{"a":1}'
     assert ref == {
         "bucket": "responses",
@@ -37,8 +37,8 @@ def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: Res
 
 
 def test_a_second_write_of_the_same_attempt_gets_the_first_ones_reference(store: ResultStore) -> None:
-    first = store.put(id=ID, tenant="acme", fence=1, text='"first"')
-    assert store.put(id=ID, tenant="acme", fence=1, text='"the second, longer"') == first
+    first = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"')
+    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text='"the second, longer"') == first
     assert stored() == b'"first"'
 
 
@@ -58,14 +58,14 @@ def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> 
 
 
 def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
-    ref = store.put(id=ID, tenant="acme", fence=1, text='"№ \ud800"')
+    ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"№ \ud800"')
     assert stored() == '"№ \\ud800"'.encode()
     assert ref["bytes"] == len(stored())
 
 
 def test_a_missing_bucket_is_an_error_of_its_own(aws: None) -> None:
     with pytest.raises(ClientError, match="NoSuchBucket"):
-        ResultStore("elsewhere", client("s3")).put(id=ID, tenant="acme", fence=1, text="1")
+        ResultStore("elsewhere", client("s3")).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
 
 
 def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
@@ -87,13 +87,13 @@ def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
 
 def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:
     store, pauses = stubbed_store([409, 409, 200])
-    assert store.put(id=ID, tenant="acme", fence=1, text="1")["bytes"] == 1
+    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text="1")["bytes"] == 1
     assert len(pauses) == 2
 
 
 def test_a_write_that_always_meets_another_gives_up() -> None:
     store, pauses = stubbed_store([409] * PUT_ATTEMPTS)
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
-        store.put(id=ID, tenant="acme", fence=1, text="1")
+        store.put(id=ID, tenant="acme", fence=1, owner="one", text="1")
     assert len(pauses) == PUT_ATTEMPTS - 1
     assert all(0 <= pause <= 0.1 * 2**number for number, pause in enumerate(pauses))

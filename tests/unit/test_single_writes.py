@@ -1,0 +1,139 @@
+"""put_once and apply_once: a write that an attempt may repeat, and that happens once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from once import ConditionFailed, InvalidWriteError, Request
+from once.clients import client
+from once.conditions import Attr
+from once.values import from_dynamodb
+
+Event = dict[str, Any]
+Rows = Callable[[str], list[dict[str, Any]]]
+Attempt = Callable[..., Request]
+
+
+@pytest.fixture
+def attempt(aws: None, event: Callable[..., Event]) -> Attempt:
+    return lambda fence=1, key="key-1": Request.from_event(event("greet", key=key, fence=fence))
+
+
+@pytest.fixture
+def one(rows: Rows) -> Callable[[str], dict[str, Any]]:
+    def read(table: str) -> dict[str, Any]:
+        [row] = rows(table)
+        return from_dynamodb(row)
+
+    return read
+
+
+One = Callable[[str], dict[str, Any]]
+
+
+class TestPutOnce:
+    def test_an_item_that_is_not_there_is_created(self, attempt: Attempt, one: One) -> None:
+        assert attempt().put_once("orders", {"orderId": "o-1", "status": "new"}) is True
+        assert one("orders") == {"orderId": "o-1", "status": "new", "createdByRequest": "acme#greet#key-1"}
+
+    def test_another_attempt_leaves_it_and_knows_it_for_its_own(self, attempt: Attempt, one: One) -> None:
+        attempt(1).put_once("orders", {"orderId": "o-1", "at": 1})
+        assert attempt(2).put_once("orders", {"orderId": "o-1", "at": 2}) is True
+        assert one("orders")["at"] == 1
+
+    def test_another_requests_item_is_left_and_told_apart(self, attempt: Attempt, one: One) -> None:
+        attempt(key="key-1").put_once("orders", {"orderId": "o-1", "at": 1})
+        assert attempt(key="key-2").put_once("orders", {"orderId": "o-1", "at": 2}) is False
+        assert one("orders")["at"] == 1
+
+    def test_an_item_that_has_only_its_key_in_common_is_left(self, attempt: Attempt, one: One) -> None:
+        client("dynamodb").put_item(TableName="orders", Item={"orderId": {"S": "o-1"}})
+        assert attempt().put_once("orders", {"note": "x", "orderId": "o-1"}) is False
+        assert one("orders") == {"orderId": "o-1"}
+
+    def test_it_sets_its_mark_itself(self, attempt: Attempt) -> None:
+        with pytest.raises(InvalidWriteError, match="put_once sets createdByRequest itself"):
+            attempt().put_once("orders", {"orderId": "o-1", "createdByRequest": "me"})
+
+    def test_an_item_of_more_attributes_than_fit_a_condition_is_refused(self, attempt: Attempt) -> None:
+        item = {"orderId": "o-1"} | {f"a{n}": n for n in range(99)}
+        assert attempt().put_once("orders", item) is True
+        with pytest.raises(InvalidWriteError, match="at most 100 attributes; this has 101"):
+            attempt().put_once("orders", {**item, "more": 1})
+
+
+class TestApplyOnce:
+    ADD_LINE = "SET goods = list_append(if_not_exists(goods, :none), :line)"
+
+    def add_line(self, request: Request, sku: str, **options: Any) -> bool:
+        return request.apply_once(
+            "orders", {"orderId": "o-1"}, self.ADD_LINE, {":none": [], ":line": [{"sku": sku}]}, **options
+        )
+
+    def test_an_update_is_applied_and_marked(self, attempt: Attempt, one: One) -> None:
+        assert self.add_line(attempt(), "mug") is True
+        assert one("orders") == {
+            "orderId": "o-1",
+            "goods": [{"sku": "mug"}],
+            "processedEvents": {"acme#greet#key-1"},
+        }
+
+    def test_another_attempt_changes_nothing(self, attempt: Attempt, one: One) -> None:
+        self.add_line(attempt(1), "mug")
+        assert self.add_line(attempt(2), "mug") is False
+        assert one("orders")["goods"] == [{"sku": "mug"}]
+
+    def test_another_request_is_applied_too(self, attempt: Attempt, one: One) -> None:
+        self.add_line(attempt(key="key-1"), "mug")
+        assert self.add_line(attempt(key="key-2"), "tea") is True
+        assert one("orders")["goods"] == [{"sku": "mug"}, {"sku": "tea"}]
+        assert one("orders")["processedEvents"] == {"acme#greet#key-1", "acme#greet#key-2"}
+
+    def test_a_request_whose_id_is_the_beginning_of_anothers_is_applied(self, attempt: Attempt, one: One) -> None:
+        self.add_line(attempt(key="key-12"), "mug")
+        assert self.add_line(attempt(key="key-1"), "tea") is True
+
+    @pytest.mark.parametrize(
+        "update",
+        [
+            "ADD #n :one",
+            "add #n :one SET x = :one",
+            "SET x = :one ADD #n :one",
+            "SET x = :one\nADD\n#n :one REMOVE #ADD",
+        ],
+    )
+    def test_an_update_that_adds_already_adds_both(self, attempt: Attempt, one: One, update: str) -> None:
+        names = {"#n": "count"} | ({"#ADD": "add"} if "#ADD" in update else {})
+        for fence in (1, 2):
+            attempt(fence).apply_once("orders", {"orderId": "o-1"}, update, {":one": 1}, names)
+        assert one("orders")["count"] == 1
+        assert one("orders")["processedEvents"] == {"acme#greet#key-1"}
+
+    def test_two_updates_of_one_item_need_names(self, attempt: Attempt, one: One) -> None:
+        request = attempt()
+        self.add_line(request, "mug")
+        with pytest.raises(InvalidWriteError, match="two updates of one item in orders: give each a name"):
+            self.add_line(request, "tea")
+        assert self.add_line(request, "tea", name="second") is True
+        assert self.add_line(attempt(2), "tea", name="second") is False
+        assert one("orders")["processedEvents"] == {"acme#greet#key-1", "second:acme#greet#key-1"}
+
+    def test_a_condition_that_does_not_hold_is_told_from_an_earlier_attempt(self, attempt: Attempt, one: One) -> None:
+        is_open = Attr("status").eq("open")
+        with pytest.raises(ConditionFailed, match=r"apply_once to orders was refused by action 1 .* on status = :v0"):
+            self.add_line(attempt(), "mug", condition=is_open)
+        client("dynamodb").put_item(TableName="orders", Item={"orderId": {"S": "o-1"}, "status": {"S": "open"}})
+        assert self.add_line(attempt(), "mug", condition=is_open) is True
+        client("dynamodb").update_item(
+            TableName="orders",
+            Key={"orderId": {"S": "o-1"}},
+            UpdateExpression="SET #s = :s",
+            ExpressionAttributeNames={"#s": "status"},
+            ExpressionAttributeValues={":s": {"S": "closed"}},
+        )
+        assert self.add_line(attempt(2), "mug", condition=is_open) is False
+        with pytest.raises(ConditionFailed) as failed:
+            self.add_line(attempt(key="key-2"), "mug", condition=is_open)
+        assert failed.value.refusals[0].item == one("orders")

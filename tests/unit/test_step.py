@@ -1,0 +1,537 @@
+"""A step happens once, whoever tries it how often and however late; and a step that is wrong says so."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from once import (
+    JSON,
+    ConditionFailed,
+    InvalidWriteError,
+    LockLostError,
+    NeedsAttention,
+    Request,
+    StepConflictError,
+    StepMismatchError,
+)
+from once.clients import client
+from once.conditions import Attr
+from once.step import Step
+from once.step_log import LONGEST_PAUSES, StepLog
+from once.values import from_dynamodb, to_dynamodb
+
+Event = dict[str, Any]
+Rows = Callable[[str], list[dict[str, Any]]]
+Attempt = Callable[..., Request]
+
+
+@pytest.fixture
+def attempt(event: Callable[..., Event], acquire: Callable[[Event], Event]) -> Attempt:
+    """The request as an attempt gets it that has just been given the lock."""
+
+    def begin(fence: int = 1, key: str = "key-1") -> Request:
+        return Request.from_event(acquire(event("greet", key=key, fence=fence)))
+
+    return begin
+
+
+def order(step: Step) -> JSON:
+    step.put("orders", {"orderId": "o-1", "total": 12.5}, condition=Attr("orderId").not_exists())
+    step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
+    return {"orderId": "o-1"}
+
+
+def refuse_to_be_called(step: Step) -> JSON:
+    raise AssertionError("a step that was done is not tried again")
+
+
+def note(result: JSON) -> Callable[[Step], JSON]:
+    def write(step: Step) -> JSON:
+        return result
+
+    return write
+
+
+def put_all(skus: Iterable[str]) -> Callable[[Step], JSON]:
+    def write(step: Step) -> JSON:
+        for sku in skus:
+            step.put("stock", {"sku": sku})
+        return None
+
+    return write
+
+
+def record(rows: Rows) -> dict[str, Any]:
+    [found] = rows("IdempotencyTable")
+    return from_dynamodb(found)
+
+
+class Wire:
+    """A client whose transactions meet faults: each is called with the real call, in turn; then all is well."""
+
+    def __init__(self, *faults: Callable[[Callable[[], Any]], Any]) -> None:
+        self._client = client("dynamodb")
+        self._faults = list(faults)
+        self.tokens: list[str] = []
+        self.pauses: list[float] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._client, name)
+
+    def transact_write_items(self, **call: Any) -> Any:
+        self.tokens.append(call["ClientRequestToken"])
+        if self._faults:
+            return self._faults.pop(0)(lambda: self._client.transact_write_items(**call))
+        return self._client.transact_write_items(**call)
+
+    def log(self, request: Request) -> StepLog:
+        return StepLog(request.lock, self, pause=self.pauses.append, uniform=lambda low, high: high)  # type: ignore[arg-type]  # a client but for its faults
+
+
+def timeout() -> Exception:
+    return ReadTimeoutError(endpoint_url="https://dynamodb")
+
+
+def server_error() -> Exception:
+    return fault("InternalServerError", 500)
+
+
+def fault(code: str, status: int = 400, *reasons: str) -> ClientError:
+    answer: Any = {"Error": {"Code": code, "Message": "m"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    if reasons:
+        answer["CancellationReasons"] = [{"Code": reason} for reason in reasons]
+    return ClientError(answer, "TransactWriteItems")
+
+
+def in_progress() -> Exception:
+    return fault("TransactionInProgressException")
+
+
+def conflict() -> Exception:
+    return fault("TransactionCanceledException", 400, "None", "TransactionConflict", "None")
+
+
+def never_arrives(error: Callable[[], Exception]) -> Callable[[Callable[[], Any]], Any]:
+    def raises(call: Callable[[], Any]) -> Any:
+        raise error()
+
+    return raises
+
+
+def answer_is_lost(error: Callable[[], Exception]) -> Callable[[Callable[[], Any]], Any]:
+    def raises(call: Callable[[], Any]) -> Any:
+        call()
+        raise error()
+
+    return raises
+
+
+class TestOnce:
+    def test_what_a_step_asks_for_is_written_together_with_its_result(self, attempt: Attempt, rows: Rows) -> None:
+        assert attempt().step("place", order) == {"orderId": "o-1"}
+        assert [from_dynamodb(row) for row in rows("orders")] == [{"orderId": "o-1", "total": Decimal("12.5")}]
+        assert [from_dynamodb(row) for row in rows("stock")] == [{"sku": "mug", "sold": 1}]
+        assert record(rows)["steps"] == {"place": {"meaning": "order", "result": '{"orderId":"o-1"}'}}
+
+    def test_a_later_attempt_gets_the_first_ones_result_and_does_not_begin_the_step(
+        self, attempt: Attempt, rows: Rows
+    ) -> None:
+        first = attempt(1).step("place", order)
+        again = attempt(2).step("place", refuse_to_be_called, meaning="order")
+        assert again == first
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_steps_of_different_names_both_happen(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        assert [request.step(name, note(name)) for name in ("a", "b", "c")] == ["a", "b", "c"]
+        assert set(record(rows)["steps"]) == {"a", "b", "c"}
+
+    def test_two_first_steps_at_once_both_stay_in_the_map(self, attempt: Attempt, rows: Rows) -> None:
+        one, twin = Wire().log(attempt()), Wire().log(attempt())
+        for log in (one, twin):
+            log._read()  # both have seen that there is no map
+        assert one.run("a", note(1), "note") == 1
+        assert twin.run("b", note(2), "note") == 2
+        assert set(record(rows)["steps"]) == {"a", "b"}
+
+    def test_the_same_attempt_begun_twice_does_the_step_once(self, attempt: Attempt, rows: Rows) -> None:
+        one, twin = Wire().log(attempt()), Wire().log(attempt())
+        twin._read()  # both have seen that the step was not done
+        assert one.run("place", order, "order") == twin.run("place", order, "order")
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_a_step_may_write_nothing_but_its_result(self, attempt: Attempt, rows: Rows) -> None:
+        assert attempt(1).step("draw", note(0.1)) == 0.1
+        assert attempt(2).step("draw", note(0.7)) == 0.1
+
+    def test_an_attempt_gets_what_a_later_one_would_get(self, attempt: Attempt) -> None:
+        assert attempt(1).step("a", note((1, "é", None))) == [1, "é", None] == attempt(2).step("a", note(0))
+
+    def test_all_four_kinds_of_actions_happen(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        request.step("before", put_all("abc"))
+
+        def write(step: Step) -> JSON:
+            step.put("orders", {"orderId": "o"})
+            step.update(
+                "stock", {"sku": "a"}, "SET #n = :n", {":n": "x"}, {"#n": "name"}, condition=Attr("sku").eq("a")
+            )
+            step.delete("stock", {"sku": "b"}, condition=Attr("sku").exists())
+            step.check("stock", {"sku": "c"}, Attr("sold").not_exists())
+            return None
+
+        request.step("all", write)
+        assert sorted((from_dynamodb(row) for row in rows("stock")), key=str) == [
+            {"sku": "a", "name": "x"},
+            {"sku": "c"},
+        ]
+
+
+class TestFence:
+    def test_an_attempt_that_comes_late_is_stopped_and_writes_nothing(self, attempt: Attempt, rows: Rows) -> None:
+        late, _ = attempt(1), attempt(2)
+        with pytest.raises(LockLostError):
+            late.step("place", order)
+        assert rows("orders") == rows("stock") == []
+        assert "steps" not in record(rows)
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"fence": {"N": "2"}}, {"owner": {"S": "arn:another"}}, {"status": {"S": "QUARANTINED"}}, None],
+        ids=["fence", "owner", "status", "no record"],
+    )
+    @pytest.mark.parametrize("first", [True, False], ids=["first step", "second step"])
+    def test_an_attempt_that_loses_its_lock_within_the_step_writes_nothing(
+        self, attempt: Attempt, rows: Rows, change: dict[str, Any] | None, first: bool
+    ) -> None:
+        request = attempt()
+        if not first:
+            request.step("before", note(None))
+
+        def write(step: Step) -> JSON:
+            table, key = "IdempotencyTable", {"id": {"S": request.id}}
+            if change is None:
+                client("dynamodb").delete_item(TableName=table, Key=key)
+            else:
+                [found] = rows(table)
+                client("dynamodb").put_item(TableName=table, Item=found | change)
+            return order(step)
+
+        with pytest.raises(LockLostError):
+            request.step("place", write)
+        assert rows("orders") == rows("stock") == []
+
+    def test_an_attempt_whose_step_counted_but_whose_lock_is_lost_by_then_stops(
+        self, attempt: Attempt, rows: Rows
+    ) -> None:
+        def and_then_taken_over(call: Callable[[], Any]) -> Any:
+            call()
+            attempt(2)
+            raise timeout()
+
+        with pytest.raises(LockLostError):
+            Wire(and_then_taken_over).log(attempt(1)).run("place", order, "order")
+        assert attempt(2).step("place", refuse_to_be_called, meaning="order") == {"orderId": "o-1"}
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+
+class TestLostAnswers:
+    @pytest.mark.parametrize("error", [timeout, server_error, in_progress])
+    def test_a_step_that_happened_is_not_done_again(
+        self, attempt: Attempt, rows: Rows, error: Callable[[], Exception]
+    ) -> None:
+        wire = Wire(answer_is_lost(error))
+        assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert (len(wire.tokens), wire.pauses) == (1, [])
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    @pytest.mark.parametrize("error", [timeout, server_error, in_progress])
+    def test_a_step_that_did_not_happen_is_sent_again_as_the_same_transaction(
+        self, attempt: Attempt, rows: Rows, error: Callable[[], Exception]
+    ) -> None:
+        wire = Wire(never_arrives(error), never_arrives(error))
+        assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert len(wire.tokens) == 3
+        assert len(set(wire.tokens)) == 1
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_a_transaction_that_arrives_after_all_counts_once(self, attempt: Attempt, rows: Rows) -> None:
+        late: list[Callable[[], Any]] = []
+
+        def is_kept_back(call: Callable[[], Any]) -> Any:
+            late.append(call)
+            raise timeout()
+
+        def comes_second(call: Callable[[], Any]) -> Any:
+            late[0]()
+            return call()
+
+        assert Wire(is_kept_back, comes_second).log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_a_refusal_by_what_the_step_itself_has_written_is_no_refusal(self, attempt: Attempt) -> None:
+        def is_sent_twice_by_the_sdk(call: Callable[[], Any]) -> Any:
+            call()
+            return call()
+
+        assert Wire(is_sent_twice_by_the_sdk).log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+
+    def test_it_ends_when_no_answer_ever_comes(self, attempt: Attempt, rows: Rows) -> None:
+        wire = Wire(*[never_arrives(timeout)] * 99)
+        with pytest.raises(ReadTimeoutError):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == list(LONGEST_PAUSES)
+        assert rows("orders") == []
+
+    def test_an_error_that_is_about_something_else_passes_at_once(self, attempt: Attempt) -> None:
+        wire = Wire(never_arrives(lambda: fault("AccessDeniedException")))
+        with pytest.raises(ClientError, match="AccessDenied"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == []
+
+
+class TestConflicts:
+    def test_a_conflict_is_tried_again_as_another_transaction(self, attempt: Attempt, rows: Rows) -> None:
+        wire = Wire(*[never_arrives(conflict)] * 3)
+        assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert len(set(wire.tokens)) == 4
+        assert wire.pauses == list(LONGEST_PAUSES[:3])
+
+    def test_conflicts_without_end_end(self, attempt: Attempt) -> None:
+        wire = Wire(*[never_arrives(conflict)] * 99)
+        with pytest.raises(StepConflictError, match=r"step 'place'"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == list(LONGEST_PAUSES)
+
+
+class TestConditions:
+    def test_a_condition_that_does_not_hold_says_which_and_nothing_is_written(
+        self, attempt: Attempt, rows: Rows
+    ) -> None:
+        request = attempt()
+        request.step("stock", lambda step: step.put("stock", {"sku": "mug", "left": 1}))
+
+        def write(step: Step) -> JSON:
+            step.put("orders", {"orderId": "o-1"})
+            step.update(
+                "stock",
+                {"sku": "mug"},
+                "SET #left = #left - :n",
+                {":n": 2},
+                {"#left": "left"},
+                condition=Attr("left").gte(2) & Attr("sku").exists(),
+                return_item=True,
+            )
+            return None
+
+        with pytest.raises(ConditionFailed) as failed:
+            request.step("place", write)
+        [refusal] = failed.value.refusals
+        assert (refusal.action, refusal.kind, refusal.table) == (2, "Update", "stock")
+        assert refusal.target == {"sku": "mug"}
+        assert refusal.item == {"sku": "mug", "left": 1}
+        assert refusal.condition == "(left >= :v0 AND attribute_exists(sku))"
+        assert str(failed.value) == (
+            "step 'place' was refused by action 2 (Update in stock) on (left >= :v0 AND attribute_exists(sku))"
+        )
+        assert rows("orders") == []
+
+    def test_after_a_refusal_business_logic_may_try_something_else(self, attempt: Attempt) -> None:
+        request = attempt()
+        with pytest.raises(ConditionFailed):
+            request.step("place", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").exists()))
+        assert request.step("place", order) == {"orderId": "o-1"}
+
+    def test_the_item_is_left_out_unless_asked_for(self, attempt: Attempt) -> None:
+        request = attempt()
+        request.step("before", lambda step: step.put("stock", {"sku": "mug"}))
+        with pytest.raises(ConditionFailed) as failed:
+            request.step("check", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").not_exists()))
+        assert failed.value.refusals[0].item is None
+
+
+class TestMistakes:
+    """Each quarantines at once, and says what to mend: another attempt would make the same mistake."""
+
+    @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a\n", "é"])
+    def test_a_name_that_is_none(self, attempt: Attempt, name: str) -> None:
+        with pytest.raises(InvalidWriteError, match="step's name must match"):
+            attempt().step(name, order)
+
+    def test_a_name_that_comes_twice(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        request.step("line", note(1))
+        with pytest.raises(InvalidWriteError, match="'line' comes twice"):
+            request.step("line", note(2))
+
+    def test_a_name_that_comes_twice_in_a_later_attempt(self, attempt: Attempt) -> None:
+        attempt(1).step("line", note(1))
+        later = attempt(2)
+        assert later.step("line", note(2)) == 1
+        with pytest.raises(InvalidWriteError, match="'line' comes twice"):
+            later.step("line", note(2))
+
+    def test_a_name_that_means_something_else_now(self, attempt: Attempt) -> None:
+        attempt(1).step("settle", order)
+        with pytest.raises(
+            StepMismatchError, match=r"'settle' was done by an earlier attempt as 'order', and is .*note"
+        ):
+            attempt(2).step("settle", note(None))
+
+    def test_a_name_whose_function_was_renamed_but_means_the_same(self, attempt: Attempt) -> None:
+        attempt(1).step("settle", order, meaning="v1")
+        assert attempt(2).step("settle", note(None), meaning="v1") == {"orderId": "o-1"}
+
+    def test_a_result_that_is_too_large(self, attempt: Attempt, rows: Rows) -> None:
+        request = attempt()
+        assert request.step("fits", note("x" * 4094)) == "x" * 4094
+        with pytest.raises(
+            InvalidWriteError, match=r"'large' has 4097 bytes, over the limit of 4096: keep what is large"
+        ):
+            request.step("large", note("x" * 4095))
+
+    def test_results_that_are_too_large_together(self, attempt: Attempt) -> None:
+        request = attempt()
+        for n in range(3):
+            request.step(f"s-{n}", note("x" * 4094))
+        with pytest.raises(InvalidWriteError, match=r"all steps have \d+ bytes, over the limit of 16384"):
+            request.step("s-3", note("x" * 4094))
+        assert request.step("small", note(1)) == 1
+
+    def test_a_result_that_is_not_json(self, attempt: Attempt, rows: Rows) -> None:
+        def write(step: Step) -> JSON:
+            order(step)
+            return {"at": {1, 2}}  # type: ignore[dict-item]  # that is the point
+
+        with pytest.raises(InvalidWriteError, match=r"result of step 'place' is not JSON: /at is a set"):
+            attempt().step("place", write)
+        assert rows("orders") == []
+
+    def test_ninety_eight_actions_fit_and_one_more_does_not(self, attempt: Attempt, rows: Rows) -> None:
+        def write(count: int) -> Callable[[Step], JSON]:
+            return put_all([str(n) for n in range(count)])
+
+        request = attempt()
+        with pytest.raises(InvalidWriteError, match="more than 98 actions"):
+            request.step("many", write(99))
+        request.step("many", write(98))
+        assert len(rows("stock")) == 98
+
+    @pytest.mark.parametrize("table", ["IdempotencyTable", "arn:aws:dynamodb:us-east-1:1:table/IdempotencyTable"])
+    def test_a_write_to_the_table_of_locks(self, attempt: Attempt, table: str) -> None:
+        with pytest.raises(InvalidWriteError, match="may not write to"):
+            attempt().step("place", lambda step: step.put(table, {"id": "x"}))
+
+    def test_two_actions_on_one_item(self, attempt: Attempt, rows: Rows) -> None:
+        def write(step: Step) -> JSON:
+            step.check("stock", {"sku": "mug"}, Attr("sold").not_exists())
+            step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
+            return None
+
+        with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
+            attempt().step("place", write)
+
+    def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
+        def write(step: Step) -> JSON:
+            step.put("stock", {"sku": "mug", "sold": 1})
+            step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
+            return None
+
+        with pytest.raises(
+            InvalidWriteError, match=r"DynamoDB refuses step 'place': .*multiple operations on one item"
+        ):
+            attempt().step("place", write)
+        assert rows("stock") == []
+
+    def test_an_action_that_dynamodb_cannot_do(self, attempt: Attempt) -> None:
+        cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
+        with pytest.raises(InvalidWriteError, match=r"DynamoDB refuses action 2 \(Update in stock\) of step 'place'"):
+            Wire(never_arrives(lambda: cancelled)).log(attempt()).run("place", order, "order")
+
+    def test_a_placeholder_that_the_condition_uses_too(self, attempt: Attempt) -> None:
+        with pytest.raises(InvalidWriteError, match=r":v0 is what boto3 calls a part of the condition; rename yours"):
+            attempt().step(
+                "place",
+                lambda step: step.update(
+                    "stock", {"sku": "mug"}, "SET sold = :v0", {":v0": 1}, condition=Attr("sold").eq(0)
+                ),
+            )
+
+    @pytest.mark.parametrize(
+        ("value", "says"),
+        [
+            (math.nan, "is not a finite number"),
+            ({"a": [math.inf]}, r"note\.a\[0\] is not a finite number"),
+            (set(), "is an empty set"),
+            ({1, "a"}, "a set of mixed types"),
+            (10**38 + 1, "a number beyond 38 digits"),
+            (1e200, "a number beyond 38 digits or its range"),
+            (object(), "is a object, which DynamoDB does not have"),
+            ({1: "a"}, "has a member named by a int"),
+        ],
+    )
+    def test_a_value_that_dynamodb_does_not_have(self, attempt: Attempt, value: object, says: str) -> None:
+        with pytest.raises(InvalidWriteError, match=says) as refused:
+            attempt().step("place", lambda step: step.put("orders", {"orderId": "o", "note": value}))
+        assert str(refused.value).startswith("step 'place', action 1 (Put in orders), note")
+
+    def test_every_mistake_is_the_operators(self) -> None:
+        assert issubclass(InvalidWriteError, NeedsAttention)
+        assert issubclass(StepMismatchError, NeedsAttention)
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**37), 10**37)
+    | st.floats(1e-100, 1e100)
+    | st.floats(-1e100, -1e-100)
+    | st.text()
+    | st.binary(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(min_size=1), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def same(got: Any, sent: Any) -> bool:
+    """Whether it came back as it was: numbers as decimals, bytes in boto3's wrapping."""
+    if isinstance(sent, dict):
+        return got.keys() == sent.keys() and all(same(got[name], sent[name]) for name in sent)
+    if isinstance(sent, list):
+        return len(got) == len(sent) and all(map(same, got, sent))
+    if isinstance(sent, float):
+        return isinstance(got, Decimal) and float(got) == sent
+    if isinstance(sent, bytes):
+        return bytes(got.value) == sent
+    return type(got) in (type(sent), Decimal) and got == sent
+
+
+@given(PLAIN)
+def test_a_value_comes_back_as_it_was(value: Any) -> None:
+    assert same(from_dynamodb(to_dynamodb({"v": value}, "it"))["v"], value)
+
+
+KEYS = itertools.count()
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(result=JSON_VALUES)
+def test_every_attempt_gets_the_same_result_to_the_last_digit(attempt: Attempt, result: Any) -> None:
+    key = f"key-{next(KEYS)}"
+    first = attempt(1, key).step("draw", note(result))
+    again = attempt(2, key).step("draw", note(None))
+    assert json.dumps(first) == json.dumps(again) == json.dumps(result)
