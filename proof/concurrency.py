@@ -73,7 +73,8 @@ class Outcome:
         return (
             f"{PROCESSES} processes, {IDS} ids, seed {self.seed}, {self.seconds:.0f} s: {self.executions:,} executions "
             f"({self.executions / self.seconds:.0f} a second), {self.calls:,} calls ({self.calls / self.seconds:.0f} a "
-            f"second), {self.kills} kills, {self.stops} zombies; {self.attempts:,} attempts, {self.effects:,} effects; {ends}"
+            f"second), {self.kills} kills, {self.stops} zombies; {self.attempts:,} attempts, {self.effects:,} effects; "
+            f"{ends}"
         )
 
 
@@ -143,7 +144,7 @@ class Fleet:
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             self._start(number)
-        except BaseException as error:  # noqa: BLE001 a child must never return into the parent's code
+        except BaseException as error:  # a child must never return into the parent's code
             print(f"process {number}: {type(error).__name__}: {error}", file=sys.stderr)
             os._exit(1)
         os._exit(0)
@@ -187,7 +188,9 @@ def run(seconds: float, seed: int) -> Outcome:
         )
         outcome = Outcome(seconds, seed)
         since = time.monotonic()
-        fleet = Fleet(lambda number: work(port, folder, number, seed, client, lambda: (time.monotonic() - since) / seconds))
+        fleet = Fleet(
+            lambda number: work(port, folder, number, seed, client, lambda: (time.monotonic() - since) / seconds)
+        )
         try:
             fleet.fill()
             _torment(fleet, outcome, dice, until=time.monotonic() + seconds)

@@ -12,6 +12,7 @@ from once.errors import ConditionFailed
 from once.request import Lock
 from once.step import Step
 from once.step_log import StepLog
+
 from proof.concurrency_executions import BusinessError
 
 RECORDS, EFFECTS, ACCOUNTS = "records", "effects", "accounts"
@@ -65,9 +66,7 @@ class Transfer:
 
         def give(step: Step) -> str:
             self._effect(step, f"{number}/give")
-            step.update(
-                ACCOUNTS, {"id": f"account-{target}"}, "SET balance = balance + :amount", {":amount": amount}
-            )
+            step.update(ACCOUNTS, {"id": f"account-{target}"}, "SET balance = balance + :amount", {":amount": amount})
             return f"given under fence {lock.fence}"
 
         self._may_abort()

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
-
 from once.request import Lock
 from once.step import Step
 from once.step_log import StepLog
+
 from proof.model_record import LEDGER
 
 LOST = '"lost"'

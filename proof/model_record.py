@@ -84,7 +84,10 @@ def table(name: str) -> Iterator[Table]:
 
     with mock_aws(), quick_update_expressions():
         client: Any = boto3.client(
-            "dynamodb", region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"  # noqa: S106
+            "dynamodb",
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",  # noqa: S106
         )
         for each in (name, LEDGER):
             client.create_table(

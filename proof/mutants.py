@@ -90,7 +90,7 @@ class Copy:
         environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
         try:
-            done = subprocess.run(
+            done = subprocess.run(  # noqa: S603 its own arguments
                 command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=LONGEST_RUN
             )
         except subprocess.TimeoutExpired:

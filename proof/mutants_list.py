@@ -43,8 +43,11 @@ _RECORD_FAILURE = '"#owner = :me AND fence = :mine AND #status IN (:inProgress, 
 _RENEW = '"#status = :inProgress AND #owner = :me AND (fence = :mine OR fence = :next)"'
 _TAKE_OVER = "((#owner = :theirs AND fence = :read AND leaseExpiresAt = :over) OR (#owner = :me AND fence = :next))"
 _QUARANTINE = '"#status = :inProgress AND #owner = :about AND fence = :fence"'
-_LEASE_OVER = '''      - Condition: "{% $record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000) %}"'''
-_REDRIVABLE = "['IsResponseLarge', 'CacheResponse', 'Finalize', 'RecordFailure', 'KeepRequest', 'RecordQuarantine']\n          and"
+_LEASE_OVER = (
+    "{% $record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000) %}\"\n"
+    "        Next: CheckOwner"
+)
+_REDRIVABLE = "'Finalize', 'RecordFailure', 'KeepRequest', 'RecordQuarantine']\n          and"
 _KEEP_FIRST = (
     ("  KeepRequest:\n    Type: Task\n    Comment: Keeps", "  Swapped:\n    Type: Task\n    Comment: Keeps"),
     ("  RecordQuarantine:\n    Type: Task\n    Comment: Stops", "  KeepRequest:\n    Type: Task\n    Comment: Stops"),
@@ -65,7 +68,9 @@ LOCK = (
         "a lost answer of AcquireLock is not recognised",
         OPERATION,
         _ACQUIRE,
-        _ACQUIRE.replace(" OR (#owner = :me AND #status = :inProgress)", " OR (#owner = :me AND #status <> :inProgress)"),
+        _ACQUIRE.replace(
+            " OR (#owner = :me AND #status = :inProgress)", " OR (#owner = :me AND #status <> :inProgress)"
+        ),
         f"{STATE_MACHINE}test_lost_answers.py::test_call_of_an_owner_may_be_lost",
     ),
     _mutant(
@@ -78,8 +83,10 @@ LOCK = (
     _mutant(
         "an open record has a TTL",
         OPERATION,
-        "openShard = :openShard\n        REMOVE #result, resultRef, #error, requestRef, recoveries, #steps, finishedAt, expiresAt",
-        "openShard = :openShard, expiresAt = :lease\n        REMOVE #result, resultRef, #error, requestRef, recoveries, #steps, finishedAt",
+        "openShard = :openShard\n        REMOVE #result, resultRef, #error, requestRef, recoveries, #steps, "
+        "finishedAt, expiresAt",
+        "openShard = :openShard, expiresAt = :lease\n        REMOVE #result, resultRef, #error, requestRef, "
+        "recoveries, #steps, finishedAt",
         *_model("large"),
     ),
     _mutant(
@@ -106,8 +113,12 @@ LOCK = (
         *_model("expiry"),
         f"{CONDITIONS}::test_new_life_of_an_id_begins_with_nothing_of_the_last_one",
     ),
-    _mutant("Finalize without the fence", OPERATION, _FINALIZE, _FINALIZE.replace("fence = :mine", "fence >= :mine"), NAMED),
-    _mutant("Finalize without the owner", OPERATION, _FINALIZE, _FINALIZE.replace("#owner = :me", "#owner >= :me"), NAMED),
+    _mutant(
+        "Finalize without the fence", OPERATION, _FINALIZE, _FINALIZE.replace("fence = :mine", "fence >= :mine"), NAMED
+    ),
+    _mutant(
+        "Finalize without the owner", OPERATION, _FINALIZE, _FINALIZE.replace("#owner = :me", "#owner >= :me"), NAMED
+    ),
     _mutant(
         "Finalize whatever the status",
         OPERATION,
@@ -150,11 +161,24 @@ LOCK = (
         "RenewLock does not renew the lease",
         OPERATION,
         "SET fence = :next, attempts = :attempts, acquiredAt = :at, leaseExpiresAt = :lease, openShard",
-        "SET fence = :next, attempts = :attempts, acquiredAt = :at, leaseExpiresAt = if_not_exists(leaseExpiresAt, :lease), openShard",
+        "SET fence = :next, attempts = :attempts, acquiredAt = :at, "
+        "leaseExpiresAt = if_not_exists(leaseExpiresAt, :lease), openShard",
         f"{CONDITIONS}::test_acquisition_has_a_lease_of_its_own",
     ),
-    _mutant("TakeOverLock without the owner", OPERATION, _TAKE_OVER, _TAKE_OVER.replace("#owner = :theirs", "#owner <= :theirs"), NAMED),
-    _mutant("TakeOverLock without the fence", OPERATION, _TAKE_OVER, _TAKE_OVER.replace("fence = :read", "fence >= :read"), NAMED),
+    _mutant(
+        "TakeOverLock without the owner",
+        OPERATION,
+        _TAKE_OVER,
+        _TAKE_OVER.replace("#owner = :theirs", "#owner <= :theirs"),
+        NAMED,
+    ),
+    _mutant(
+        "TakeOverLock without the fence",
+        OPERATION,
+        _TAKE_OVER,
+        _TAKE_OVER.replace("fence = :read", "fence >= :read"),
+        NAMED,
+    ),
     _mutant(
         "TakeOverLock without the lease",
         OPERATION,
@@ -176,7 +200,13 @@ LOCK = (
         '":attempts": { N: "{% $record.attempts.N %}" }',
         f"{STATE_MACHINE}test_recovery_by_duplicates.py::test_lock_of_a_dead_owner_is_taken_over_after_its_lease",
     ),
-    _mutant("RecordQuarantine without the owner", OPERATION, _QUARANTINE, _QUARANTINE.replace("#owner = ", "#owner <= "), NAMED),
+    _mutant(
+        "RecordQuarantine without the owner",
+        OPERATION,
+        _QUARANTINE,
+        _QUARANTINE.replace("#owner = ", "#owner <= "),
+        NAMED,
+    ),
     _mutant(
         "a record in quarantine can expire",
         OPERATION,
@@ -392,8 +422,8 @@ RECOVERIES = (
     _mutant(
         "recovery does not count itself",
         RECOVERY,
-        '''          Assign: { recoveries: "{% $record.recoveries + 1 %}" }''',
-        '''          Assign: { recoveries: "{% $record.recoveries + 0 %}" }''',
+        """          Assign: { recoveries: "{% $record.recoveries + 1 %}" }""",
+        """          Assign: { recoveries: "{% $record.recoveries + 0 %}" }""",
         f"{STATE_MACHINE}test_recovery.py::test_owner_that_died_is_recovered_by_its_event_without_waiting_for_the_lease",
     ),
     _mutant(
@@ -523,8 +553,8 @@ LIBRARY = (
     _mutant(
         "results of all attempts have one key in the bucket",
         "shared/once/result_store.py",
-        ".hexdigest()}/{fence}.json",
-        ".hexdigest()}/result.json",
+        "/{fence}-{_sha256(owner)[:16]}.json",
+        "/{_sha256(owner)[:16]}.json",
         "tests/unit/test_result_store.py",
     ),
     _mutant(

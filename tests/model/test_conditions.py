@@ -1,4 +1,4 @@
-"""What the definitions' own expressions say, each by itself: which record lets a write through, which error is repeated."""
+"""What the definitions' own expressions say, each by itself: which record lets a write through, what is repeated."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError
-
 from once.request import Lock
 from once.step_log import StepLog
+
 from proof.model import CASES, rules_of
 from proof.model_machine import NOW, At, End, Machine
 from proof.model_moves import Rules
@@ -136,7 +136,9 @@ def test_refused_write_is_not_tried_again_and_the_record_is_read(rules: Rules, p
 
 @pytest.mark.parametrize("status", ["RUNNING", "PENDING_REDRIVE", "SOMETHING_NEW"])
 def test_owner_counts_as_dead_only_when_it_is_known_to_have_ended(rules: Rules, status: str) -> None:
-    after = rules.setting.operation.succeed("CheckOwner", json.dumps(VARIABLES), ME, "{}", json.dumps({"Status": status}))
+    after = rules.setting.operation.succeed(
+        "CheckOwner", json.dumps(VARIABLES), ME, "{}", json.dumps({"Status": status})
+    )
     assert "ReadOwnerHistory" not in (after.passed if isinstance(after, At) else ())
 
 
@@ -151,7 +153,13 @@ def test_request_is_kept_before_the_record_says_that_an_operator_is_needed(rules
 
 
 def test_new_life_of_an_id_begins_with_nothing_of_the_last_one(rules: Rules) -> None:
-    left = {"recoveries": {"N": "2"}, "steps": {"M": {}}, "result": {"S": "1"}, "error": {"M": {}}, "requestRef": {"M": {}}}
+    left = {
+        "recoveries": {"N": "2"},
+        "steps": {"M": {}},
+        "result": {"S": "1"},
+        "error": {"M": {}},
+        "requestRef": {"M": {}},
+    }
     old = record("COMPLETED", THEIRS, 3, expiresAt={"N": str(NOW - 1)}, finishedAt={"S": "then"}, **left)
     call = rules.setting.operation.call("AcquireLock", json.dumps(VARIABLES), ME, "{}")
     new = json.loads(rules.setting.table.update(json.dumps(old), call))

@@ -1,0 +1,29 @@
+"""Definition and library at work in 32 processes that are killed: one effect an id and step, and no money missing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from proof.concurrency_server import DYNOXIDE, ROOT
+
+SECONDS = 8
+
+
+def test_five_hundred_transfers_survive_being_killed_by_thirty_two_processes() -> None:
+    if not DYNOXIDE.exists():
+        assert not os.environ.get("CI"), "Dynoxide is missing: run make tools"
+        pytest.skip("Dynoxide is not installed; `make tools` installs it (needs npm)")
+    # A process of its own: it forks, which a process with threads must not.
+    done = subprocess.run(
+        [sys.executable, "-m", "proof.concurrency", "--seconds", str(SECONDS)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
+    print(done.stdout)
+    assert done.returncode == 0, done.stdout + done.stderr
