@@ -9,4 +9,6 @@ from settings import settings
 def handler(event: object, context: object) -> ResultRef:
     response = Response.of(event)
     store = ResultStore(settings().response_bucket, client("s3"))
-    return store.put(id=response.id, tenant=response.tenant, fence=response.fence, text=response.text)
+    return store.put(
+        id=response.id, tenant=response.tenant, fence=response.fence, owner=response.owner, text=response.text
+    )

@@ -61,4 +61,6 @@ def _offloaded(request: Request, text: str) -> Envelope:
     from once.clients import client
 
     store = ResultStore(bucket, client("s3"))
-    return reference(store.put(id=request.id, tenant=request.tenant, fence=request.lock.fence, owner=request.lock.owner, text=text))
+    return reference(
+        store.put(id=request.id, tenant=request.tenant, fence=request.lock.fence, owner=request.lock.owner, text=text)
+    )

@@ -24,7 +24,7 @@ class ResultRef(TypedDict):
 
 
 class ResultStore:
-    """Keeps the text of a result under a key that only one attempt has: tenant, hash of the id, fence, hash of the owner.
+    """Keeps the text of a result under a key that only one attempt has: tenant, id, fence and owner, hashed.
 
     The fence alone would not do: once a record has expired and is deleted, its fences begin again, while an old object
     may still be there.

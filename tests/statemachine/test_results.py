@@ -33,6 +33,20 @@ def test_result_of_any_size_is_replayed_byte_for_byte(cloud: LocalCloud, size: i
     assert len(cloud.invocations("build-report")) == 1
 
 
+@pytest.mark.usefixtures("deceived")
+def test_result_is_never_that_of_an_operation_whose_record_has_long_been_deleted(cloud: LocalCloud, plain: str) -> None:
+    # Its object outlives the record, and the fences of the next operation under that key begin again.
+    def request(text: str) -> dict[str, Any]:
+        return {"operation": plain, "idempotencyKey": "again", "payload": {"return": text * 20_000}}
+
+    cloud.run(request("a"))
+    table = cloud.resources["IdempotencyTable"]
+    cloud.client("dynamodb").delete_item(TableName=table, Key={"id": {"S": f"default#{plain}#again"}})
+    new = cloud.run(request("b"))
+    assert record_of(cloud, request("b"))["fence"] == 1
+    assert json.loads(answer(cloud, new)) == "b" * 20_000
+
+
 def test_plain_result_that_step_functions_cannot_carry_is_quarantined(cloud: LocalCloud, plain: str) -> None:
     request = {"operation": plain, "idempotencyKey": "big", "payload": {"bytes": 300_000}}
     first, second = cloud.run(request), cloud.run(request)

@@ -168,36 +168,42 @@ class TestBuildReport:
             function("build_report").handler(event("build-report", {"bytes": size}), None)
 
 
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+OF_AN_ATTEMPT: dict[str, Any] = {"id": "a#b#c", "tenant": "a", "fence": 1, "owner": "one"}
+
+
 class TestResponseCache:
     def stored(self, ref: dict[str, Any]) -> bytes:
         return client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
 
     def test_a_text_is_kept_as_it_is(self, aws: None, function: Load) -> None:
         text = '{ "a": 1.0, "b": "\\u00e9" }'
-        ref = function("response_cache").handler({"id": "a#b#c", "tenant": "a", "fence": 3, "text": text}, None)
+        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "fence": 3, "text": text}, None)
         assert self.stored(ref) == text.encode()
         assert ref == {
             "bucket": "responses",
-            "key": f"responses/a/{hashlib.sha256(b'a#b#c').hexdigest()}/3.json",
-            "sha256": hashlib.sha256(text.encode()).hexdigest(),
+            "key": f"responses/a/{sha256(b'a#b#c')}/3-{sha256(b'one')[:16]}.json",
+            "sha256": sha256(text.encode()),
             "bytes": len(text),
         }
 
     @pytest.mark.parametrize("value", [None, False, [], {"n": 0.1 + 0.2, "i": 2**53 + 1}, "é"])
     def test_a_value_is_kept_exactly(self, aws: None, function: Load, value: object) -> None:
-        ref = function("response_cache").handler({"id": "a#b#c", "tenant": "a", "fence": 1, "value": value}, None)
+        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "value": value}, None)
         assert repr(json.loads(self.stored(ref))) == repr(value)
 
     def test_a_repeated_call_gets_the_first_ones_reference(self, aws: None, function: Load) -> None:
         app = function("response_cache")
-        event = {"id": "a#b#c", "tenant": "a", "fence": 1}
-        first = app.handler({**event, "text": "1"}, None)
-        assert app.handler({**event, "text": "22"}, None) == first
+        first = app.handler({**OF_AN_ATTEMPT, "text": "1"}, None)
+        assert app.handler({**OF_AN_ATTEMPT, "text": "22"}, None) == first
         assert self.stored(first) == b"1"
 
-    @pytest.mark.parametrize("missing", ["id", "tenant", "fence", "text"])
+    @pytest.mark.parametrize("missing", ["id", "tenant", "fence", "owner", "text"])
     def test_an_event_that_lacks_something_is_refused(self, aws: None, function: Load, missing: str) -> None:
-        event: Event = {"id": "a#b#c", "tenant": "a", "fence": 1, "text": "1"}
+        event: Event = {**OF_AN_ATTEMPT, "text": "1"}
         del event[missing]
         with pytest.raises(InvalidEventError):
             function("response_cache").handler(event, None)

@@ -44,17 +44,18 @@ def test_a_second_write_of_the_same_attempt_gets_the_first_ones_reference(store:
 
 def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> None:
     keys = {
-        store.put(id=id, tenant=tenant, fence=fence, text="1")["key"]
-        for id, tenant, fence in [
-            (ID, "acme", 1),
-            (ID, "acme", 2),
-            ("acme#build-report#r-2", "acme", 1),
-            ("acme#build-report#\ud800", "acme", 1),
-            ("acme#build-report#\ud801", "acme", 1),
-            ("globex#build-report#r-1", "globex", 1),
+        store.put(id=id, tenant=tenant, fence=fence, owner=owner, text="1")["key"]
+        for id, tenant, fence, owner in [
+            (ID, "acme", 1, "one"),
+            (ID, "acme", 2, "one"),
+            (ID, "acme", 1, "two"),
+            ("acme#build-report#r-2", "acme", 1, "one"),
+            ("acme#build-report#\ud800", "acme", 1, "one"),
+            ("acme#build-report#\ud801", "acme", 1, "one"),
+            ("globex#build-report#r-1", "globex", 1, "one"),
         ]
     }
-    assert len(keys) == 6
+    assert len(keys) == 7
 
 
 def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
