@@ -354,6 +354,12 @@ class TestConditions:
         )
         assert rows("orders") == []
 
+    def test_a_refusal_is_final_at_once(self, attempt: Attempt) -> None:
+        wire = Wire()
+        with pytest.raises(ConditionFailed):
+            wire.log(attempt()).run("check", lambda step: step.check("stock", {"sku": "m"}, Attr("sku").exists()), "c")
+        assert (len(wire.tokens), wire.pauses) == (1, [])
+
     def test_after_a_refusal_business_logic_may_try_something_else(self, attempt: Attempt) -> None:
         request = attempt()
         with pytest.raises(ConditionFailed):
