@@ -19,6 +19,11 @@ MACHINE = "AWS::Serverless::StateMachine"
 FUNCTION = "AWS::Serverless::Function"
 
 
+@functools.lru_cache(maxsize=8)
+def _parsed(text: str, name: str) -> Mapping[str, Any]:
+    return parse(text, Path(name))
+
+
 @dataclass(frozen=True)
 class Project:
     """A template and the files that it names."""
@@ -30,7 +35,7 @@ class Project:
     @classmethod
     def at(cls, path: Path) -> Project:
         """Raises TemplateError."""
-        return cls(path, parse(path.read_text(), path))
+        return cls(path, _parsed(path.read_text(), path.name))
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, Any]]:

@@ -5,19 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gate import expressions, variables
+from gate import (
+    cloudformation,
+    errors,
+    expressions,
+    payloads,
+    retries,
+    shape,
+    substitutions,
+    timeouts,
+    variables,
+    writes,
+)
 from gate.finding import Check, Finding
 from gate.project import Project
 from local.definition import DefinitionError
 from local.template import TemplateError
 
-CHECKS: tuple[Check, ...] = (expressions.check, variables.check)
+QUICK: tuple[Check, ...] = (
+    substitutions.check,
+    shape.check,
+    expressions.check,
+    variables.check,
+    errors.check,
+    retries.check,
+    timeouts.check,
+    writes.check,
+    payloads.check,
+)
+"""They take a second together."""
+
+ALL: tuple[Check, ...] = (*QUICK, cloudformation.check)
 
 
-def findings(path: Path, checks: Sequence[Check] = CHECKS) -> list[Finding]:
-    """What the checks find in the template at `path` and in the files that it names."""
+def findings(path: Path, checks: Sequence[Check] = ALL) -> list[Finding]:
+    """What the checks find in the template at `path` and in the files that it names.
+
+    A definition that cannot be rendered ends the search with what was found, or else with the reason.
+    """
+    found: set[Finding] = set()
     try:
         project = Project.at(path)
-        return sorted({found for check in checks for found in check(project)})
+        for check in checks:
+            found.update(check(project))
     except (DefinitionError, TemplateError, OSError) as error:
-        return [Finding(path.name, "", str(error).removeprefix(f"{path}: "))]
+        if not found:
+            return [_unreadable(path, str(error))]
+    return sorted(found)
+
+
+def _unreadable(path: Path, problem: str) -> Finding:
+    """The file that cannot be read or rendered is named at the beginning of the message."""
+    file, _, text = problem.removeprefix(f"{path.parent}/").partition(": ")
+    return Finding(file, "", text) if file.endswith(".yaml") else Finding(path.name, "", problem)

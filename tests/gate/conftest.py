@@ -27,7 +27,12 @@ class Variant:
     text: str
     by: str
     finds: str
-    """Part of the line that refuses it."""
+    """What the line that refuses it begins with, behind the name of the file: the state, and what is wrong with it."""
+    found_in: str = ""
+    """The file that is refused, where it is another one."""
+
+    def is_refused_by(self, line: str) -> bool:
+        return line.startswith(f"{self.found_in or self.file}: {self.finds}")
 
     def write(self, folder: Path) -> Path:
         """The project with the fault in it; gives the template's path."""

@@ -1,0 +1,54 @@
+"""cfn-lint on the translated template, with its definitions rendered.
+
+`sam validate --lint` sees neither a definition in a file nor a state machine of SAM's own type, so here each is a plain
+AWS::StepFunctions::StateMachine with its definition inside. Warnings are left to `sam validate`, which has them on the
+template as it is written.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gate.finding import Finding
+from gate.project import Project
+
+_MACHINE = "AWS::StepFunctions::StateMachine"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]  # here: it takes half a second
+
+    body: dict[str, Any] = copy.deepcopy(dict(project.translated.body))
+    files: dict[str, str] = {}
+    for logical_id, resource in body["Resources"].items():
+        if resource["Type"] == _MACHINE:
+            properties = resource["Properties"]
+            files[logical_id] = properties.pop("DefinitionS3Location")["Key"]
+            properties.pop("DefinitionSubstitutions", None)
+            properties["Definition"] = project.definitions[files[logical_id]]
+    for match in lint(json.dumps(body), config=ManualArgs(regions=["us-east-1"])):
+        path = [str(part) for part in getattr(match, "path", None) or []]
+        if match.rule.id.startswith("E") and not _is_mistaken(match.rule.id, path, body):
+            yield _finding(project, files, path, f"{match.message} (cfn-lint {match.rule.id}); see its rules")
+
+
+def _is_mistaken(rule: str, path: Sequence[str], body: Any) -> bool:
+    """AWS takes an expression for TimeoutSeconds; cfn-lint's schema knows only numbers."""
+    if rule != "E3601" or path[-1:] != ["TimeoutSeconds"]:
+        return False
+    for part in path:
+        body = body[int(part) if isinstance(body, list) else part]
+    return isinstance(body, str) and body.startswith("{%")
+
+
+def _finding(project: Project, files: dict[str, str], path: Sequence[str], text: str) -> Finding:
+    """Names the innermost state, or the resource."""
+    logical_id = path[1] if len(path) > 1 else ""
+    if logical_id not in files:
+        return Finding(project.path.name, logical_id, text)
+    at = [number for number, part in enumerate(path[:-1]) if part == "States"]
+    state, field = (path[at[-1] + 1], path[at[-1] + 2 :]) if at else ("", path[4:])
+    return Finding(files[logical_id], state, f"{'.'.join(field)}: {text}" if field else text)
