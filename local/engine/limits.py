@@ -15,7 +15,6 @@ from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
-from moto.stepfunctions.parser.asl.component.state import state
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
@@ -67,7 +66,6 @@ def mend() -> Iterator[None]:
 
     with replaced(
         (ErrorEqualsDecl, "_eval_body", error_matches),
-        (state, "is_within_size_quota", is_within_size_quota),
         (state_task_service, "is_within_size_quota", is_within_size_quota),
     ):
         yield

@@ -79,6 +79,10 @@ def put(key: str, **more: Any) -> dict[str, Any]:
         ("$parse($states.input)", "{", "States.QueryEvaluationError"),
         ("$states.input + 1", "text", "States.QueryEvaluationError"),
         ("function($x) { $x }", None, "States.QueryEvaluationError"),
+        ("$states.input ?? 1", 2, "States.QueryEvaluationError"),
+        ("$states.input ?: 1", 2, "States.QueryEvaluationError"),
+        ("$count($states.input.a)", {"a": None}, 1),
+        ("$count($states.input.a)", {}, 0),
     ],
 )
 def test_expression_has_the_value_that_jsonata_gives_it(

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -225,9 +226,9 @@ def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, c
     running = create(cloud, {"W": {"Type": "Wait", "Seconds": 20, "Next": "E"}, "E": END})
     with standing(cloud):
         arn = start(cloud, running)
-        with pytest.raises(ClientError, match="ExecutionNotRedrivable.*RUNNING"):
+        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*RUNNING"):
             redrive(cloud, arn)
-    with pytest.raises(ClientError, match="ExecutionNotRedrivable.*SUCCEEDED"):
+    with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*SUCCEEDED"):
         redrive(cloud, cloud.wait(arn).arn)
 
 
@@ -236,7 +237,7 @@ def test_redrive_is_possible_for_fourteen_days(machine: Execute, cloud: LocalClo
     failed = machine({"F": {"Type": "Fail", "Error": "Custom"}})
     cloud.clock.advance(age)  # type: ignore[attr-defined]  # the tests' clock is virtual
     if refused:
-        with pytest.raises(ClientError, match="ExecutionNotRedrivable.*14 day"):
+        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*14 day"):
             redrive(cloud, failed.arn)
     else:
         assert redrive(cloud, failed.arn).states == ("F", "F")
@@ -306,7 +307,7 @@ def test_full_jitter_draws_each_delay_from_zero_to_its_longest(machine: Execute,
 
     with cloud.intercept(note):
         assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
-    delays = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    delays = [later - earlier for earlier, later in pairwise(times)]
     assert len(delays) == 40
     assert 0 <= min(delays) < 20
     assert 80 < max(delays) <= 100
@@ -354,6 +355,18 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     assert machine({"B": wide}).status == "SUCCEEDED"
     wide = succeed("$join($map([1..140], function($n) { $pad('', 1000, 'ü') }))")
     assert machine({"B": wide}).error == "States.DataLimitExceeded"
+
+
+@pytest.mark.parametrize(("letters", "status"), [(100, "SUCCEEDED"), (140, "FAILED")])
+def test_arguments_over_256_kib_are_refused_by_name(
+    machine: Execute, cloud: LocalCloud, letters: int, status: str
+) -> None:
+    wide = "{% $join($map([1.." + str(letters) + "], function($n) { $pad('', 1000, 'ü') })) %}"
+    arguments = {"Bucket": cloud.outputs["ResponseBucketName"], "Key": "k", "Body": wide}
+    execution = machine({"R": task("aws-sdk:s3:putObject", arguments)})
+    assert execution.status == status
+    if status == "FAILED":
+        assert execution.error == "States.DataLimitExceeded"
 
 
 # ---- DynamoDB ----
