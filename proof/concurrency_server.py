@@ -66,7 +66,7 @@ def server(*tables: str) -> Iterator[int]:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
     quiet = subprocess.DEVNULL
-    command = [DYNOXIDE, "serve", "--host", "127.0.0.1", "--port", str(port)]
+    command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", str(port)]
     process = subprocess.Popen(command, stdout=quiet, stderr=quiet)  # noqa: S603 its own arguments
     try:
         _wait_for(port)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proof.mutants import ROOT, Mutant, Rotten, exists, mutated
-from proof.mutants_list import MUTANTS
+from proof.mutants import ROOT, Rotten, exists, mutated
+from proof.mutants_list import MUTANTS, Mutant
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
