@@ -143,6 +143,8 @@ def test_message_body_of_an_object_is_its_json(machine: Execute, cloud: LocalClo
     arguments = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": {"a": "{% $states.input %}"}}
     output = machine({"S": task("sqs:sendMessage", arguments)}, [1]).output
     assert cloud.rejected() == [{"a": [1]}]
+    with cloud.intercept(never_arrives(action="send_message")):
+        assert machine({"S": task("sqs:sendMessage", arguments)}, [1]).error == "SQS.SdkClientException"
     assert {"MessageId", "MD5OfMessageBody"} <= set(output)
 
 
