@@ -436,6 +436,7 @@ def test_sweep_publishes_what_the_alarms_look_at(
     assert all(m["Dimensions"] == [{"Name": "Stack", "Value": "once"}] for m in call.parameters["MetricData"])
 
 
+@pytest.mark.usefixtures("deceived")
 def test_owner_that_comes_back_to_life_changes_nothing(
     cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
 ) -> None:
@@ -457,3 +458,29 @@ def test_request_that_cannot_get_its_lock_is_kept_as_unavailable(cloud: LocalClo
     assert refused.error == "Unavailable"
     [kept] = cloud.rejected()
     assert (kept["error"], kept["input"]) == ("Unavailable", charge())
+
+
+def test_request_that_recovery_could_not_be_given_back_is_refused(cloud: LocalCloud) -> None:
+    quotes = scripted({"return": '"' * 60_000})
+    refused = cloud.run(quotes)
+    assert refused.error == "InvalidRequest"
+    assert "written as a string" in cause(refused)["message"]
+    assert cloud.record(id_of(quotes)) is None
+
+
+def test_largest_request_can_be_recovered(cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]) -> None:
+    # 178,000 bytes, and 219,000 as a string.
+    request = scripted({"return": "x", "ignored": ["", "a" * 97_000, '"' * 20_400, "é" * 10_000]})
+    owner = dead(cloud, request, "ExecuteBusinessLogic")
+    recover(owner)
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+def test_execution_whose_input_is_too_large_to_look_at_is_named_in_the_queue(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    ended = cloud.run({"operation": "charge-payment", "idempotencyKey": "k", "payload": {"x": '"' * 66_000}})
+    assert ended.error == "InvalidRequest"
+    assert recover(ended).status == "SUCCEEDED"
+    assert cloud.rejected()[-1]["executionArn"] == ended.arn
+    assert cloud.rejected()[-1]["inputOmitted"]
