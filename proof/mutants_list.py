@@ -386,14 +386,14 @@ DECISIONS = (
         OPERATION,
         "{ 'result': $record.result.S }",
         "{ 'result': $string($parse($record.result.S)) }",
-        f"{STATE_MACHINE}test_results.py::test_any_library_result_comes_back_as_the_bytes_that_the_library_wrote",
+        f"{CONDITIONS}::test_stored_text_is_the_answer_as_it_is",
     ),
     _mutant(
         "a plain result is kept though its text is not exact",
         OPERATION,
         "$fits($text) and $parse($text) = $reply ?",
         "$fits($text) ?",
-        f"{STATE_MACHINE}test_results.py::test_any_plain_result_comes_back_as_the_same_value_and_the_same_bytes",
+        f"{CONDITIONS}::test_plain_result_is_kept_as_text_only_where_that_is_exact",
     ),
     _mutant(
         "the limit of a record does not count the id",

@@ -43,6 +43,9 @@ def record(status: str, owner: str, fence: int, **more: dict[str, Any]) -> dict[
 
 REQUEST = {
     "id": "default#charge#k",
+    "idBytes": 16,
+    "idempotencyKey": "k",
+    "onConflict": "acknowledge",
     "idHash": "0",
     "shard": "0",
     "tenant": "default",
@@ -237,3 +240,20 @@ def test_recovery_passes_the_owners_request_on_as_it_was_written(rules: Rules) -
     started = machine.succeed(after.position, after.variables, ME, "{}", "{}")
     assert isinstance(started, At)
     assert json.loads(machine.call(started.position, started.variables, ME, "{}"))["Input"] == written
+
+
+def test_stored_text_is_the_answer_as_it_is(rules: Rules) -> None:
+    stored, expires = '{ "n": 1.10, "large": 12345678901234567890 }', {"N": str(NOW + 1)}
+    there = record("COMPLETED", THEIRS, 3, result={"S": stored}, expiresAt=expires)
+    read = json.dumps({"Item": there})
+    after = rules.setting.operation.succeed("ReadRecord", json.dumps(VARIABLES), ME, "{}", read)
+    assert isinstance(after, End)
+    assert (after.state, after.output["result"]) == ("ReturnStoredResponse", stored)
+
+
+@pytest.mark.parametrize(("number", "state"), [(0.5, "Finalize"), (0.1234567890123456789, "CacheResponse")])
+def test_plain_result_is_kept_as_text_only_where_that_is_exact(rules: Rules, number: float, state: str) -> None:
+    answered = json.dumps({"Payload": {"n": number}})
+    after = rules.setting.operation.succeed("ExecuteBusinessLogic", json.dumps(VARIABLES), ME, "{}", answered)
+    assert isinstance(after, At)
+    assert after.position == state
