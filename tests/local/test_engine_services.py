@@ -11,7 +11,7 @@ from engine_machines import END, Execute, create, executes, start, succeed, task
 
 from local import LocalCloud
 from local.engine import Call
-from local.faults import fails, never_arrives
+from local.faults import fails, never_arrives, times_out
 
 
 @pytest.fixture
@@ -171,3 +171,24 @@ def test_error_of_cloudwatch_has_the_name_of_its_client(machine: Execute, cloud:
         assert machine({"P": put}).error == "CloudWatch.InternalServiceException"
     with cloud.intercept(fails("Throttling")):
         assert machine({"P": put}).error == "CloudWatch.CloudWatchException"
+
+
+def test_time_that_is_over_is_a_timeout_whatever_the_service(machine: Execute, cloud: LocalCloud) -> None:
+    key = {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "k"}}}
+    message = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": "m"}
+    tasks = [task("dynamodb:getItem", key), query(cloud), task("sqs:sendMessage", message)]
+    with cloud.intercept(times_out(nth=0)):
+        assert [machine({"T": each}).error for each in tasks] == ["States.Timeout"] * 3
+
+
+def test_cause_of_an_error_of_dynamodb_says_what_it_was(machine: Execute, cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("ThrottlingException")):
+        cause = machine({"T": task("dynamodb:getItem", {"TableName": "t", "Key": {}})}).cause
+    assert "(Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ThrottlingException; Request ID: " in (
+        cause or ""
+    )
+
+
+def test_function_that_is_not_there_has_the_name_of_lambda(machine: Execute) -> None:
+    invoking = task("lambda:invoke", {"FunctionName": "gone", "Payload": {}})
+    assert machine({"T": invoking}).error == "Lambda.ResourceNotFoundException"
