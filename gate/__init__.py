@@ -11,5 +11,6 @@
     writes.py           conditions of writes to the record
     cloudformation.py   cfn-lint on the translated template with its definitions rendered
 
-What is allowed all the same has its reason in reasons.py. Run as `python -m gate`.
+What they read: project.py has the template, machine.py a definition, reading.py and syntax.py an expression. What is
+allowed all the same has its reason in reasons.py. Run as `python -m gate`.
 """

@@ -15,24 +15,38 @@ from typing import Any
 from gate.finding import Finding
 from gate.project import Project
 
-_MACHINE = "AWS::StepFunctions::StateMachine"
-
 
 def check(project: Project) -> Iterator[Finding]:
     from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]  # here: it takes half a second
 
-    body: dict[str, Any] = copy.deepcopy(dict(project.translated.body))
-    files: dict[str, str] = {}
-    for logical_id, resource in body["Resources"].items():
-        if resource["Type"] == _MACHINE:
-            properties = resource["Properties"]
-            files[logical_id] = properties.pop("DefinitionS3Location")["Key"]
-            properties.pop("DefinitionSubstitutions", None)
-            properties["Definition"] = project.definitions[files[logical_id]]
+    body, files = _plain(project)
     for match in lint(json.dumps(body), config=ManualArgs(regions=["us-east-1"])):
         path = [str(part) for part in getattr(match, "path", None) or []]
         if match.rule.id.startswith("E") and not _is_mistaken(match.rule.id, path, body):
             yield _finding(project, files, path, f"{match.message} (cfn-lint {match.rule.id}); see its rules")
+
+
+def _plain(project: Project) -> tuple[dict[str, Any], dict[str, str]]:
+    """The template with definitions in it, and the file of each machine.
+
+    What a Map contains is a machine of its own here, too: cfn-lint does not look into one.
+    """
+    body: dict[str, Any] = copy.deepcopy(dict(project.translated.body))
+    files: dict[str, str] = {}
+    for machine in project.machines:
+        resource = body["Resources"][machine.logical_id]
+        resource["Properties"].pop("DefinitionS3Location")
+        resource["Properties"].pop("DefinitionSubstitutions", None)
+        for scope in machine.scopes:
+            inner = {"QueryLanguage": "JSONata", "StartAt": scope.start} if scope.owner else machine.definition
+            definition = {**inner, "States": {name: state.raw for name, state in scope.states.items()}}
+            logical_id = machine.logical_id + (scope.owner.name if scope.owner else "")
+            files[logical_id] = machine.file
+            body["Resources"][logical_id] = {
+                **resource,
+                "Properties": {**resource["Properties"], "Definition": definition},
+            }
+    return body, files
 
 
 def _is_mistaken(rule: str, path: Sequence[str], body: Any) -> bool:

@@ -1,6 +1,6 @@
 """Reads one JSONata expression: what it uses, and what is wrong with it wherever it stands.
 
-The tree is that of jsonata-python under the syntax of JSONata 2.0.6. A use of a variable is *guarded* where the
+A use of a variable is *guarded* where the
 expression asks first whether there is one: inside of `$exists(...)` or `$type(...)`, or in what is only evaluated after
 such a question was answered with yes.
 """
@@ -12,11 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jsonata.jexception import JException
-from jsonata.parser import Parser
-
-from local.engine.expression import strict_syntax
-from local.engine.javascript import Pattern
+from gate.syntax import NotJsonata, parsed
 
 _BUILT_IN = """abs append assert average base64decode base64encode boolean ceil clone contains count decodeUrl
 decodeUrlComponent distinct each encodeUrl encodeUrlComponent error exists filter floor formatBase formatInteger
@@ -53,7 +49,6 @@ class Reading:
     when_true: _Names = _NONE
     """Variables that are there if the expression is true."""
     when_false: _Names = _NONE
-    tree: Any = None
 
 
 @dataclass(frozen=True)
@@ -81,28 +76,14 @@ class _At:
 def read(source: str) -> Reading:
     """What `source`, the text between `{%` and `%}`, uses. One that does not parse has one problem and no uses."""
     try:
-        with strict_syntax():
-            tree = Parser().parse(source, Pattern)
-    except JException as error:
-        return Reading([_syntax(source, error)])
-    except (IndexError, AttributeError, TypeError):  # the parser at the end of an unfinished text
-        return Reading(["the JSONata does not parse: it ends too early; finish the expression"])
+        tree = parsed(source)
+    except NotJsonata as problem:
+        return Reading([f"the JSONata does not parse: {problem}"])
     reader = _Reader()
     facts = reader.visit(tree, _At(set()))
     found = reader.reading
-    found.when_true, found.when_false, found.tree = facts.when_true, facts.when_false, tree
+    found.when_true, found.when_false = facts.when_true, facts.when_false
     return found
-
-
-def _syntax(source: str, error: JException) -> str:
-    code, text = error.error, str(error)
-    if code == "S0201" and error.current in ("??", "?:"):
-        what = f"{error.current} came after JSONata 2.0.6, which AWS has; write $exists($x) ? $x : ..."
-    elif code in ("S0301", "S0302"):
-        what = f"AWS cannot parse a regular expression or a string in it ({text}); a ] after \\\\ closes no class"
-    else:
-        what = f"{text}; mend the expression"
-    return f"the JSONata does not parse: {what}"
 
 
 class _Reader:

@@ -42,6 +42,8 @@ def _unbounded(clause: Mapping[str, Any]) -> Iterator[str]:
         yield "has no MaxAttempts, and AWS's default of 3 is nobody's decision; say how often"
     if not {"IntervalSeconds", "BackoffRate"} <= set(clause):
         yield "has no IntervalSeconds or no BackoffRate; waits that do not grow strike a struggling service harder"
+    elif clause["IntervalSeconds"] < 1 or clause["BackoffRate"] < 1:
+        yield "has an IntervalSeconds or a BackoffRate below 1, and AWS refuses that; set it higher"
     if "MaxDelaySeconds" not in clause:
         yield "has no MaxDelaySeconds, so the waits grow without a cap; add it"
     if clause.get("JitterStrategy") != "FULL":

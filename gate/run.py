@@ -50,11 +50,13 @@ def findings(path: Path, checks: Sequence[Check] = ALL) -> list[Finding]:
             found.update(check(project))
     except (DefinitionError, TemplateError, OSError) as error:
         if not found:
-            return [_unreadable(path, str(error))]
+            return [_unreadable(path, error)]
     return sorted(found)
 
 
-def _unreadable(path: Path, problem: str) -> Finding:
-    """The file that cannot be read or rendered is named at the beginning of the message."""
-    file, _, text = problem.removeprefix(f"{path.parent}/").partition(": ")
-    return Finding(file, "", text) if file.endswith(".yaml") else Finding(path.name, "", problem)
+def _unreadable(path: Path, error: Exception) -> Finding:
+    """What stopped the search; a message about a definition begins with its file."""
+    if isinstance(error, OSError):
+        return Finding(Path(error.filename).name, "", f"{error.strerror}; name the template with --template")
+    file, _, text = str(error).removeprefix(f"{path.parent}/").partition(": ")
+    return Finding(file, "", text) if file.endswith(".yaml") else Finding(path.name, "", str(error))

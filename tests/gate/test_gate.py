@@ -43,7 +43,8 @@ def test_the_command_prints_a_line_for_each_finding_and_fails(
 
 
 def test_a_template_that_is_not_there_is_named(tmp_path: Path) -> None:
-    assert [str(each) for each in findings(tmp_path / "template.yaml")] == ["template.yaml: No such file or directory"]
+    found = [str(each) for each in findings(tmp_path / "template.yaml")]
+    assert found == ["template.yaml: No such file or directory; name the template with --template"]
 
 
 def test_every_variant_has_a_name_of_its_own() -> None:

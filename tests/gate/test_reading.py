@@ -26,6 +26,7 @@ def unguarded(source: str) -> set[str]:
         "$list{ kind: $sum(size) }",
         "$states.input.name.$uppercase($)",
         "$replace($text, /[^ -~]/, '....')",
+        "$match($text, /(?:a|b)(?=c)(?!d)(?<=e)(?<name>f)[+*]\\+x*?/im)",
         "$map($list, $substring(?, 0, 2))",
         "$hash($uuid(), 'SHA-256') & $string($random()) & $string($range(1, 3, 1)) & $string($partition($list, 2))",
         "\"$$ in a string\" & '$eval'",
@@ -53,7 +54,11 @@ def test_what_aws_evaluates_is_no_problem(source: str) -> None:
         ("( $states := 1; $x )", "$states is AWS's own"),
         ("$x +", "does not parse"),
         ("$contains($x, /(a/)", "does not parse"),
-        ("$contains($x, /[\\\\]/)", "closes no class"),
+        ("$contains($x, /[\\\\]/)", "finds no end of"),
+        ("$contains($x, /(?P<n>a)/)", "(?P means nothing in JavaScript"),
+        ("$contains($x, /(?i)a/)", "means nothing in JavaScript"),
+        ("$contains($x, /a++/)", "means nothing in JavaScript"),
+        ("$contains($x, /\\Aa/)", "means nothing in JavaScript"),
     ],
 )
 def test_what_aws_refuses_is_a_problem(source: str, says: str) -> None:
