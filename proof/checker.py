@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +93,8 @@ def write_faults(write: Write) -> Iterator[Fault]:
         return
     if not _is_expired(old, write.at):
         yield from _faults_of_change(write, old, new, by_operator)
-    acquired = new["owner"] != old["owner"] or (old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS")
+    reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS" and not by_operator
+    acquired = new["owner"] != old["owner"] or reopened
     if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
         yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
 
@@ -120,7 +122,11 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
             yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
         if write.owner_status not in DEAD and ":express:" not in old["owner"]:
             yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
-    if "steps" in old and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items()):
+    if (
+        "steps" in old
+        and new["status"] not in CLOSED
+        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items())
+    ):
         yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
     if write.actor is not None:
         yield from _faults_of_actor(write, old, new)
@@ -162,23 +168,36 @@ def history_faults(writes: Sequence[Write]) -> Iterator[Fault]:
 # ---- starts of business logic ----
 
 
-def start_faults(
-    starts: Sequence[Start], executions: Sequence[Execution], records: Mapping[str, Item]
-) -> Iterator[Fault]:
-    """P2: not after it succeeded, not again in quarantine's policy, not twice under a fence."""
-    by_id: dict[str, list[Start]] = defaultdict(list)
+def start_faults(starts: Sequence[Start], executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P2: not after it succeeded, not twice under a fence, not again where onCrash is quarantine."""
+    by_life: dict[tuple[str, int], list[Start]] = defaultdict(list)
+    opened = _openings(writes)
     for start in starts:
-        by_id[start.id].append(start)
-    succeeded = {key for execution in executions for key in _successes(execution)}
-    for id, all_starts in by_id.items():
+        by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
+    careful = {write.id for write in writes if write.new and write.new["onCrash"] == "quarantine"}
+    for (id, life), all_starts in by_life.items():
         for fence, count in Counter(start.fence for start in all_starts).items():
             if count > 1:
                 yield Fault("P2", "twice", f"{id}: started {count} times under fence {fence}")
-        for fence in sorted(fence for known, fence in succeeded if known == id):
-            if any(start.fence > fence for start in all_starts):
-                yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
-        if records.get(id, {}).get("onCrash") == "quarantine" and len(all_starts) > 1:
+        if id in careful and len(all_starts) > 1:
             yield Fault("P2", "twice", f"{id}: started {len(all_starts)} times though onCrash is quarantine")
+        for known, fence in {each for execution in executions for each in _successes(execution)}:
+            same_life = known == id and bisect_right(opened[id], fence) == life
+            if same_life and any(start.fence > fence for start in all_starts):
+                yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
+
+
+def _openings(writes: Sequence[Write]) -> dict[str, list[int]]:
+    """By id: the fences under which an operation began anew, because the answer had expired or an operator said so."""
+    opened: dict[str, list[int]] = defaultdict(list)
+    for write in writes:
+        if write.old is None or write.new is None or write.new["status"] != "IN_PROGRESS":
+            continue
+        if write.old["status"] in CLOSED:
+            opened[write.id].append(int(write.new["fence"]))
+        elif write.old["status"] == "QUARANTINED":
+            opened[write.id].append(int(write.new["fence"]) + 1)
+    return opened
 
 
 def _successes(execution: Execution) -> Iterator[tuple[str, int]]:
@@ -196,29 +215,33 @@ def _successes(execution: Execution) -> Iterator[tuple[str, int]]:
 # ---- answers ----
 
 
-def answer_faults(executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
-    """P3 and P7: the same bytes for every request of an id, and duplicates that start nothing."""
+def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P3 and P7: the bytes that were kept, for every request of an id, and duplicates that start nothing.
+
+    That what was kept does not change while it is kept, the rules of single writes say.
+    """
+    answers: dict[str, list[str]] = defaultdict(list)
+    for write in writes:
+        if write.new is not None and write.new["status"] == "COMPLETED":
+            answers[write.id].append(_answer(write.new))
     for execution in executions:
         if execution.status != "SUCCEEDED" or not isinstance(execution.output, dict):
             continue
         id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
-        if disposition not in ("EXECUTED", "REPLAYED") or id not in records:
-            continue
-        record = records[id]
-        if record["status"] != "COMPLETED":
-            yield Fault("P3", "broken", f"{id}: {disposition} was answered, but it is {record['status']}")
-        elif "result" in record and execution.output.get("result") != record["result"]:
-            yield Fault("P3", "broken", f"{id}: {execution.name} got {execution.output.get('result')!r:.80}")
-        elif "resultRef" in record and execution.output.get("resultRef") != json.loads(_json(record["resultRef"])):
-            yield Fault("P3", "broken", f"{id}: {execution.name} got {execution.output.get('resultRef')!r:.80}")
-        if disposition == "REPLAYED" and execution.states[-2:] == ("ExistingStatus", "ReturnStoredResponse"):
-            work = {"ExecuteBusinessLogic", "CacheResponse"} & set(execution.states)
-            if work and len(execution.states) <= 5:
-                yield Fault("P7", "broken", f"{id}: a duplicate came through {sorted(work)}")
+        if disposition in ("EXECUTED", "REPLAYED") and _answer(execution.output) not in answers[id]:
+            yield Fault("P3", "broken", f"{id}: {execution.name} got {_answer(execution.output):.80}")
+        took_part = {"TakeOverLock", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
+        if disposition == "REPLAYED" and not took_part and set(execution.states) & {"CacheResponse", "KeepRequest"}:
+            yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
+
+
+def _answer(holder: Mapping[str, Any]) -> str:
+    """The result of a record or of an output, as text."""
+    return str(holder["result"]) if "result" in holder else _json(holder.get("resultRef"))
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, default=int)
+    return json.dumps(value, default=int, sort_keys=True)
 
 
 # ---- what is left ----
@@ -246,13 +269,13 @@ def record_faults(cloud: LocalCloud, record: Item) -> Iterator[Fault]:
 
 
 def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fault]:
-    from local.cloud import LocalCloudError
-
-    try:
-        owner = cloud.describe(record["owner"])
-    except LocalCloudError:
+    """It is, exactly, what an execution of the id got, and its payload is the owner's."""
+    inputs = {execution.arn: execution.input for execution in executions_of(cloud)}
+    kept = json.loads(body)
+    if record["owner"] not in inputs:
         return  # its history is gone
-    if json.loads(body) != owner.input:
+    payload = _request_of(inputs[record["owner"]]).get("payload")
+    if kept not in inputs.values() or _request_of(kept).get("payload") != payload:
         yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
 
 
@@ -329,8 +352,8 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     """Every broken promise; `at_rest` says that recovery has had its time, so that everything must have ended."""
     cloud = journal.cloud
     records, executions = all_records(cloud), executions_of(cloud)
-    found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, records)]
-    found += answer_faults(executions, records)
+    found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
+    found += answer_faults(executions, journal.writes)
     for record in records.values():
         found += record_faults(cloud, record)
     if at_rest:

@@ -141,7 +141,7 @@ class Journal:
 
 
 def _items(table: Any) -> dict[str, Item]:
-    return {id: item.to_json()["Attributes"] for id, item in table.items.items() if item}
+    return {id.value: item.to_json()["Attributes"] for id, item in table.items.items() if item}
 
 
 def plain(item: Any) -> Any:

@@ -131,4 +131,6 @@ def _drawn_request(dice: random.Random, number: int) -> Request:
             request("build-report", {"bytes": 6000}),
         )
     )
+    if "orderId" in body["payload"]:
+        body = {**body, "payload": {**body["payload"], "orderId": f"o-{number}"}}
     return {**body, "idempotencyKey": f"key-{number}"}

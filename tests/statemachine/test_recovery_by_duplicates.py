@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from gates import Gates
 from scenario import answer, cause, record_of, result, scripted
 
@@ -108,6 +109,7 @@ def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: Local
     assert gates.starts() == 1
 
 
+@pytest.mark.usefixtures("deceived")
 def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: LocalCloud, gates: Gates) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)
@@ -123,6 +125,7 @@ def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: Local
     assert record_of(cloud, request) == record
 
 
+@pytest.mark.usefixtures("deceived")
 def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: LocalCloud, gates: Gates) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)

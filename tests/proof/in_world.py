@@ -1,0 +1,54 @@
+"""What tests of the proof do in a world: `python in_world.py TEMPLATE_FOLDER FUNCTION ARGUMENTS`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from proof import matrix, plans, schedules
+from proof.paths import PATHS
+from proof.world import World
+
+
+def cells(world: World, path: str, kinds: list[str], faults: list[str], every: int = 1) -> list[list[Any]]:
+    """Place, fault, outcome and broken promises of some cells of a path; faults empty: all."""
+    [wanted] = [each for each in PATHS if each.name == path]
+    todo = [
+        (place, fault)
+        for place in matrix.places_of(world, wanted)
+        if place.kind in kinds
+        for fault in place.faults
+        if not faults or fault in faults
+    ]
+    found = [matrix.cell(world, wanted, *each) for each in todo[::every]]
+    return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
+
+
+def places(world: World, path: str) -> list[list[str]]:
+    [wanted] = [each for each in PATHS if each.name == path]
+    return [[each.kind, each.label] for each in matrix.places_of(world, wanted)]
+
+
+def schedule(world: World, first: int, count: int) -> list[list[Any]]:
+    """Seed, hash of the trace and broken promises of each."""
+    outcomes = [schedules.run_plan(world, plans.draw(seed)) for seed in range(first, first + count)]
+    return [[each.plan.seed, each.hash, list(each.faults)] for each in outcomes]
+
+
+def shrink(world: World, first: int, count: int) -> list[Any]:
+    """The first seed that fails: its plan's size, that of the smallest plan that fails, and what that breaks."""
+    for seed in range(first, first + count):
+        outcome = schedules.run_plan(world, plans.draw(seed))
+        if outcome.faults:
+            smallest = schedules.shrunk(world, outcome)
+            return [seed, outcome.plan.size, smallest.plan.size, list(smallest.faults)]
+    return []
+
+
+if __name__ == "__main__":
+    root, name, arguments = sys.argv[1:]
+    with World(Path(root) / "template.yaml") as open_world:
+        result = globals()[name](open_world, *json.loads(arguments))
+    print(json.dumps(result))

@@ -1,0 +1,88 @@
+"""Some cells of the crash matrix, and that they go red when a promise is broken; `make proof` runs them all."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Callable[[str, str], Path]:
+    """A copy of the project whose operation machine has one text replaced by another."""
+
+    def copy(old: str, new: str) -> Path:
+        for name in ("template.yaml", "statemachine", "functions", "shared"):
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, tmp_path / name)
+        definition = tmp_path / "statemachine" / "operation.asl.yaml"
+        text = definition.read_text(encoding="utf-8")
+        assert old in text
+        definition.write_text(text.replace(old, new), encoding="utf-8")
+        return tmp_path
+
+    return copy
+
+
+def bad(cells: list[list[Any]]) -> list[list[Any]]:
+    return [cell for cell in cells if cell[3]]
+
+
+def test_no_death_at_a_call_leaves_a_charge_stuck_lost_or_twice(in_world: Callable[..., Any]) -> None:
+    deaths = ["dies before", "dies after", "dies before, event lost", "late"]
+    cells = in_world("cells", "new, small", ["call"], deaths)
+    assert len(cells) >= 11
+    assert not bad(cells)
+    assert {outcome for _, _, outcome, _ in cells} == {"completed"}
+
+
+def test_no_death_of_a_function_makes_a_fenced_step_happen_twice(in_world: Callable[..., Any]) -> None:
+    cells = in_world("cells", "fenced steps", ["point"], [])
+    assert len(cells) >= 20
+    assert not bad(cells)
+
+
+def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
+    places = in_world("places", "new, small")
+    assert ["call", "Finalize update_item"] in places
+    assert ["boundary", "enter ExecuteBusinessLogic"] in places
+    assert ["point", "payment after put_item"] in places
+
+
+BREAKAGES = {
+    "a late Finalize without its fence": (
+        '"#owner = :me AND fence = :mine AND #status IN (:inProgress, :completed)"',
+        '"attribute_exists(id)"',
+        "take-over by a duplicate",
+        ["late", "dies after"],
+    ),
+    "business logic started again after it succeeded": (
+        'Condition: "{% $history.succeeded %}"',
+        'Condition: "{% false %}"',
+        "new, small",
+        ["dies", "dies after"],
+    ),
+    "a new lock that keeps its fence": (
+        "fence = if_not_exists(fence, :zero) + :one, attempts = :one",
+        "fence = if_not_exists(fence, :zero) + :one + :one, attempts = :one",
+        "new, small",
+        ["never arrives"],
+    ),
+}
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_cells_go_red_when_a_promise_is_broken(
+    in_world: Callable[..., Any], broken: Callable[[str, str], Path], breakage: str
+) -> None:
+    old, new, path, faults = BREAKAGES[breakage]
+    cells = in_world("cells", path, ["call", "boundary"], faults, root=broken(old, new))
+    assert bad(cells)
