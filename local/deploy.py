@@ -158,14 +158,18 @@ class _Deployment:
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:
         kind: str = resource["Type"]
+        known = self.before.get(logical_id)
+        if known is not None and not known.ref:  # its condition did not hold
+            known = None
         if "Condition" in resource and not self.resolver.holds(resource["Condition"]):
+            if known is not None and kind not in NAMED:
+                self._delete(kind, known)
             return Deployed(kind, {}, "", lambda _name: "")
         for other in _as_list(resource.get("DependsOn")):
             self.deployed(other)
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
-        known = self.before.get(logical_id)
         if kind == "AWS::Lambda::Function":
             return self._function(logical_id, properties)
         if kind == "AWS::StepFunctions::StateMachine" and not self.dry:
@@ -198,11 +202,16 @@ class _Deployment:
         if (
             known is not None
         ):  # changed: as CloudFormation's replacement, but under the same name, so the old one goes first
-            model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
+            self._delete(kind, known)
         made = model.create_from_cloudformation_json(name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION)
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
         return Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute)
+
+    def _delete(self, kind: str, known: Deployed) -> None:
+        model = moto_model(kind)
+        if model is not None and not self.dry:
+            model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
 
     def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:
         dynamodb = self.clients("dynamodb")

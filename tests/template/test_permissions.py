@@ -41,6 +41,7 @@ SERVICES = {
     "AWS::Serverless::StateMachine": "states.amazonaws.com",
     "AWS::Events::Rule": "events.amazonaws.com",
     "AWS::Scheduler::Schedule": "scheduler.amazonaws.com",
+    "AWS::Pipes::Pipe": "pipes.amazonaws.com",
 }
 """Who uses a role, and by which service."""
 

@@ -1,0 +1,106 @@
+"""Requests by event and by message: redelivery has one effect, and nothing ends in silence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from scenario import charge, id_of, record_of, rows
+
+from local import LocalCloud
+
+POISON = 5
+
+
+@pytest.fixture(autouse=True)
+def delivering(cloud: LocalCloud) -> Iterator[None]:
+    with cloud.delivering():
+        yield
+
+
+def put(cloud: LocalCloud, detail: Any, times: int = 1, **more: Any) -> None:
+    entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(detail), **more}
+    bus = cloud.outputs["EventBusName"]
+    answer = cloud.client("events").put_events(Entries=[{**entry, "EventBusName": bus}] * times)
+    assert answer["FailedEntryCount"] == 0
+    cloud.settle()
+
+
+def send(cloud: LocalCloud, body: str, times: int = 1) -> None:
+    for _ in range(times):
+        cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=body)
+    cloud.settle()
+
+
+def waiting(cloud: LocalCloud, output: str) -> int:
+    attributes = cloud.client("sqs").get_queue_attributes(
+        QueueUrl=cloud.outputs[output], AttributeNames=["ApproximateNumberOfMessages"]
+    )
+    return int(attributes["Attributes"]["ApproximateNumberOfMessages"])
+
+
+def test_event_starts_the_operation_that_its_detail_requests(cloud: LocalCloud) -> None:
+    put(cloud, charge())
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_message_starts_the_operation_that_its_body_requests(cloud: LocalCloud) -> None:
+    send(cloud, json.dumps(charge()))
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    assert waiting(cloud, "RequestQueueUrl") == 0
+
+
+def test_redelivery_by_every_way_has_one_effect(cloud: LocalCloud) -> None:
+    put(cloud, charge(), times=3)
+    send(cloud, json.dumps(charge()), times=3)
+    cloud.run(charge())
+    assert rows(cloud, "ProviderLedgerTable") == 1
+    assert len(cloud.invocations("charge-payment")) == 1
+    assert record_of(cloud, charge())["fence"] == 1
+
+
+def test_event_of_another_type_is_none_of_ours(cloud: LocalCloud) -> None:
+    put(cloud, charge(), DetailType="OrderPlaced")
+    assert cloud.record(id_of(charge())) is None
+
+
+@pytest.mark.parametrize("body", ["not JSON", " ", "[]", '"text"', "{}", json.dumps([charge(), charge()])])
+def test_message_that_is_no_request_is_refused_and_kept(cloud: LocalCloud, body: str) -> None:
+    send(cloud, body)
+    [kept] = cloud.rejected()
+    assert kept["error"] == "InvalidRequest"
+    assert waiting(cloud, "RequestQueueUrl") == 0
+
+
+def test_message_too_large_to_start_an_execution_with_ends_in_the_dead_letter_queue(cloud: LocalCloud) -> None:
+    send(cloud, json.dumps(charge(x="y" * 300_000)))
+    for _ in range(POISON):
+        cloud.clock.advance(61)
+        cloud.settle()
+    assert waiting(cloud, "RequestDeadLetterQueueUrl") == 1
+    assert waiting(cloud, "RequestQueueUrl") == 0
+
+
+def test_event_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(cloud: LocalCloud) -> None:
+    def throttled(delivery: Any) -> Any:
+        from botocore.exceptions import ClientError
+
+        raise ClientError({"Error": {"Code": "ExecutionLimitExceeded", "Message": "no"}}, "StartExecution")
+
+    with cloud.lose_events(throttled):
+        put(cloud, charge())
+        cloud.clock.advance(86_401)
+        cloud.settle()
+    assert waiting(cloud, "EventDeadLetterQueueUrl") == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "missing"),
+    [({"EventTrigger": "false"}, "EventBusName"), ({"QueueTrigger": "false"}, "RequestQueueUrl")],
+)
+def test_trigger_can_be_switched_off(cloud: LocalCloud, parameters: dict[str, str], missing: str) -> None:
+    with cloud.deployed_with(parameters):
+        assert missing not in cloud.outputs
+        assert cloud.run(charge()).output["disposition"] == "EXECUTED"
