@@ -92,6 +92,108 @@ def graph(
     raise typer.Exit(draw(event, output, template))
 
 
+Id = Annotated[str, typer.Argument(metavar="ID", help="tenant#operation#idempotencyKey, in quotes for the shell.")]
+StackName = Annotated[str, typer.Option("--stack", help="The deployed stack.")]
+Profile = Annotated[str | None, typer.Option("--profile", help="The AWS profile.")]
+Region = Annotated[str | None, typer.Option("--region", help="The AWS region.")]
+
+
+@app.command()
+def ls(
+    status: Annotated[list[str] | None, typer.Option("--status", help="IN_PROGRESS or QUARANTINED.")] = None,
+    overdue: Annotated[bool, typer.Option("--overdue", help="Only those in progress whose lease is over.")] = False,
+    tenant: Annotated[str | None, typer.Option("--tenant", help="Only this tenant's.")] = None,
+    operation: Annotated[str | None, typer.Option("--operation", help="Only of this operation.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many, oldest first.")] = 100,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """List operations that are in progress or quarantined. JSON: {operations: [...]}."""
+    from cli import operators
+
+    place = (stack, profile, region)
+    raise typer.Exit(operators.ls(place, status or [], overdue, (tenant, operation), limit, as_json))
+
+
+@app.command()
+def show(
+    id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+) -> None:
+    """Show a record and its owner's execution. JSON: {record, ownerStatus, console}."""
+    from cli import operators
+
+    raise typer.Exit(operators.show((stack, profile, region), id, as_json))
+
+
+@app.command()
+def retry(
+    id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+) -> None:
+    """Start a quarantined operation again with its kept request; with onCrash quarantine, one attempt only."""
+    from cli import operators
+
+    raise typer.Exit(operators.retry((stack, profile, region), id, as_json))
+
+
+@app.command()
+def resolve(
+    id: Id,
+    result: Annotated[str | None, typer.Option("--result", help="It completed; FILE has the result (JSON).")] = None,
+    failed: Annotated[str | None, typer.Option("--failed", help="It failed; MESSAGE says why.")] = None,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Say how a quarantined operation ended; every duplicate gets that answer."""
+    from cli import operators
+
+    raise typer.Exit(operators.resolve((stack, profile, region), id, result, failed, as_json))
+
+
+@app.command()
+def release(
+    id: Id,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Free a lock, so that the next request starts afresh: its effect may then happen twice."""
+    from cli import operators
+
+    raise typer.Exit(operators.release((stack, profile, region), id, yes, as_json))
+
+
+@app.command()
+def redrive(
+    id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+) -> None:
+    """Let a dead owner finish, when business logic ended there; business logic is not started."""
+    from cli import operators
+
+    raise typer.Exit(operators.redrive((stack, profile, region), id, as_json))
+
+
+@app.command("replay-rejected")
+def replay_rejected(
+    reason: Annotated[str | None, typer.Option("--reason", help="Only with this error, e.g. Unavailable.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be started.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 100,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Start refused requests again; each leaves the queue once its start is accepted. JSON: {messages: [...]}."""
+    from cli import operators
+
+    raise typer.Exit(operators.replay_rejected((stack, profile, region), reason, dry_run, limit, as_json))
+
+
 def main() -> None:
     """Entry point: problems become one line on standard error and exit code 2."""
     try:

@@ -20,9 +20,11 @@ from local.execution import Execution, Invocation, as_text, execution_of, state_
 from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from local.lambda_runtime.moto_invocations import serve_moto_invocations
 from local.quick_start import import_interpreter
 from local.resources import ACCOUNT, STACK, aliases_of_state_machines
 from local.server import Server
+from local.stack_answers import serve_stack
 from local.template import REGION, Template, load
 
 PREFIX = f"{STACK}_op-"
@@ -90,6 +92,8 @@ class LocalCloud:
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)
+        self._stack.enter_context(serve_moto_invocations(self.functions))
+        self._stack.enter_context(serve_stack(lambda: self.outputs, lambda: self.parameters))
         self._door = Door(self.functions)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())
