@@ -1,0 +1,41 @@
+"""`once up` as a process of its own: it serves, and an interrupt ends it cleanly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import boto3
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    command = [sys.executable, "-c", "from cli.main import main; main()", "up", "--port", "0"]
+    with out.open("w") as stdout, err.open("w") as stderr:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=stderr, env={**os.environ, "NO_COLOR": "1"})
+    try:
+        end = time.monotonic() + 60
+        while "is up" not in err.read_text():
+            assert time.monotonic() < end and process.poll() is None, err.read_text()
+            time.sleep(0.05)
+        lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
+        given = dict(line.split("=", 1) for line in lines)
+        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
+        url = given["AWS_ENDPOINT_URL"]
+        (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys).describe_stacks(StackName="once")["Stacks"]
+        assert "TableName" in {each["OutputKey"] for each in stack["Outputs"]}
+        invoked = boto3.client("lambda", endpoint_url=url, **keys).invoke(FunctionName="once_op-charge-payment")
+        assert invoked["FunctionError"] == "Unhandled"  # it ran, and refused an event without a lock
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == 0
+        assert err.read_text().endswith("The local cloud is down.\n")
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
