@@ -1,22 +1,24 @@
-"""Operators in the schedules: they read a record, think, and write what they decided, conditioned on what they saw.
+"""Operators in the schedules: the commands `once retry` and `once resolve`, while everything else goes on.
 
 And somebody careless, who aborts executions that run, and redrives those that died.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+from cli import interventions
+from cli.problem import Problem
+from cli.records import Changed
+from cli.stack import Stack
 from proof.checker import Fault, executions_of
 from proof.journal import Actor
 from proof.plans import Act, Plan
 from proof.world import World
-
-AS_SEEN = "#status = :quarantined AND fence = :fence AND #owner = :owner"
 
 
 class Operators:
@@ -24,16 +26,17 @@ class Operators:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, _Session(world))
         self._told: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
         request = plan.sendings[min(act.target, len(plan.sendings) - 1)].request
         id = f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"
-        with suppress(ClientError):
+        with suppress(ClientError, Problem, Changed):
             if act.what in ("abort", "redrive"):
                 self._meddle(act.what)
-            else:
-                self._decide(act.what, id, request)
+            elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
+                self._decide(act.what, id)
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
@@ -46,59 +49,47 @@ class Operators:
                 with suppress(ClientError):
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
 
-    def _decide(self, what: str, id: str, request: Mapping[str, Any]) -> None:
-        seen = self._world.cloud.record(id)
-        if seen is None or seen["status"] != "QUARANTINED":
-            return
-        self._world.turns.wait()  # others go on while the operator thinks
-        values = {
-            ":quarantined": {"S": "QUARANTINED"},
-            ":fence": {"N": str(seen["fence"])},
-            ":owner": {"S": seen["owner"]},
-        }
-        if what == "resolve":
-            change = (
-                "SET #status = :done, #result = :result, finishedAt = :at, expiresAt = :expires "
-                "REMOVE leaseExpiresAt, openShard, #error, requestRef"
-            )
-            values |= {
-                ":done": {"S": "COMPLETED"},
-                ":result": {"S": '"resolved"'},
-                ":at": {"S": "2026-01-01T00:00:00Z"},
-                ":expires": {"N": str(int(self._world.turns.now()) + 86400)},
-            }
-            names = {"#status": "status", "#owner": "owner", "#result": "result", "#error": "error"}
-        else:
-            change = (
-                "SET #status = :open, openShard = :shard, leaseExpiresAt = :zero, attempts = :one, onCrash = :retry "
-                "REMOVE requestRef, finishedAt, recoveries"
-            )
-            shard = seen["openShard"].rpartition("#")[2]
-            values |= {
-                ":open": {"S": "IN_PROGRESS"},
-                ":shard": {"S": f"IN_PROGRESS#{shard}"},
-                ":zero": {"N": "0"},
-                ":one": {"N": "1"},
-                ":retry": {"S": "retry"},
-            }
-            names = {"#status": "status", "#owner": "owner"}
-        with self._world.journal.acting(Actor("operator")):
-            self._world.cloud.client("dynamodb").update_item(
-                TableName=self._world.cloud.resources["IdempotencyTable"],
-                Key={"id": {"S": id}},
-                ConditionExpression=AS_SEEN,
-                UpdateExpression=change,
-                ExpressionAttributeNames=names,
-                ExpressionAttributeValues=values,
-            )
+    def _decide(self, what: str, id: str) -> None:
         self._told.add(id)
         self._world.note(f"an operator: {what} {id}")
-        if what == "retry":
-            self._world.start(request, f"retry-{seen['fence']}")
+        with self._world.journal.acting(Actor("operator")):
+            if what == "retry":
+                interventions.retry(self._stack, id)
+            else:
+                interventions.resolve(self._stack, id, '"resolved"', None)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
-        """Without what an operator answers for: business logic that was started again because one said so."""
+        """Without what an operator answers for: starts because one said so, and what a retried record still carries."""
         for fault in faults:
-            if fault.promise == "P2" and "started" in fault.what and any(id in fault.what for id in self._told):
+            by_operator = any(id in fault.what for id in self._told)
+            if by_operator and any(what in fault.what for what in ("started", "['requestRef']", "attempts and fence")):
                 continue
             yield fault
+
+
+class _Session:
+    """Clients of an operator: others go on before each call."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def client(self, service: str) -> Any:
+        return _Client(self._world, self._world.cloud.client(service))
+
+
+class _Client:
+    def __init__(self, world: World, client: Any) -> None:
+        self._world, self._client = world, client
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if name in ("exceptions", "meta"):
+            return found
+        return self._in_turn(found)
+
+    def _in_turn(self, make: Callable[..., Any]) -> Callable[..., Any]:
+        def call(**parameters: Any) -> Any:
+            self._world.turns.wait()
+            return make(**parameters)
+
+        return call
