@@ -12,17 +12,16 @@ from proof.paths import PATHS
 from proof.world import World
 
 
-def cells(world: World, path: str, kinds: list[str], faults: list[str], every: int = 1) -> list[list[Any]]:
-    """Place, fault, outcome and broken promises of some cells of a path; faults empty: all."""
+def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:
+    """Place, fault, outcome and broken promises of some cells of a path; no faults: all; no label: everywhere."""
     [wanted] = [each for each in PATHS if each.name == path]
-    todo = [
-        (place, fault)
+    found = [
+        matrix.cell(world, wanted, place, fault)
         for place in matrix.places_of(world, wanted)
-        if place.kind in kinds
+        if place.kind in kinds and label in place.label
         for fault in place.faults
         if not faults or fault in faults
     ]
-    found = [matrix.cell(world, wanted, *each) for each in todo[::every]]
     return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
 
 
