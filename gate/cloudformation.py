@@ -27,25 +27,15 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _plain(project: Project) -> tuple[dict[str, Any], dict[str, str]]:
-    """The template with definitions in it, and the file of each machine.
-
-    What a Map contains is a machine of its own here, too: cfn-lint does not look into one.
-    """
+    """The template with its definitions in it, and the file of each machine."""
     body: dict[str, Any] = copy.deepcopy(dict(project.translated.body))
     files: dict[str, str] = {}
     for machine in project.machines:
-        resource = body["Resources"][machine.logical_id]
-        resource["Properties"].pop("DefinitionS3Location")
-        resource["Properties"].pop("DefinitionSubstitutions", None)
-        for scope in machine.scopes:
-            inner = {"QueryLanguage": "JSONata", "StartAt": scope.start} if scope.owner else machine.definition
-            definition = {**inner, "States": {name: state.raw for name, state in scope.states.items()}}
-            logical_id = machine.logical_id + (scope.owner.name if scope.owner else "")
-            files[logical_id] = machine.file
-            body["Resources"][logical_id] = {
-                **resource,
-                "Properties": {**resource["Properties"], "Definition": definition},
-            }
+        files[machine.logical_id] = machine.file
+        properties = body["Resources"][machine.logical_id]["Properties"]
+        properties.pop("DefinitionS3Location")
+        properties.pop("DefinitionSubstitutions", None)
+        properties["Definition"] = machine.definition
     return body, files
 
 

@@ -115,3 +115,5 @@ def test_what_the_truth_of_an_expression_says() -> None:
     reading = read("$exists($a) and $not($b = 1 or $not($exists($c)))")
     assert reading.when_true == {"a", "c"}
     assert reading.when_false == frozenset()
+    assert read("$not($exists($a)) and $not($exists($b))").when_false == frozenset()
+    assert read("$not($exists($a)) or $not($exists($b))").when_false == {"a", "b"}

@@ -1,0 +1,122 @@
+"""The flow of variables through small machines: what is assigned on every way is no finding, and nothing else is."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from gate import variables
+from gate.machine import Machine
+from gate.project import Project
+
+
+def findings(text: str) -> list[str]:
+    """Of a machine whose states are given without what does not matter here."""
+    states: dict[str, Any] = yaml.safe_load(text)
+    definition = {"StartAt": next(iter(states)), "States": states}
+    machine = Machine("m.asl.yaml", "M", definition, definition, frozenset())
+    return [str(each) for each in variables.check(cast(Project, SimpleNamespace(machines=(machine,))))]
+
+
+ASKS = """
+First:
+  Type: Choice
+  Choices:
+    - { Condition: "{% $states.input.a %}", Assign: { x: 1 }, Next: Second }
+  Default: Second
+Second:
+  Type: Choice
+  Choices:
+    - { Condition: "{% CONDITION %}", Next: Third }
+  Default: Fourth
+Third: { Type: Pass, Assign: { y: "{% THIRD %}" }, End: true }
+Fourth: { Type: Pass, Assign: { y: "{% FOURTH %}" }, End: true }
+"""
+
+
+@pytest.mark.parametrize(
+    ("condition", "third", "fourth"),
+    [
+        ("$exists($x)", "$x", "1"),
+        ("$not($exists($x))", "1", "$x"),
+        ("$exists($x) and $x = 2", "$x", "1"),
+        ("$not($exists($x)) or $x = 2", "1", "$x"),
+        ("$type($x) = 'number'", "$x", "1"),
+    ],
+)
+def test_a_choice_that_asks_whether_there_is_one_answers_for_the_states_after_it(
+    condition: str, third: str, fourth: str
+) -> None:
+    machine = ASKS.replace("CONDITION", condition)
+    assert findings(machine.replace("THIRD", third).replace("FOURTH", fourth)) == []
+    found = findings(machine.replace("THIRD", fourth).replace("FOURTH", third))
+    assert len(found) == 1
+    assert "$x is not assigned on the way First > Second" in found[0]
+
+
+def test_a_rule_knows_what_the_rules_before_it_found_out() -> None:
+    machine = """
+    First:
+      Type: Choice
+      Choices:
+        - { Condition: "{% $states.input.a %}", Assign: { x: 1 }, Next: Second }
+      Default: Second
+    Second:
+      Type: Choice
+      Choices:
+        - { Condition: "{% $not($exists($x)) %}", Next: Third }
+        - { Condition: "{% $x > 1 %}", Assign: { y: "{% $x %}" }, Next: Third }
+      Assign: { y: "{% $x %}" }
+      Default: Third
+    Third: { Type: Succeed }
+    """
+    assert findings(machine) == []
+    assert len(findings(machine.replace("$not($exists($x))", "$exists($x)"))) == 3
+
+
+def test_what_is_assigned_in_every_round_of_a_loop_is_not_assigned_in_the_first() -> None:
+    machine = """
+    Ask: { Type: Choice, Choices: [{ Condition: "{% $count($seen) > 3 %}", Next: Done }], Default: Count }
+    Count: { Type: Pass, Assign: { seen: [1] }, Next: Ask }
+    Done: { Type: Succeed }
+    """
+    assert findings(machine) == [
+        "m.asl.yaml: Ask: Choices.0.Condition: $seen is not assigned on the way Ask; "
+        "assign it there, or ask $exists($seen) first"
+    ]
+
+
+INNER = """
+Begin: { Type: Pass, Assign: { outer: 1 }, Next: Each }
+Each:
+  Type: Map
+  Items: [1]
+  ItemProcessor:
+    StartAt: Inner
+    States:
+      Inner: { Type: Pass, Assign: { own: "{% $outer %}" }, Next: Last }
+      Last: { Type: Succeed, Output: "{% $own + $outer %}" }
+  Assign: { after: "{% $states.result %}" }
+  Next: Done
+Done: { Type: Succeed, Output: "{% $after %}" }
+"""
+
+
+def test_an_inner_state_reads_what_is_outside_and_keeps_what_is_its_own() -> None:
+    assert findings(INNER) == []
+
+
+def test_what_a_map_assigns_is_not_there_inside_of_it() -> None:
+    found = findings(INNER.replace("$own + $outer", "$own + $after"))
+    assert len(found) == 1
+    assert "Last: Output: $after is not assigned" in found[0]
+
+
+def test_what_inner_states_assign_ends_with_them() -> None:
+    found = findings(INNER.replace('Output: "{% $after %}"', 'Output: "{% $own %}"'))
+    assert found == [
+        "m.asl.yaml: Done: Output: $own is assigned only inside of Each, and ends with it; hand it out as Output"
+    ]
