@@ -16,7 +16,7 @@ def main() -> int:
     found = findings(parser.parse_args().template)
     for each in found:
         print(each)
-    print(f"{len(found)} findings" if found else "no finding", file=sys.stderr)
+    print(f"findings: {len(found)}", file=sys.stderr)
     return 1 if found else 0
 
 
