@@ -86,7 +86,8 @@ def test_owner_that_died_is_recovered_by_its_event_without_waiting_for_the_lease
     assert (record["status"], record["fence"], record["attempts"], record["recoveries"]) == ("COMPLETED", 2, 2, 1)
     assert rows(cloud, "ProviderLedgerTable") == 1
     [heir] = by_recovery(cloud)
-    assert heir.name == f"recover-{hashlib.sha256(id_of(charge()).encode()).hexdigest()[:40]}-1-1"
+    id_hash, owner_hash = (hashlib.sha256(text.encode()).hexdigest() for text in (id_of(charge()), owner.arn))
+    assert heir.name == f"recover-{id_hash[:32]}-{owner_hash[:8]}-1-1"
     assert heir.input == owner.input
 
 
@@ -484,3 +485,17 @@ def test_execution_whose_input_is_too_large_to_look_at_is_named_in_the_queue(
     assert recover(ended).status == "SUCCEEDED"
     assert cloud.rejected()[-1]["executionArn"] == ended.arn
     assert cloud.rejected()[-1]["inputOmitted"]
+
+
+@pytest.mark.usefixtures("deceived")
+def test_recovery_of_a_key_that_was_recovered_long_ago_is_not_taken_for_that_one(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    # The record of the first one has expired and is deleted, so that fences begin again; names stay taken for 90 days.
+    for _ in range(2):
+        recover(dead(cloud, charge(), "ExecuteBusinessLogic"))
+        record = record_of(cloud, charge())
+        assert (record["status"], record["fence"], record["recoveries"]) == ("COMPLETED", 2, 1)
+        cloud.client("dynamodb").delete_item(
+            TableName=cloud.resources["IdempotencyTable"], Key={"id": {"S": id_of(charge())}}
+        )
