@@ -324,7 +324,7 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
         refused = execution.status == "FAILED" and execution.error in REFUSALS
         if refused and execution.arn in kept_by:
             continue
-        record = records.get(_id_of(execution.input), {})
+        record = records.get(id_of(execution.input), {})
         owners = inputs.get(record.get("owner", ""), execution.input)
         in_record = bool(record) and _request_of(owners).get("payload") == _request_of(execution.input).get("payload")
         if refused or not (in_record or _canonical(execution.input) in kept):
@@ -340,7 +340,8 @@ def _request_of(given: Any) -> Mapping[str, Any]:
     return first if isinstance(first, dict) else {}
 
 
-def _id_of(given: Any) -> str:
+def id_of(given: Any) -> str:
+    """The id of the request that an execution was given."""
     request = _request_of(given)
     return f"{request.get('tenant', 'default')}#{request.get('operation')}#{request.get('idempotencyKey')}"
 

@@ -15,7 +15,7 @@ from cli import interventions
 from cli.problem import Problem
 from cli.records import Changed
 from cli.stack import Stack
-from proof.checker import Fault, executions_of
+from proof.checker import Fault, executions_of, id_of
 from proof.journal import Actor
 from proof.plans import Act, Plan
 from proof.world import World
@@ -30,8 +30,7 @@ class Operators:
         self._told: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
-        request = plan.sendings[min(act.target, len(plan.sendings) - 1)].request
-        id = f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"
+        id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
         with suppress(ClientError, Problem, Changed):
             if act.what in ("abort", "redrive"):
                 self._meddle(act.what)
@@ -46,6 +45,8 @@ class Operators:
                 return
             if what == "redrive" and execution.status in ("ABORTED", "TIMED_OUT", "FAILED"):
                 self._world.note(f"somebody redrives {execution.name}")
+                # From ExecuteBusinessLogic it starts business logic again, under its old fence: steps hold, others may not.
+                self._told.add(id_of(execution.input))
                 with suppress(ClientError):
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
 
@@ -59,7 +60,7 @@ class Operators:
                 interventions.resolve(self._stack, id, '"resolved"', None)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
-        """Without what an operator answers for: starts because one said so, and what a retried record still carries."""
+        """Without what people answer for: starts because one said so, and what a retried record still carries."""
         for fault in faults:
             by_operator = any(id in fault.what for id in self._told)
             if by_operator and any(what in fault.what for what in ("started", "['requestRef']", "attempts and fence")):

@@ -15,8 +15,8 @@ from proof.paths import ORDER, STEPS, Request, charge, hard, request
 
 Value = TypeVar("Value", str, int)
 
-STEPS_DRAWN = 160
-CHOICES_DRAWN = 400
+STEPS_DRAWN = (25, 50, 100, 200)
+"""A request alone takes some 30 steps, four with a recovery some 200; and three times as many choices at most."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +107,9 @@ def draw(seed: int) -> Plan:
         what = dice.choice(("retry", "resolve", "abort", "redrive"))
         acts.append(Act(round(dice.uniform(0, 500), 1), what, dice.randrange(len(bodies))))
     names, weights = zip(*FAULTS, strict=True)
-    faults = {
-        dice.randrange(STEPS_DRAWN): dice.choices(names, weights)[0] for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4)))
-    }
-    switches = {dice.randrange(CHOICES_DRAWN): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
+    steps = dice.choice(STEPS_DRAWN)
+    faults = {dice.randrange(steps): dice.choices(names, weights)[0] for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4)))}
+    switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
     fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
     return Plan(seed, tuple(sendings), tuple(acts), faults, switches, fates)
 
