@@ -45,7 +45,7 @@ class Operators:
                 return
             if what == "redrive" and execution.status in ("ABORTED", "TIMED_OUT", "FAILED"):
                 self._world.note(f"somebody redrives {execution.name}")
-                # From ExecuteBusinessLogic it starts business logic again, under its old fence: steps hold, others may not.
+                # It may start business logic again, under its old fence: steps hold, other effects may not.
                 self._told.add(id_of(execution.input))
                 with suppress(ClientError):
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
