@@ -6,7 +6,7 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test lint bench clean requirements tools
+.PHONY: help setup demo test proof soak lint bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,12 +28,19 @@ demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash
 test: setup ## Run all tests on the local cloud
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machine
+proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats one schedule)
+	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED))
+
+soak: setup ## Run schedules of the proof until stopped
+	@$(BIN)/python -m proof --soak
+
+lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m local.definition --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
+	$(BIN)/python -m gate
 	.venv-sam/bin/sam validate --lint --template template.yaml
 	.venv-scan/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
