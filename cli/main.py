@@ -180,7 +180,7 @@ def redrive(
 
 @app.command("replay-rejected")
 def replay_rejected(
-    reason: Annotated[str | None, typer.Option("--reason", help="Only with this error, e.g. Unavailable.")] = None,
+    reason: Annotated[str | None, typer.Option("--error", help="Only with this error, e.g. Unavailable.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be started.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 100,
     as_json: Json = False,

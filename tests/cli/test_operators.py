@@ -138,7 +138,7 @@ def test_replay_starts_each_message_once_and_does_not_run_after_its_own_refusals
         cloud.run({"operation": "scripted", "idempotencyKey": key, "payload": 1})
     dry = json.loads(once("replay-rejected", "--dry-run", "--json").stdout)["messages"]
     assert [each["outcome"] for each in dry] == ["WOULD_START"] * 2
-    assert json.loads(once("replay-rejected", "--reason", "Unavailable", "--json").stdout) == {"messages": []}
+    assert json.loads(once("replay-rejected", "--error", "Unavailable", "--json").stdout) == {"messages": []}
     done = json.loads(once("replay-rejected", "--json").stdout)["messages"]
     assert [each["outcome"] for each in done] == ["STARTED"] * 2
     for each in done:

@@ -67,6 +67,6 @@ def test_picture_shows_every_state() -> None:
 
 
 def test_commands_of_the_readme_are_those_of_the_help() -> None:
-    told = re.findall(r"^\| `once (\w+)", README, re.MULTILINE)
-    shown = re.findall(r"^ {2}(\w+) ", once("--help").stdout.split("Commands:")[1], re.MULTILINE)
+    told = re.findall(r"^\| `once ([\w-]+)", README, re.MULTILINE)
+    shown = re.findall(r"^ {2}([\w-]+) ", once("--help").stdout.split("Commands:")[1], re.MULTILINE)
     assert sorted(told) == sorted(shown)
