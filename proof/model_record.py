@@ -21,6 +21,8 @@ from local.expressions import quick_update_expressions
 
 Record = str | None
 LEDGER = "ledger"
+REGION = "eu-west-1"
+"""Not the local cloud's: its tables may be open in this process."""
 
 
 class ConditionFailed(Exception):
@@ -85,7 +87,7 @@ def table(name: str) -> Iterator[Table]:
     with mock_aws(), quick_update_expressions():
         client: Any = boto3.client(
             "dynamodb",
-            region_name="us-east-1",
+            region_name=REGION,
             aws_access_key_id="local",
             aws_secret_access_key="local",  # noqa: S106
         )
@@ -96,10 +98,12 @@ def table(name: str) -> Iterator[Table]:
                 AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
                 BillingMode="PAY_PER_REQUEST",
             )
-        backend = next(
-            backend["us-east-1"] for backend in dynamodb_backends.values() if name in backend["us-east-1"].tables
-        )
-        yield Table(backend, name, client)
+        backend = next(backend[REGION] for backend in dynamodb_backends.values() if name in backend[REGION].tables)
+        try:
+            yield Table(backend, name, client)
+        finally:  # inside a local cloud the mock forgets nothing
+            for each in (name, LEDGER):
+                client.delete_table(TableName=each)
 
 
 @functools.cache

@@ -282,8 +282,8 @@ DECISIONS = (
     _mutant(
         "an owner that cannot be asked counts as dead",
         OPERATION,
-        "Assign: { ownerStatus: UNKNOWN, history: { succeeded: false } }",
-        "Assign: { ownerStatus: ABORTED, history: { succeeded: false } }",
+        "[States.ALL]\n        Assign: { ownerStatus: UNKNOWN, history: { succeeded: false } }",
+        "[States.ALL]\n        Assign: { ownerStatus: ABORTED, history: { succeeded: false } }",
         f"{STATE_MACHINE}test_recovery_by_duplicates.py::test_owner_that_cannot_be_asked_counts_as_alive",
     ),
     _mutant(
