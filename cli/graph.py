@@ -46,8 +46,8 @@ def draw(event: str | None, output: Path | None, template: Path | None) -> int:
 
 def _run(event: str, template: Path) -> Execution:
     from cli.progress import follow
+    from cli.reading import read_event
     from cli.report import stderr
-    from cli.run import read_event
 
     text = read_event(event)
     with local_cloud(template) as cloud:

@@ -1,107 +1,155 @@
 """What an operator does to one record. Each write holds only for the record as it was read, or raises Changed.
 
-Every intervention but `redrive` gives the lock to an owner that no execution has, under the next fence: an execution of
+`retry`, `resolve` and `release` give the lock to an owner that no execution has, under the next fence: an execution of
 the old owner that still runs, or that is redriven later, can neither finish the record nor write a fenced step.
 """
 
 from __future__ import annotations
 
 import datetime
-import hashlib
-import json
 import uuid
 from typing import Any
 
+from cli import kept
 from cli.problem import Problem
-from cli.records import OPERATOR, Changed, mark, read, shard_of, write
+from cli.records import (
+    ALIVE,
+    OPERATOR,
+    STATUSES,
+    Changed,
+    Record,
+    changed,
+    hash_of,
+    operator_instead_of,
+    owner_status,
+    read,
+    write,
+)
 from cli.stack import Stack
 
-FINISHING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure")
-"""A redrive from these states only finishes; from any other it could start business logic again."""
-DEAD = ("FAILED", "TIMED_OUT", "ABORTED")
+CLOCKS_DIFFER = 3600
+"""Seconds: a released record has expired on every clock that is less wrong than that."""
 
 
 def retry(stack: Stack, id: str) -> dict[str, Any]:
-    """Start the kept request of a quarantined record again, steps kept.
+    """Start a quarantined operation again with its kept request; steps stay, attempts begin anew.
 
-    With onCrash retry all attempts begin anew. With onCrash quarantine the operator's word is for one start of business
-    logic: the record says onCrash retry and that all attempts but one are used, so any other end quarantines it again.
+    With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
+    A retry that ended between its write and its start can be repeated.
     """
-    record = read(stack, id)
-    if record["status"] == "IN_PROGRESS" and OPERATOR in record["owner"]:
-        return {"id": id, "executionArn": _start(stack, record, record["fence"]), "fence": record["fence"]}
-    _must_be(record, "QUARANTINED")
-    request = _kept_request(stack, record)
-    once_only = "quarantine" in (record["onCrash"], _on_crash(request))
-    fence = record["fence"] + 1
+    record = read(stack, id, *STATUSES)
+    if record["status"] == "QUARANTINED":
+        request = kept.demand(stack, record)
+        record = _begin_anew(stack, record)
+    elif OPERATOR in record["owner"] and owner_status(stack, record["owner"]) == "NO_EXECUTION":
+        request = kept.read(stack, record) or _request_of_first_start(stack, record)
+    else:
+        raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}; nothing was changed")
+    execution = _start(stack, record, request)
+    forgotten = kept.forget(stack, record)
+    return {"id": id, "executionArn": execution, "fence": record["fence"], "requestDeleted": forgotten}
+
+
+def _begin_anew(stack: Stack, record: Record) -> Record:
+    """The record in progress again, its lock an operator's and over."""
+    after = {
+        "id": record["id"],
+        "owner": operator_instead_of(stack, record["owner"]),
+        "fence": record["fence"] + 1,
+    }
     values = {
         ":status": "IN_PROGRESS",
-        ":mark": mark(stack),
-        ":next": fence,
-        ":attempts": stack.number("MaxAttempts") - 1 if once_only else 0,
-        ":onCrash": "retry",
+        ":mark": after["owner"],
+        ":next": after["fence"],
         ":zero": 0,
-        ":shard": f"IN_PROGRESS#{shard_of(id)}",
+        ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
     }
     update = (
-        "SET #status = :status, #owner = :mark, fence = :next, attempts = :attempts, onCrash = :onCrash, "
-        "leaseExpiresAt = :zero, openShard = :shard REMOVE finishedAt, recoveries"
+        "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
+        "openShard = :shard REMOVE #error, requestRef, finishedAt, recoveries"
     )
     write(stack, record, update, values)
-    return {"id": id, "executionArn": _start(stack, record, fence), "fence": fence}
+    return after
 
 
-def _start(stack: Stack, record: Any, fence: int) -> str:
-    """Under a name made of id and fence: a second `once retry` after a lost answer starts nothing more."""
+def _start(stack: Stack, record: Record, request: str) -> str:
+    """Under a name that only this retry has: repeated after a lost answer, it starts nothing more."""
     client = stack.client("stepfunctions")
-    name = f"retry-{hashlib.sha256(record['id'].encode()).hexdigest()[:40]}-{fence}"
-    request = _kept_request(stack, record)
+    name = _name(record)
     try:
         started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    except client.exceptions.ExecutionAlreadyExists:  # it ended without taking the lock
+    except client.exceptions.ExecutionAlreadyExists as error:  # it has ended: did it take the lock?
+        now = read(stack, record["id"])
+        if (now["owner"], now["fence"]) != (record["owner"], record["fence"]):
+            raise changed(stack, record["id"]) from error
         name = f"{name}-{uuid.uuid4().hex[:8]}"
         started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
     return str(started["executionArn"])
 
 
+def _name(record: Record) -> str:
+    return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
+
+
+def _request_of_first_start(stack: Stack, record: Record) -> str:
+    """The input of the execution that an earlier retry started, and that ended without taking the lock."""
+    client = stack.client("stepfunctions")
+    try:
+        return str(client.describe_execution(executionArn=stack.execution(_name(record)))["input"])
+    except client.exceptions.ExecutionDoesNotExist as error:
+        raise Problem(
+            f"{record['id']}: its request is neither in the bucket nor with an execution; "
+            "send the request again: it takes the lock over"
+        ) from error
+
+
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
     """Say how a quarantined operation ended: with this result (JSON text), or failed with this message."""
-    record = read(stack, id)
-    _must_be(record, "QUARANTINED")
-    owner, fence = mark(stack), record["fence"] + 1
+    record = read(stack, id, "QUARANTINED")
+    owner, fence = operator_instead_of(stack, record["owner"]), record["fence"] + 1
     values: dict[str, Any] = {
         ":mark": owner,
         ":next": fence,
         ":at": _now(stack),
         ":expiresAt": int(stack.now()) + stack.number("RetentionDays") * 86400,
+        ":status": "FAILED" if result is None else "COMPLETED",
     }
-    common = "SET #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
+    update = "SET #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
     gone = "leaseExpiresAt, openShard, requestRef"
     if result is None:
-        values |= {":status": "FAILED", ":error": {"name": "ResolvedByOperator", "message": failure}}
-        write(stack, record, f"{common}, #error = :error REMOVE {gone}", values)
-        return {"id": id, "status": "FAILED", "fence": fence}
-    values[":status"] = "COMPLETED"
-    if _size(result) + _size(id) + 1024 <= stack.number("InlineLimitBytes"):
+        values[":error"] = {"name": "ResolvedByOperator", "message": failure}
+        update += f", #error = :error REMOVE {gone}"
+    elif _size(result) + _size(id) + 1024 <= stack.number("InlineLimitBytes"):  # as ExecuteBusinessLogic reckons it
         values[":result"] = result
-        write(stack, record, f"{common}, #result = :result REMOVE {gone}, #error, #steps", values)
+        update += f", #result = :result REMOVE {gone}, #error, #steps"
     else:
         from once.result_store import ResultStore
 
         store = ResultStore(stack.outputs["ResponseBucketName"], stack.client("s3"))
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
-        write(stack, record, f"{common}, resultRef = :ref REMOVE {gone}, #error, #steps", values)
-    return {"id": id, "status": "COMPLETED", "fence": fence}
+        update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
+    write(stack, record, update, values)
+    return {"id": id, "status": values[":status"], "fence": fence, "requestDeleted": kept.forget(stack, record)}
 
 
-def release(stack: Stack, shown: Any) -> dict[str, Any]:
+def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
+    """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
+    record = read(stack, id, *STATUSES)
+    status = owner_status(stack, record["owner"])
+    if status in ALIVE:
+        raise Changed(f"{id}: not released: its owner is {status}: {record['owner']}; stop that execution first")
+    return record, status
+
+
+def release(stack: Stack, shown: Record) -> dict[str, Any]:
     """Let the record expire now, so that the next request starts afresh. Not deleted: the fence goes on growing."""
+    fence = shown["fence"] + 1
     values = {
-        ":mark": mark(stack),
-        ":next": shown["fence"] + 1,
+        ":mark": operator_instead_of(stack, shown["owner"]),
+        ":next": fence,
         ":status": "FAILED",
         ":at": _now(stack),
-        ":over": int(stack.now()) - 2,
+        ":over": int(stack.now()) - CLOCKS_DIFFER,
         ":error": {"name": "ReleasedByOperator", "message": "the lock was released; a new request starts afresh"},
     }
     update = (
@@ -109,70 +157,7 @@ def release(stack: Stack, shown: Any) -> dict[str, Any]:
         "REMOVE leaseExpiresAt, openShard, requestRef"
     )
     write(stack, shown, update, values)
-    return {"id": shown["id"], "status": "RELEASED", "fence": shown["fence"] + 1}
-
-
-def redrive(stack: Stack, id: str) -> dict[str, Any]:
-    """Let a dead owner finish, when business logic ended there and only the answer is not kept yet."""
-    record = read(stack, id)
-    _must_be(record, "IN_PROGRESS", "QUARANTINED")
-    owner, client = record["owner"], stack.client("stepfunctions")
-    status = owner_status(stack, owner)
-    if status not in DEAD:
-        raise Problem(f"{id}: its owner cannot be redriven, it is {status}: {owner}")
-    last = _last_state(client, owner)
-    if last not in FINISHING:
-        raise Problem(
-            f"{id}: its owner ended in {last}; a redrive could start it again: use `once retry` or `once resolve`"
-        )
-    if record["status"] == "QUARANTINED":
-        values = {":status": "IN_PROGRESS", ":zero": 0, ":shard": f"IN_PROGRESS#{shard_of(id)}"}
-        update = "SET #status = :status, leaseExpiresAt = :zero, openShard = :shard REMOVE finishedAt, recoveries"
-        write(stack, record, update, values)
-    client.redrive_execution(executionArn=owner)
-    return {"id": id, "executionArn": owner, "from": last}
-
-
-def owner_status(stack: Stack, owner: str) -> str:
-    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone, UNKNOWN for Express."""
-    if ":express:" in owner:
-        return "UNKNOWN"
-    client = stack.client("stepfunctions")
-    try:
-        return str(client.describe_execution(executionArn=owner)["status"])
-    except client.exceptions.ExecutionDoesNotExist:
-        return "NO_EXECUTION"
-
-
-def _last_state(client: Any, owner: str) -> str:
-    pages = client.get_paginator("get_execution_history").paginate(
-        executionArn=owner, reverseOrder=True, includeExecutionData=False
-    )
-    for page in pages:
-        for event in page["events"]:
-            if "stateEnteredEventDetails" in event:
-                return str(event["stateEnteredEventDetails"]["name"])
-    return "no state"
-
-
-def _must_be(record: Any, *statuses: str) -> None:
-    if record["status"] not in statuses:
-        raise Changed(f"{record['id']}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
-
-
-def _kept_request(stack: Stack, record: Any) -> str:
-    if "requestRef" not in record:
-        raise Problem(
-            f"{record['id']}: its request was not kept; send it again after `once release`, or `once resolve` it"
-        )
-    ref = record["requestRef"]
-    return str(stack.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode())
-
-
-def _on_crash(request: str) -> str:
-    given = json.loads(request)
-    given = given[0] if isinstance(given, list) else given
-    return str(given.get("onCrash", "retry"))
+    return {"id": shown["id"], "status": "RELEASED", "fence": fence, "requestDeleted": kept.forget(stack, shown)}
 
 
 def _size(text: str) -> int:
@@ -180,8 +165,5 @@ def _size(text: str) -> int:
 
 
 def _now(stack: Stack) -> str:
-    return (
-        datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
-        .isoformat(timespec="milliseconds")
-        .replace("+00:00", "Z")
-    )
+    at = datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

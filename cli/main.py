@@ -93,7 +93,7 @@ def graph(
 
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="tenant#operation#idempotencyKey, in quotes for the shell.")]
-StackName = Annotated[str, typer.Option("--stack", help="The deployed stack.")]
+StackName = Annotated[str, typer.Option("--stack", envvar="ONCE_STACK", help="The deployed stack.")]
 Profile = Annotated[str | None, typer.Option("--profile", help="The AWS profile.")]
 Region = Annotated[str | None, typer.Option("--region", help="The AWS region.")]
 
@@ -110,7 +110,7 @@ def ls(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """List operations that are in progress or quarantined. JSON: {operations: [...]}."""
+    """List open operations, the oldest lease first. JSON: {operations: [...], isComplete}."""
     from cli import operators
 
     place = (stack, profile, region)
@@ -121,7 +121,7 @@ def ls(
 def show(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Show a record and its owner's execution. JSON: {record, ownerStatus, console}."""
+    """Show all that is known of an id. JSON: {id, expired, record, ownerStatus, owners, started, steps, request...}."""
     from cli import operators
 
     raise typer.Exit(operators.show((stack, profile, region), id, as_json))
@@ -131,7 +131,7 @@ def show(
 def retry(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Start a quarantined operation again with its kept request; with onCrash quarantine, one attempt only."""
+    """Start a quarantined operation again with its kept request; finished steps are kept."""
     from cli import operators
 
     raise typer.Exit(operators.retry((stack, profile, region), id, as_json))
@@ -140,8 +140,15 @@ def retry(
 @app.command()
 def resolve(
     id: Id,
-    result: Annotated[str | None, typer.Option("--result", help="It completed; FILE has the result (JSON).")] = None,
-    failed: Annotated[str | None, typer.Option("--failed", help="It failed; MESSAGE says why.")] = None,
+    result: Annotated[
+        str | None,
+        typer.Option(
+            "--result", metavar="FILE", help="It completed; FILE has the result (JSON), - reads standard input."
+        ),
+    ] = None,
+    failed: Annotated[
+        str | None, typer.Option("--failed", metavar="MESSAGE", help="It failed; MESSAGE says why.")
+    ] = None,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
@@ -180,7 +187,9 @@ def redrive(
 
 @app.command("replay-rejected")
 def replay_rejected(
-    reason: Annotated[str | None, typer.Option("--error", help="Only with this error, e.g. Unavailable.")] = None,
+    error: Annotated[
+        str | None, typer.Option("--error", metavar="NAME", help="Only with this error, e.g. Unavailable.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be started.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 100,
     as_json: Json = False,
@@ -191,7 +200,23 @@ def replay_rejected(
     """Start refused requests again; each leaves the queue once its start is accepted. JSON: {messages: [...]}."""
     from cli import operators
 
-    raise typer.Exit(operators.replay_rejected((stack, profile, region), reason, dry_run, limit, as_json))
+    raise typer.Exit(operators.replay_rejected((stack, profile, region), error, dry_run, limit, as_json))
+
+
+@app.command()
+def send(
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")],
+    via: Annotated[str, typer.Option("--via", help="eventbridge, sqs or direct.")] = "direct",
+    duplicates: Annotated[int, typer.Option("--duplicates", min=0, max=1000, help="Send so many more of it.")] = 0,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Send a request to a deployed stack. Prints what was sent by its id. JSON: {via, to, sent: [...]}."""
+    from cli import operators
+
+    raise typer.Exit(operators.send((stack, profile, region), event, via, duplicates, as_json))
 
 
 def main() -> None:

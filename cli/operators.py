@@ -9,10 +9,13 @@ from typing import Any
 
 import typer
 
-from cli import interventions, records, rejected
+from cli import inspection, interventions, listing, records, redriving, rejected, sending
 from cli.problem import Problem
-from cli.run import read_event
+from cli.reading import read_event, read_result, where
 from cli.stack import Stack, clear_aws_errors, connect
+
+Place = tuple[str, str | None, str | None]
+"""Stack, profile and region."""
 
 MEANS_RETRY = "Its kept request starts again under a higher fence; finished steps are kept."
 RISK = (
@@ -21,7 +24,7 @@ RISK = (
 )
 
 
-def _on_stack(place: tuple[str, str | None, str | None], about: str, work: Callable[[Stack], int]) -> int:
+def _on_stack(place: Place, about: str, work: Callable[[Stack], int]) -> int:
     with clear_aws_errors(about):
         try:
             return work(connect(*place))
@@ -36,52 +39,56 @@ def _print(answer: Any, as_json: bool, text: str) -> int:
 
 
 def ls(
-    place: Any, statuses: list[str], overdue: bool, prefix: tuple[str | None, str | None], limit: int, as_json: bool
+    place: Place, statuses: list[str], overdue: bool, only: tuple[str | None, str | None], limit: int, as_json: bool
 ) -> int:
     if unknown := [each for each in statuses if each not in records.STATUSES]:
         raise Problem(f"--status {unknown[0]}: there are {' and '.join(records.STATUSES)}")
-    tenant, operation = prefix
+    tenant, operation = only
+    chosen = ["IN_PROGRESS"] if overdue else statuses or list(records.STATUSES)
+    if overdue and "QUARANTINED" in statuses:
+        raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status QUARANTINED")
 
     def wanted(id: str) -> bool:
         its_tenant, its_operation, _ = id.split("#", 2)
         return tenant in (None, its_tenant) and operation in (None, its_operation)
 
     def work(stack: Stack) -> int:
-        found = []
-        ids = list(filter(wanted, records.open_ids(stack, statuses or records.STATUSES)))
-        for record in records.read_all(stack, ids):
-            late = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < stack.now()
-            if record["status"] not in (statuses or records.STATUSES) or (overdue and not late):
-                continue  # the index lags behind
-            keys = ("id", "status", "fence", "attempts", "acquiredAt", "owner")
-            found.append({**{key: record[key] for key in keys}, "overdue": late, "error": record.get("error")})
-        found = sorted(found, key=lambda each: (each["acquiredAt"], each["id"]))[:limit]
-        lines = [
-            f"{each['status']:<12}{'overdue ' if each['overdue'] else ''}{each['id']}  fence {each['fence']}, "
-            f"since {each['acquiredAt']}" + (f"  {each['error']['name']}" if each["error"] else "")
-            for each in found
-        ]
-        return _print({"operations": found}, as_json, "\n".join(lines) or "Nothing is open.")
+        found = listing.open_operations(stack, chosen, overdue, wanted, limit)
+        return _print(found, as_json, "\n".join(_table(found, stack.now())))
 
     return _on_stack(place, "", work)
 
 
-def show(place: Any, id: str, as_json: bool) -> int:
+def _table(found: dict[str, Any], now: float) -> list[str]:
+    head = ("id", "status", "attempts", "recoveries", "since", "lease over since", "error")
+    rows = [head] + [
+        (
+            each["id"],
+            each["status"],
+            str(each["attempts"]),
+            str(each["recoveries"]),
+            each["acquiredAt"],
+            inspection.since(now, each["leaseExpiresAt"]) if each["overdue"] else "-",
+            each["error"]["name"] if each["error"] else "-",
+        )
+        for each in found["operations"]
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if not found["operations"]:
+        lines = ["Nothing is open."]
+    return lines if found["isComplete"] else [*lines, "There are more: raise --limit, or choose with --tenant."]
+
+
+def show(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
-        record = records.read(stack, id)
-        region = stack.client("stepfunctions").meta.region_name
-        link = f"https://{region}.console.aws.amazon.com/states/home?region={region}#/v2/executions/details/{record['owner']}"
-        answer = {"record": record, "ownerStatus": interventions.owner_status(stack, record["owner"]), "console": link}
-        lines = [
-            f"{key}: {value if isinstance(value, str | int) else json.dumps(value)}" for key, value in record.items()
-        ]
-        lines += [f"owner's execution: {answer['ownerStatus']}", f"console: {link}"]
-        return _print(answer, as_json, "\n".join(lines))
+        shown = inspection.inspect(stack, id)
+        return _print(shown, as_json, "\n".join(inspection.lines(shown, stack.now())))
 
     return _on_stack(place, id, work)
 
 
-def retry(place: Any, id: str, as_json: bool) -> int:
+def retry(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         done = interventions.retry(stack, id)
         return _print(done, as_json, f"✓ {id}: started again. {MEANS_RETRY}\n{done['executionArn']}")
@@ -89,10 +96,10 @@ def retry(place: Any, id: str, as_json: bool) -> int:
     return _on_stack(place, id, work)
 
 
-def resolve(place: Any, id: str, result: str | None, failed: str | None, as_json: bool) -> int:
+def resolve(place: Place, id: str, result: str | None, failed: str | None, as_json: bool) -> int:
     if (result is None) == (failed is None):
         raise Problem(f"{id}: give one of --result FILE and --failed MESSAGE")
-    text = None if result is None else read_event(result).strip()
+    text = None if result is None else read_result(result)
 
     def work(stack: Stack) -> int:
         done = interventions.resolve(stack, id, text, failed)
@@ -101,16 +108,13 @@ def resolve(place: Any, id: str, result: str | None, failed: str | None, as_json
     return _on_stack(place, id, work)
 
 
-def release(place: Any, id: str, yes: bool, as_json: bool) -> int:
+def release(place: Place, id: str, yes: bool, as_json: bool) -> int:
     def work(stack: Stack) -> int:
-        shown = records.read(stack, id)
-        if shown["status"] not in records.STATUSES:
-            raise records.Changed(f"{id}: it is {shown['status']}: it holds no lock; nothing was changed")
+        shown, status = interventions.may_be_released(stack, id)
         if not yes:
-            status = interventions.owner_status(stack, shown["owner"])
             typer.echo(f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}.\n{RISK}", err=True)
             if not sys.stdin.isatty():
-                raise Problem(f"{id}: not released; a script says so with --yes")
+                raise Problem(f"{id}: not released: nobody is there to be asked; a script says --yes")
             if not typer.confirm("Release it?", err=True):
                 typer.echo(f"{id}: not released", err=True)
                 return 1
@@ -120,18 +124,35 @@ def release(place: Any, id: str, yes: bool, as_json: bool) -> int:
     return _on_stack(place, id, work)
 
 
-def redrive(place: Any, id: str, as_json: bool) -> int:
+def redrive(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
-        done = interventions.redrive(stack, id)
+        done = redriving.redrive(stack, id)
         return _print(done, as_json, f"✓ {id}: its owner goes on from {done['from']}; business logic is not started.")
 
     return _on_stack(place, id, work)
 
 
-def replay_rejected(place: Any, reason: str | None, dry_run: bool, limit: int, as_json: bool) -> int:
+def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
-        done = rejected.replay(stack, reason, dry_run, limit)
-        lines = [f"{each['outcome']:<12}{each['error']}  {each['executionArn'] or each['messageId']}" for each in done]
-        return _print({"messages": done}, as_json, "\n".join(lines) or "No such message is in the queue.")
+        done = rejected.replay(stack, error, dry_run, limit)
+        lines = [
+            f"{each['outcome']:<12}{each['error']}  {each['executionArn'] or each['messageId']}"
+            + (f"  {each['reason']}" if each["reason"] else "")
+            for each in done
+        ]
+        _print({"messages": done}, as_json, "\n".join(lines) or "No such message is in the queue.")
+        return 1 if any(each["outcome"] in rejected.LEFT for each in done) else 0
 
     return _on_stack(place, "", work)
+
+
+def send(place: Place, event: str, via: str, duplicates: int, as_json: bool) -> int:
+    if via not in sending.WAYS:
+        raise Problem(f"--via {via}: there are {', '.join(sending.WAYS)}")
+    request = read_event(event)
+
+    def work(stack: Stack) -> int:
+        done = sending.send(stack, request, via, 1 + duplicates)
+        return _print(done, as_json, "\n".join(done["sent"]))
+
+    return _on_stack(place, where(event), work)

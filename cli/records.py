@@ -1,79 +1,67 @@
-"""Records as an operator sees them: found through the index, read consistently, written only as they were shown."""
+"""Records as an operator sees them: read consistently, written only as they were shown."""
 
 from __future__ import annotations
 
 import hashlib
-import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
 from cli.problem import Problem
 from cli.stack import Stack
 
-INDEX = "open-operations"
 STATUSES = ("IN_PROGRESS", "QUARANTINED")
+"""Of an open record: one that holds a lock."""
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
+ALIVE = ("RUNNING", "PENDING_REDRIVE")
+"""Of an execution that goes on, or will."""
+LONGEST_NAME = 80
+"""Characters of an execution's name."""
 
 Record = Mapping[str, Any]
 
 
 class Changed(Exception):
-    """The record is no longer the one that was shown; exit code 3."""
+    """The record is not, or no longer, as the command needs it; exit code 3."""
 
 
-def shard_of(id: str) -> str:
-    return hashlib.sha256(id.encode()).hexdigest()[0]
+def hash_of(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()
 
 
-def read(stack: Stack, id: str) -> Record:
-    """The record of an id, read consistently. Raises Problem when there is none."""
+def find(stack: Stack, id: str) -> Record:
+    """The record of an id, read consistently, expired or not. Raises Problem when there is none."""
+    if id.count("#") < 2:
+        raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
     item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
     if not item.get("Item"):
-        raise Problem(f"{id}: there is no record; an id is tenant#operation#idempotencyKey")
-    record = plain(item["Item"])
-    if "expiresAt" in record and record["expiresAt"] < stack.now():
-        raise Problem(f"{id}: its record has expired; the next request with this id starts afresh")
+        raise Problem(
+            f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
+        )
+    return plain(item["Item"])
+
+
+def read(stack: Stack, id: str, *statuses: str) -> Record:
+    """The record of an id, in one of these statuses where some are given.
+
+    Raises Problem when there is none, and Changed when it is in another status or has expired.
+    """
+    record = find(stack, id)
+    if has_expired(stack, record):
+        raise Changed(f"{id}: its record has expired; the next request with this id starts afresh; nothing was changed")
+    if statuses and record["status"] not in statuses:
+        raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
     return record
 
 
-def open_ids(stack: Stack, statuses: Sequence[str]) -> Iterator[str]:
-    """Ids of open records, through all 16 shards, earliest end of lease first within a shard."""
-    pages = stack.client("dynamodb").get_paginator("query")
-    for status in statuses:
-        for digit in "0123456789abcdef":
-            for page in pages.paginate(
-                TableName=stack.table,
-                IndexName=INDEX,
-                KeyConditionExpression="openShard = :shard",
-                ExpressionAttributeValues={":shard": {"S": f"{status}#{digit}"}},
-            ):
-                yield from (item["id"]["S"] for item in page["Items"])
-
-
-def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
-    """The records of ids, consistently; keys that DynamoDB leaves over are asked for again."""
-    client = stack.client("dynamodb")
-    for start in range(0, len(ids), 100):
-        keys = [{"id": {"S": id}} for id in ids[start : start + 100]]
-        pause = 0.05
-        while keys:
-            answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-            yield from (plain(item) for item in answer["Responses"].get(stack.table, ()))
-            keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
-            if keys:
-                time.sleep(pause)
-                pause = min(pause * 2, 5)
+def has_expired(stack: Stack, record: Record) -> bool:
+    return "expiresAt" in record and record["expiresAt"] < stack.now()
 
 
 def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any]) -> None:
-    """Update the record if status, owner and fence are still those shown. Raises Changed otherwise.
-
-    `:mark` and `:next` are an owner that no execution has and the next fence, for an operator's word to stand: whatever
-    still runs for the old owner can change nothing more.
-    """
+    """Update the record if status, owner, fence and lease are still those shown. Raises Changed otherwise."""
     from boto3.dynamodb.types import TypeSerializer
     from botocore.exceptions import ClientError
 
@@ -81,6 +69,9 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any]) -
     names = {f"#{name}": name for name in ("status", "owner", "result", "error", "steps")}
     shown_values = {":was": shown["status"], ":theirs": shown["owner"], ":fence": shown["fence"]}
     condition = "#status = :was AND #owner = :theirs AND fence = :fence"
+    if "leaseExpiresAt" in shown:  # an owner that was revived renews it under the same fence
+        condition += " AND leaseExpiresAt = :lease"
+        shown_values[":lease"] = shown["leaseExpiresAt"]
     try:
         stack.client("dynamodb").update_item(
             TableName=stack.table,
@@ -99,16 +90,44 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any]) -
 def changed(stack: Stack, id: str) -> Changed:
     try:
         now = read(stack, id)
-    except Problem as gone:
-        return Changed(f"{gone}; nothing was changed")
+    except (Problem, Changed) as gone:
+        return Changed(f"{str(gone).removesuffix('; nothing was changed')}; nothing was changed")
     return Changed(
         f"{id}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, owner {now['owner']}"
     )
 
 
-def mark(stack: Stack) -> str:
-    """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist."""
-    return stack.execution(f"operator-{uuid.uuid4()}")
+def operator_instead_of(stack: Stack, owner: str) -> str:
+    """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist.
+
+    It ends in the name of the owner before, where that fits, so that the history can be followed back.
+    """
+    unique = f"operator-{uuid.uuid4().hex[:12]}"
+    name = f"{unique}-{owner.rpartition(':')[2]}"
+    fits = len(name) <= LONGEST_NAME and not is_express(owner) and OPERATOR not in owner
+    return stack.execution(name if fits else unique)
+
+
+def owner_before_operator(owner: str) -> str | None:
+    """The owner that an operator took the lock from, where the operator's ARN tells it."""
+    start, _, name = owner.partition(OPERATOR)
+    before = name.partition("-")[2]
+    return f"{start}:{before}" if before else None
+
+
+def is_express(owner: str) -> bool:
+    return ":express:" in owner
+
+
+def owner_status(stack: Stack, owner: str) -> str:
+    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone, UNKNOWN for Express."""
+    if is_express(owner):
+        return "UNKNOWN"
+    client = stack.client("stepfunctions")
+    try:
+        return str(client.describe_execution(executionArn=owner)["status"])
+    except client.exceptions.ExecutionDoesNotExist:
+        return "NO_EXECUTION"
 
 
 def plain(item: Mapping[str, Any]) -> Record:

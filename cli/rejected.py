@@ -9,77 +9,99 @@ from typing import Any
 from cli.stack import Stack
 
 HIDDEN_SECONDS = 120
-"""How long a received message stays out of others' sight; one that is not replayed is shown again at once."""
+"""How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
+LEFT = ("UNREADABLE", "NO_INPUT", "NOT_STARTED")
+"""Outcomes of messages that stay in the queue because they could not be replayed."""
 
 
-def replay(stack: Stack, reason: str | None, dry_run: bool, limit: int) -> list[dict[str, Any]]:
-    """Start refused requests again that were in the queue when this began. What is refused again is a newer message."""
-    began = int(stack.now() * 1000)
+def replay(stack: Stack, error: str | None, dry_run: bool, limit: int) -> list[dict[str, Any]]:
+    """Start refused requests again: {messageId, error, outcome, executionArn, reason} of each.
+
+    As many messages are looked at as were in the queue when this began, each once: what is refused again is newer.
+    """
     queue, url = stack.client("sqs"), stack.outputs["RejectedQueueUrl"]
-    held: list[dict[str, Any]] = []
-    seen: set[str] = set()
+    left = _in_queue(queue, url)
+    held: dict[str, str] = {}
     done: list[dict[str, Any]] = []
     try:
-        while len(done) < limit and (received := _receive(queue, url)):
-            held += received
-            fresh = [
-                each
-                for each in received
-                if each["MessageId"] not in seen and int(each["Attributes"]["SentTimestamp"]) <= began
-            ]
+        while left > 0 and len(done) < limit:
+            received = _receive(queue, url)
+            fresh = [each for each in received if each["MessageId"] not in held and not _refused_again(each, done)]
+            held |= {each["MessageId"]: each["ReceiptHandle"] for each in received}
             if not fresh:
                 break
-            seen |= {each["MessageId"] for each in fresh}
-            for message in fresh:
-                if _refused_again(message, done):
-                    continue
-                outcome = _replay_one(stack, message, reason, dry_run) if len(done) < limit else None
-                if outcome:
+            for message in fresh[: min(left, limit - len(done))]:
+                left -= 1
+                if outcome := _replay_one(stack, message, error, dry_run):
                     done.append(outcome)
                 if outcome and outcome["outcome"] == "STARTED":
-                    queue.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-                    held.remove(message)
+                    queue.delete_message(QueueUrl=url, ReceiptHandle=held.pop(message["MessageId"]))
     finally:
-        for message in held:
-            queue.change_message_visibility(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"], VisibilityTimeout=0)
+        for receipt in held.values():
+            queue.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=0)
     return done
 
 
+def _in_queue(queue: Any, url: str) -> int:
+    name = "ApproximateNumberOfMessages"
+    return int(queue.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
+
+
 def _refused_again(message: dict[str, Any], done: list[dict[str, Any]]) -> bool:
-    """Whether an execution that was started just now put it there: exact, where two clocks may differ."""
+    """Whether an execution that was started just now put it there."""
     return any(each["executionArn"] and each["executionArn"] in message["Body"] for each in done)
 
 
 def _receive(queue: Any, url: str) -> list[dict[str, Any]]:
     answer = queue.receive_message(
-        QueueUrl=url,
-        MaxNumberOfMessages=10,
-        WaitTimeSeconds=1,
-        VisibilityTimeout=HIDDEN_SECONDS,
-        MessageSystemAttributeNames=["SentTimestamp"],
+        QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1, VisibilityTimeout=HIDDEN_SECONDS
     )
     messages: list[dict[str, Any]] = answer.get("Messages", [])
     return messages
 
 
-def _replay_one(stack: Stack, message: dict[str, Any], reason: str | None, dry_run: bool) -> dict[str, Any] | None:
+def _replay_one(stack: Stack, message: dict[str, Any], error: str | None, dry_run: bool) -> dict[str, Any] | None:
     """What became of a message, or None when it is refused for another reason than the one asked for."""
+    about = {"messageId": message["MessageId"], "error": None, "outcome": "", "executionArn": None, "reason": None}
     try:
         body = json.loads(message["Body"])
-        error, source = body["error"], body["executionArn"]
+        about["error"] = body["error"]
+        source = body["executionArn"]
     except (ValueError, KeyError, TypeError):
-        return {"messageId": message["MessageId"], "outcome": "UNREADABLE", "error": None, "executionArn": None}
-    if reason not in (None, error):
+        reason = "it is no message of Once"
+        return {**about, "outcome": "UNREADABLE", "reason": reason} if error is None else None
+    if error not in (None, about["error"]):
         return None
-    about = {"messageId": message["MessageId"], "error": error, "executionArn": None}
+    text = _text(body["input"]) if "input" in body else _input_of(stack, source)
+    if text is None:
+        return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
     if dry_run:
         return {**about, "outcome": "WOULD_START"}
+    return {**about, **_start(stack, message["MessageId"], text)}
+
+
+def _text(request: Any) -> str:
+    """As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only its escape."""
+    return json.dumps(request, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
+def _input_of(stack: Stack, execution: str) -> str | None:
     client = stack.client("stepfunctions")
-    text = json.dumps(body["input"]) if "input" in body else client.describe_execution(executionArn=source)["input"]
-    # By the message: receiving it a second time, after a delete that was lost, starts nothing more.
-    name = f"replay-{hashlib.sha256(message['MessageId'].encode()).hexdigest()[:40]}"
+    refused = (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn)
+    try:
+        return str(client.describe_execution(executionArn=execution)["input"])
+    except (*refused, KeyError):  # an Express execution has no description
+        return None
+
+
+def _start(stack: Stack, message: str, text: str) -> dict[str, str | None]:
+    """By the message's id: receiving it a second time, after a delete that was lost, starts nothing more."""
+    client = stack.client("stepfunctions")
+    name = f"replay-{hashlib.sha256(message.encode()).hexdigest()[:40]}"
     try:
         started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=text)["executionArn"]
     except client.exceptions.ExecutionAlreadyExists:
         started = stack.execution(name)
-    return {**about, "outcome": "STARTED", "executionArn": started}
+    except client.exceptions.InvalidExecutionInput as refused:
+        return {"outcome": "NOT_STARTED", "reason": str(refused)}
+    return {"outcome": "STARTED", "executionArn": started}

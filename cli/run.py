@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from cli.cloud import find_template, local_cloud
-from cli.problem import Problem
+from cli.reading import read_event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from local import Clock
-
-MOST_BYTES = 262_144
-"""What StartExecution takes as input."""
-
-
-def read_event(name: str) -> str:
-    """The text of a request. Raises Problem when it cannot be read, is not JSON, or is too large to be started with."""
-    where = "standard input" if name == "-" else name
-    try:
-        content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise Problem(
-            f"{where}: {error.strerror}; give the path of a request, such as events/charge-payment.json"
-        ) from error
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Problem(f"{where}: not UTF-8 text ({error.reason} at byte {error.start})") from error
-    try:
-        json.loads(text, parse_constant=_refuse_constant)
-    except ValueError as error:
-        raise Problem(f"{where}: not JSON: {error}" if text.strip() else f"{where}: empty; give a request") from error
-    except RecursionError as error:
-        raise Problem(f"{where}: nested too deep to be read") from error
-    if (size := len(text.encode())) > MOST_BYTES:
-        raise Problem(
-            f"{where}: {size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}; "
-            "put the data in S3 and send a reference in the payload"
-        )
-    return text
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number there; leave the member out, or send null")
 
 
 def run_events(

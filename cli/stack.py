@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cli.problem import Problem
@@ -22,9 +22,12 @@ class Stack:
     parameters: Mapping[str, str]
     session: Any
     now: Callable[[], float] = time.time
+    clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
-        return self.session.client(service)
+        if service not in self.clients:
+            self.clients[service] = self.session.client(service)
+        return self.clients[service]
 
     @property
     def table(self) -> str:
@@ -46,14 +49,21 @@ class Stack:
 def connect(name: str, profile: str | None, region: str | None) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it is no stack of Once."""
     import boto3
+    import botocore.session
+    from botocore.config import Config
     from botocore.exceptions import ClientError
 
-    session = boto3.Session(profile_name=profile, region_name=region)
+    core = botocore.session.Session(profile=profile)
+    retries = {"mode": "standard", "total_max_attempts": 4}
+    core.set_default_client_config(Config(retries=retries, connect_timeout=5, read_timeout=30))  # type: ignore[arg-type]
+    session = boto3.Session(botocore_session=core, region_name=region)
     try:
         stack = session.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
-            raise Problem(f"there is no stack {name} here; give --stack, --region or --profile") from error
+            raise Problem(
+                f"there is no stack {name} here; give --stack (or ONCE_STACK), --region or --profile"
+            ) from error
         raise
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
     parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
@@ -62,9 +72,30 @@ def connect(name: str, profile: str | None, region: str | None) -> Stack:
     return Stack(name, outputs, parameters, session)
 
 
+THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
+BAD_CREDENTIALS = ("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException")
+ADVICE = {
+    "NoCredentialsError": "log in, or give --profile",
+    "PartialCredentialsError": "log in, or give --profile",
+    "NoRegionError": "give --region",
+    "ProfileNotFound": "see `aws configure list-profiles`",
+    "EndpointConnectionError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
+    "ConnectTimeoutError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
+}
+"""What to do about botocore's own errors, by their class."""
+
+
+def _advice(code: str) -> str:
+    if code in BAD_CREDENTIALS:
+        return "; log in again, or give --profile"
+    if "AccessDenied" in code or code.startswith("Unauthorized"):
+        return "; use a profile that may do this (--profile)"
+    return "; AWS is throttling: try again in a moment" if "Throttl" in code or code in THROTTLED else ""
+
+
 @contextmanager
 def clear_aws_errors(about: str = "") -> Iterator[None]:
-    """What AWS, the network and the credentials refuse, as problems that name what it was about."""
+    """What AWS, the network and the credentials refuse, as problems of one line that name what it was about."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     prefix = f"{about}: " if about else ""
@@ -72,18 +103,8 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         yield
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        advice = ""
-        if "AccessDenied" in code or code.startswith("Unauthorized"):
-            advice = "; use a profile that may do this (--profile)"
-        elif "Throttl" in code or code in ("TooManyRequestsException", "ProvisionedThroughputExceededException"):
-            advice = "; AWS is throttling: try again in a moment"
-        raise Problem(f"{prefix}{error.operation_name}: {code}: {message}{advice}") from error
+        text = " ".join(f"{prefix}{error.operation_name}: {code}: {message}".split())
+        raise Problem(text + _advice(code)) from error
     except BotoCoreError as error:
-        kind = type(error).__name__
-        advice = {
-            "NoCredentialsError": "; log in, or give --profile",
-            "NoRegionError": "; give --region",
-            "ProfileNotFound": "; see `aws configure list-profiles`",
-            "EndpointConnectionError": "; is `once up` running, if AWS_ENDPOINT_URL is set?",
-        }.get(kind, "")
-        raise Problem(f"{prefix}{error}{advice}") from error
+        advice = ADVICE.get(type(error).__name__)
+        raise Problem(" ".join(f"{prefix}{error}".split()) + (f"; {advice}" if advice else "")) from error

@@ -1,0 +1,94 @@
+"""`once show`: all that is known of one id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from cli import history, kept
+from cli.records import Record, find, has_expired, is_express, owner_status
+from cli.stack import Stack
+
+
+def inspect(stack: Stack, id: str) -> dict[str, Any]:
+    """{id, expired, record, ownerStatus, owners, started, steps, request, console}; see `history` for the lists."""
+    record = find(stack, id)
+    owner = record["owner"]
+    express = is_express(stack.outputs["StateMachineArn"]) or is_express(owner)
+    return {
+        "id": id,
+        "expired": has_expired(stack, record),
+        "record": record,
+        "ownerStatus": owner_status(stack, owner),
+        "owners": history.owners(stack, owner),
+        "started": [] if express else history.started_for(stack, id),
+        "steps": record.get("steps", {}),
+        "request": _parsed(kept.read(stack, record)) if "requestRef" in record else None,
+        "console": _console(stack, owner),
+    }
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def _console(stack: Stack, owner: str) -> dict[str, str]:
+    links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
+    found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
+    if "stateMachine" in found and not is_express(owner):
+        found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
+    return found
+
+
+def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
+    """The same for people."""
+    record: Record = shown["record"]
+    expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
+    yield f"{shown['id']}  {record['status']}{expired}"
+    if record["status"] == "IN_PROGRESS":
+        lease = record["leaseExpiresAt"]
+        yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
+    for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
+        if key in record:
+            yield f"  {key:<12}{record[key]}"
+    if "error" in record:
+        yield f"  {'error':<12}{record['error']['name']}: {record['error']['message']}"
+    for key in ("result", "resultRef", "requestRef"):
+        if key in record:
+            yield f"  {key:<12}{short(record[key])}"
+    if shown["request"] is not None:
+        yield f"  {'request':<12}{short(shown['request'])}"
+    for name, step in shown["steps"].items():
+        yield f"  {'step done':<12}{name}: {short(step.get('result') if isinstance(step, dict) else step)}"
+    yield "owners, the newest first"
+    for each in shown["owners"]:
+        yield f"  {each['status']:<12}{each['owner'].rpartition(':')[2]}" + (
+            f"  {each['error']}" if each["error"] else ""
+        )
+        for lock in reversed(each["locks"]):
+            yield f"  {'':<12}{lock['acquiredAt']}  {lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
+        if each["status"] == "GONE":
+            yield f"  {'':<12}its execution is gone; who was before it, nobody can tell"
+    if shown["started"]:
+        yield "started by recovery or `once retry`, the newest first"
+    for each in shown["started"]:
+        yield f"  {each['status']:<12}{each['execution'].rpartition(':')[2]}  {each['startedAt']}"
+    for name, link in shown["console"].items():
+        yield f"{name}: {link}"
+
+
+def since(now: float, lease: float) -> str:
+    """How long a lease has been over; 0 is what recovery and operators set."""
+    if lease <= 0:
+        return "it was ended"
+    seconds = int(now - lease)
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else f"{text[:159]}…"
