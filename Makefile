@@ -28,8 +28,8 @@ demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash
 test: setup ## Run all tests on the local cloud
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats one schedule)
-	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED))
+proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less)
+	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(foreach part,$(PARTS),--only $(part))
 
 soak: setup ## Run schedules of the proof until stopped
 	@$(BIN)/python -m proof --soak
