@@ -21,12 +21,15 @@ _KEPT = 256
 
 @contextmanager
 def quick_update_expressions() -> Iterator[None]:
-    """Open while moto's DynamoDB is used; one at a time in a process."""
+    """Open while moto's DynamoDB is used. Inside of another one it does nothing: a tree is noted once."""
     from moto.dynamodb.parsing import validators
     from moto.dynamodb.parsing.ast_nodes import DepthFirstTraverser, Expression, Node, UpdateExpressionFunction
     from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 
     parse = UpdateExpressionParser.make
+    if hasattr(parse, "cache_info"):
+        yield
+        return
     below = _Below(Node)
 
     @functools.lru_cache(maxsize=_KEPT)

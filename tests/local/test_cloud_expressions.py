@@ -10,6 +10,7 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from botocore.exceptions import ClientError
 
 from local import LocalCloud
+from local.expressions import quick_update_expressions
 
 ITEM = {"id": "1", "n": 5, "list": ["a", "b", "c"], "map": {"x": 1, "y": {"z": 2}}, "set": {1, 2}}
 TABLE = "expressions"
@@ -93,3 +94,18 @@ def test_wrong_update_is_refused_each_time_and_changes_nothing(
         assert refused.value.response["Error"]["Code"] == "ValidationException"
     item = dynamodb.get_item(TableName=TABLE, Key={"id": {"S": "1"}})["Item"]
     assert item["n"] == {"N": "5"}
+
+
+def test_opened_once_more_it_leaves_what_was_noted_alone(cloud: LocalCloud) -> None:
+    write = {
+        "TableName": cloud.resources["IdempotencyTable"],
+        "Key": {"id": {"S": "nested"}},
+        "UpdateExpression": "SET #a = :one REMOVE b, c ADD n :one",
+        "ExpressionAttributeNames": {"#a": "a"},
+        "ExpressionAttributeValues": {":one": {"N": "1"}},
+    }
+    cloud.client("dynamodb").update_item(**write)
+    with quick_update_expressions():
+        cloud.client("dynamodb").update_item(**write)
+    cloud.client("dynamodb").update_item(**write)
+    assert cloud.record("nested") == {"id": "nested", "a": 1, "n": 3}
