@@ -1,152 +1,276 @@
-"""Operator commands on the local cloud: what they do, and that they do nothing to a record that changed meanwhile."""
+"""Interventions on the local cloud: what they do, what they refuse, and what becomes of those who come late."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
+from operating import ID, Operator, other_fence
 
-from cli import interventions, operators, records
-from cli.main import app
-from cli.stack import connect
-from local import LocalCloud
+from local.faults import never_arrives
 
-FUNCTION = Path(__file__).parents[1] / "functions" / "scripted"
-ID = "default#scripted#k"
+WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"], "redrive": []}
 
 
-@pytest.fixture(autouse=True)
-def scripted(cloud: LocalCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "connect", lambda *place: replace(connect(*place), now=cloud.clock.now))
-    cloud.add_function("scripted", FUNCTION, environment={"GATES": str(tmp_path)})
+def say(operator: Operator, command: str, *more: str) -> Any:
+    return operator.once(command, ID, *WORDS[command], *more)
 
 
-def once(*arguments: str) -> Any:
-    return CliRunner().invoke(app, list(arguments))
+@pytest.mark.parametrize("command", WORDS)
+def test_a_record_that_is_not_open_is_left_alone_with_exit_3(operator: Operator, command: str) -> None:
+    operator.cloud.run(operator.request())
+    before = operator.record
+    assert say(operator, command).code == 3
+    assert operator.record == before
 
 
-def request(*script: Any, **policy: str) -> dict[str, Any]:
-    return {"operation": "scripted", "idempotencyKey": "k", "payload": {"script": script}, **policy}
+@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
+def test_a_record_that_changes_between_read_and_write_is_left_alone(operator: Operator, command: str) -> None:
+    operator.script({"exit": 1})
+    before = operator.quarantined()
+    with other_fence(operator):
+        done = say(operator, command)
+    assert done.code == 3 and ID in done.err
+    assert operator.record == {**before, "fence": before["fence"] + 1}
+    assert len(operator.kept()) == 1
 
 
-def quarantine(cloud: LocalCloud, *then: Any, on_crash: str = "quarantine") -> dict[str, Any]:
-    first = {"raise": "NeedsAttention"} if on_crash == "retry" else {"exit": 1}
-    assert cloud.run(request(first, *then, onCrash=on_crash)).error == "NeedsAttention"
-    record = cloud.record(ID)
-    assert record is not None and record["status"] == "QUARANTINED"
-    return record
+def test_retry_keeps_the_policy_so_that_a_second_crash_quarantines_again(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    before = operator.quarantined()
+    assert operator.execution(say(operator, "retry", "--json")).error == "NeedsAttention"
+    after = operator.record
+    assert (after["status"], after["onCrash"], after["attempts"]) == ("QUARANTINED", "quarantine", 1)
+    assert after["fence"] > before["fence"] and operator.starts == 2
+    assert operator.kept() == [after["requestRef"]["key"]]
 
 
-@pytest.mark.parametrize("command", ["retry", "resolve", "release", "redrive"])
-def test_a_record_that_is_not_open_is_left_alone_with_exit_3(cloud: LocalCloud, command: str) -> None:
-    cloud.run(request({"return": 1}))
-    before = cloud.record(ID)
-    more = {"resolve": ["--failed", "no"], "release": ["--yes"]}.get(command, [])
-    assert once(command, ID, *more).exit_code == 3
-    assert cloud.record(ID) == before
-
-
-def test_retry_starts_business_logic_exactly_once_more_under_a_higher_fence(cloud: LocalCloud) -> None:
-    before = quarantine(cloud, {"exit": 1})
-    done = once("retry", ID, "--json")
-    assert done.exit_code == 0, done.output
-    cloud.wait(json.loads(done.stdout)["executionArn"])
-    after = cloud.record(ID)
-    assert after is not None
-    assert after["status"] == "QUARANTINED"  # it crashed again, and the operator's word was for one start
+def test_retry_takes_the_lock_from_the_old_owner_and_leaves_nothing_of_the_quarantine(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"await": "go", "return": 8})
+    before = operator.quarantined()
+    started = say(operator, "retry", "--json").answer
+    operator.open("go")
+    assert operator.cloud.wait(started["executionArn"]).output is not None
+    after = operator.record
+    assert (after["status"], after["result"], after["attempts"]) == ("COMPLETED", "8", 1)
     assert after["fence"] > before["fence"]
-    assert len(cloud.invocations("scripted")) == 2
+    assert not {"error", "requestRef", "recoveries"} & set(after)
+    assert operator.kept() == []
 
 
-def test_retry_completes_and_duplicates_get_its_answer(cloud: LocalCloud) -> None:
-    quarantine(cloud, *[{"return": 7}] * 9)
-    cloud.wait(json.loads(once("retry", ID, "--json").stdout)["executionArn"])
-    assert cloud.record(ID)["result"] == "7"  # type: ignore[index]
-    assert len(cloud.invocations("scripted")) == 2
+def test_record_between_write_and_start_of_a_retry_is_as_the_design_has_it(operator: Operator) -> None:
+    half_done(operator)
+    record = operator.record
+    assert (record["status"], record["attempts"], record["onCrash"]) == ("IN_PROGRESS", 0, "quarantine")
+    assert not {"error", "requestRef", "finishedAt", "recoveries", "expiresAt"} & set(record)
+
+
+def half_done(operator: Operator) -> None:
+    """A retry whose start never arrived."""
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    operator.before("StartExecution", _connection_lost)
+    done = say(operator, "retry")
+    assert done.code == 2 and ID in done.err
+
+
+def _connection_lost() -> None:
+    raise EndpointConnectionError(endpoint_url="https://states")
+
+
+def test_retry_that_ended_before_its_start_is_repeated(operator: Operator) -> None:
+    half_done(operator)
+    assert len(operator.kept()) == 1
+    operator.execution(say(operator, "retry", "--json"))
+    assert operator.record["result"] == "8" and operator.starts == 2
+    assert operator.kept() == []
+
+
+def test_retry_whose_answer_was_lost_starts_nothing_more_when_it_is_repeated(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+
+    def lost() -> None:
+        raise ConnectionClosedError(endpoint_url="https://states")
+
+    operator.after("StartExecution", lost)
+    assert say(operator, "retry").code == 2
+    operator.cloud.settle()
+    assert operator.record["status"] == "COMPLETED"
+    assert say(operator, "retry").code == 3
+    assert operator.starts == 2
+
+
+def test_retry_whose_execution_died_before_the_lock_is_repeated_from_its_input(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
+        first = say(operator, "retry", "--json").answer["executionArn"]
+        operator.cloud.wait(first)
+    assert operator.record["status"] == "IN_PROGRESS" and operator.kept() == []
+    second = operator.execution(say(operator, "retry", "--json"))
+    assert second.arn != first
+    assert operator.record["result"] == "8"
+
+
+def test_a_living_execution_that_is_called_operator_is_no_operator(operator: Operator) -> None:
+    operator.script({"await": "go", "return": 1})
+    arn = operator.cloud.start(operator.request(), name="operator-1")
+    wait_for_lock(operator)
+    assert say(operator, "retry").code == 3
+    operator.open("go")
+    operator.cloud.wait(arn)
+
+
+def wait_for_lock(operator: Operator) -> None:
+    import time
+
+    end = time.monotonic() + 20
+    while operator.cloud.record(ID) is None or operator.starts == 0:
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_finished_steps_survive_a_retry(operator: Operator) -> None:
+    operator.script({"step": "first", "exit": 1}, {"step": "second", "return": 8})
+    before = operator.quarantined()
+    assert "note" in before["steps"]
+    operator.execution(say(operator, "retry", "--json"))
+    assert operator.record["status"] == "COMPLETED"
+    orders = operator.cloud.client("dynamodb").scan(TableName=operator.cloud.outputs["OrdersTableName"])["Items"]
+    assert [each["orderId"]["S"] for each in orders] == ["first"]
 
 
 @pytest.mark.parametrize("command", ["retry", "resolve", "release"])
-def test_the_old_owner_cannot_write_after_the_operators_word(cloud: LocalCloud, command: str) -> None:
-    before = quarantine(cloud, {"return": 7}, on_crash="retry")
-    more = {"resolve": ["--failed", "no"], "release": ["--yes"]}.get(command, [])
-    done = once(command, ID, *more, "--json")
-    assert done.exit_code == 0, done.output
-    if command == "retry":
-        cloud.wait(json.loads(done.stdout)["executionArn"])
-    after = cloud.record(ID)
-    assert after is not None
-    assert after["fence"] > before["fence"] and after["owner"] != before["owner"]
+def test_an_old_owner_that_is_redriven_into_finalize_cannot_change_the_record(operator: Operator, command: str) -> None:
+    operator.script({"return": 7}, {"await": "go", "return": 8})
+    zombie = operator.quarantined_by_another()
+    started = json.loads(say(operator, command, "--json").out).get("executionArn")
+    if started:
+        while operator.starts < 2:
+            pass
+    before = operator.record
+    ended = operator.redriven(zombie.arn)
+    assert operator.record == before
+    assert ended.output is None or "7" not in str(ended.output.get("result"))
+    if started:
+        operator.open("go")
+        operator.cloud.wait(started)
+        assert operator.record["result"] == "8"
 
 
-@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
-def test_a_record_that_changed_after_it_was_read_is_left_alone(
-    cloud: LocalCloud, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    record = quarantine(cloud, {"return": 7})
-    stale = {**record, "fence": record["fence"] - 1}
-    monkeypatch.setattr(interventions, "read", lambda *_: stale)
-    monkeypatch.setattr(records, "read", lambda *_: stale)
-    more = {"resolve": ["--failed", "no"], "release": ["--yes"]}.get(command, [])
-    done = once(command, ID, *more)
-    assert done.exit_code == 3
-    assert ID in done.output
-    assert cloud.record(ID) == record
-
-
-@pytest.mark.parametrize("result", ['{"a": 1}', json.dumps("x" * 9000)], ids=["small", "large"])
-def test_resolve_gives_every_duplicate_the_result(cloud: LocalCloud, tmp_path: Path, result: str) -> None:
-    quarantine(cloud)
-    (tmp_path / "result.json").write_text(result)
-    assert once("resolve", ID, "--result", str(tmp_path / "result.json")).exit_code == 0
-    again = cloud.run(request({"exit": 1}, onCrash="quarantine"))
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [('{"a": 1}', '{"a":1}'), (json.dumps("x" * 9000), json.dumps("x" * 9000)), ("[" + "1," * 200_000 + "1]", None)],
+    ids=["small", "large", "larger than Step Functions takes"],
+)
+def test_resolve_gives_every_duplicate_the_result(operator: Operator, given: str, kept: str | None) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    assert operator.once("resolve", ID, "--result", operator.file(given)).code == 0
+    again = operator.cloud.run(operator.request())
     assert again.output is not None and again.output["disposition"] == "REPLAYED"
     if "resultRef" in again.output:
         ref = again.output["resultRef"]
-        assert cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode() == result
+        stored = operator.cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode()
     else:
-        assert again.output["result"] == result
-    assert once("ls", "--json").stdout.strip() and json.loads(once("ls", "--json").stdout) == {"operations": []}
+        stored = again.output["result"]
+    assert stored == (kept or given)
+    assert operator.once("ls", "--json").answer == {"operations": [], "isComplete": True}
+    assert operator.kept() == [] and operator.starts == 1
 
 
-def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(cloud: LocalCloud) -> None:
-    before = quarantine(cloud)
-    refused = once("release", ID)
-    assert refused.exit_code != 0 and cloud.record(ID) == before
-    assert once("release", ID, "--yes").exit_code == 0
-    again = cloud.run({**request({"return": 2}), "payload": {"script": [{"return": 2}]}})
+def test_resolve_as_failed_gives_every_duplicate_that_failure(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    assert operator.once("resolve", ID, "--failed", "refunded by hand").code == 0
+    again = operator.cloud.run(operator.request())
+    assert again.error == "OperationFailed" and "refunded by hand" in str(again.cause)
+
+
+def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 2})
+    before = operator.quarantined()
+    refused = operator.once("release", ID)
+    assert refused.code == 2 and "--yes" in refused.err and operator.record == before
+    assert say(operator, "release").code == 0
+    released = operator.record
+    assert (released["status"], released["error"]["name"]) == ("FAILED", "ReleasedByOperator")
+    assert released["expiresAt"] < operator.cloud.clock.now() and operator.kept() == []
+    again = operator.cloud.run({**operator.request(), "payload": {"another": True}})
     assert again.output is not None and again.output["disposition"] == "EXECUTED"
-    assert cloud.record(ID)["fence"] > before["fence"]  # type: ignore[index]
+    assert operator.record["fence"] > before["fence"] + 1
 
 
-def test_ls_and_show_tell_what_is_open(cloud: LocalCloud) -> None:
-    quarantine(cloud)
-    (found,) = json.loads(once("ls", "--status", "QUARANTINED", "--tenant", "default", "--json").stdout)["operations"]
-    assert (found["id"], found["error"]["name"]) == (ID, cloud.record(ID)["error"]["name"])  # type: ignore[index]
-    assert json.loads(once("ls", "--operation", "other", "--json").stdout) == {"operations": []}
-    assert json.loads(once("ls", "--overdue", "--json").stdout) == {"operations": []}
-    shown = json.loads(once("show", ID, "--json").stdout)
-    assert list(shown) == ["record", "ownerStatus", "console"]
-    assert shown["record"] == cloud.record(ID) and shown["ownerStatus"] == "FAILED"
+def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> None:
+    operator.script({"await": "go", "return": 1})
+    arn = operator.cloud.start(operator.request())
+    wait_for_lock(operator)
+    before = operator.record
+    for done in (say(operator, "release"), operator.once("release", ID)):
+        assert done.code == 3 and "RUNNING" in done.err
+    assert operator.record == before
+    operator.open("go")
+    operator.cloud.wait(arn)
 
 
-def test_replay_starts_each_message_once_and_does_not_run_after_its_own_refusals(cloud: LocalCloud) -> None:
-    for key in ("a", "b"):
-        cloud.run({"operation": "scripted", "idempotencyKey": key, "payload": 1})
-    dry = json.loads(once("replay-rejected", "--dry-run", "--json").stdout)["messages"]
-    assert [each["outcome"] for each in dry] == ["WOULD_START"] * 2
-    assert json.loads(once("replay-rejected", "--error", "Unavailable", "--json").stdout) == {"messages": []}
-    done = json.loads(once("replay-rejected", "--json").stdout)["messages"]
-    assert [each["outcome"] for each in done] == ["STARTED"] * 2
-    for each in done:
-        assert cloud.wait(each["executionArn"]).error == "InvalidRequest"
-    assert len(cloud.rejected()) == 2
+def test_redrive_lets_an_owner_that_died_in_finalize_complete_without_business_logic(operator: Operator) -> None:
+    dead = operator.died_in("Finalize")
+    done = say(operator, "redrive", "--json")
+    assert done.answer == {"id": ID, "executionArn": dead.arn, "from": "Finalize"}
+    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
+    assert operator.record["result"] == "7" and operator.starts == 1
 
 
-def test_no_such_stack_or_record_is_said_plainly(cloud: LocalCloud) -> None:
-    assert "there is no stack other" in str(once("ls", "--stack", "other").exception)
-    assert "there is no record" in str(once("show", "default#scripted#none").exception)
-    assert connect("once", None, None).table == cloud.resources["IdempotencyTable"]
+def test_redrive_of_a_quarantined_record_completes_it(operator: Operator) -> None:
+    dead = operator.quarantined_by_another()
+    assert say(operator, "redrive", "--json").answer["executionArn"] == dead.arn
+    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
+    assert (operator.record["status"], operator.starts, operator.kept()) == ("COMPLETED", 1, [])
+
+
+def test_redrive_that_is_refused_leaves_the_record_quarantined_as_it_was(operator: Operator) -> None:
+    operator.quarantined_by_another()
+    before, kept = operator.record, operator.kept()
+    operator.before("RedriveExecution", _refused)
+    done = say(operator, "redrive")
+    assert done.code == 3 and "QUARANTINED as before" in done.err
+    assert operator.record == before and operator.kept() == kept
+
+
+def _refused() -> None:
+    from botocore.exceptions import ClientError
+
+    error = {"Error": {"Code": "ExecutionNotRedrivable", "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    raise ClientError(error, "RedriveExecution")  # type: ignore[arg-type]  # botocore's stubs want more metadata
+
+
+def test_redrive_whose_answer_is_lost_leaves_the_owner_its_lock(operator: Operator) -> None:
+    dead = operator.quarantined_by_another()
+
+    def lost() -> None:
+        raise ConnectionClosedError(endpoint_url="https://states")
+
+    operator.after("RedriveExecution", lost)
+    assert say(operator, "redrive").code == 2
+    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
+    assert operator.record["status"] == "COMPLETED"
+
+
+def test_redrive_refuses_an_owner_that_would_start_business_logic_or_only_say_again_what_it_said(
+    operator: Operator,
+) -> None:
+    operator.script({"exit": 1})
+    before = operator.quarantined()
+    done = say(operator, "redrive")
+    assert done.code == 3 and "NeedsAttention" in done.err
+    assert operator.record == before
+
+
+def test_redrive_refuses_an_owner_that_died_in_business_logic(operator: Operator) -> None:
+    operator.died_in("ExecuteBusinessLogic")
+    done = say(operator, "redrive")
+    assert done.code == 3 and "ExecuteBusinessLogic" in done.err
+    assert operator.starts == 0

@@ -1,0 +1,40 @@
+"""Business logic that does, start by start, what GATES/script.json says: a step, then an exit, an error or a result."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from once import Request, operation
+from once.errors import NeedsAttention, PermanentError
+from once.step import Step
+
+GATES = Path(os.environ["GATES"])
+ERRORS = {"NeedsAttention": NeedsAttention, "PermanentError": PermanentError}
+
+
+@operation()
+def handler(request: Request) -> Any:
+    with (GATES / "starts").open("a") as log:
+        log.write(f"{request.attempt}\n")
+    script = json.loads((GATES / "script.json").read_text())
+    do = script[min(len((GATES / "starts").read_text().splitlines()), len(script)) - 1]
+    if "step" in do:
+        request.step("note", lambda step: write(step, do["step"]))
+    if "await" in do:
+        end = time.monotonic() + 20
+        while not (GATES / do["await"]).exists() and time.monotonic() < end:
+            time.sleep(0.005)
+    if "exit" in do:
+        os._exit(do["exit"])
+    if "raise" in do:
+        raise ERRORS[do["raise"]]("as the script says")
+    return do["return"]
+
+
+def write(step: Step, order: str) -> str:
+    step.put(os.environ["ORDERS"], {"orderId": order})
+    return order

@@ -1,0 +1,179 @@
+"""An operator at work on the local cloud: commands as a user gives them, and what happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from cli import operators
+from cli.main import main
+from cli.stack import Stack, connect
+from local import Execution, LocalCloud
+from local.faults import fails
+
+FUNCTION = Path(__file__).parent / "functions" / "told"
+ID = "default#told#k"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def answer(self) -> Any:
+        assert self.code in (0, 1), self.err
+        return json.loads(self.out)
+
+
+class Operator:
+    """Gives commands; something else may happen just before, or just after, one of their calls."""
+
+    def __init__(self, cloud: LocalCloud, folder: Path) -> None:
+        self.cloud = cloud
+        self._folder = folder
+        self._before: dict[str, Callable[[], object]] = {}
+        self._after: dict[str, Callable[[], object]] = {}
+        self.script({"return": 7})
+        environment = {"GATES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
+        cloud.add_function("told", FUNCTION, environment=environment)
+
+    def script(self, *steps: dict[str, Any]) -> None:
+        """What business logic does, start by start."""
+        (self._folder / "script.json").write_text(json.dumps(steps))
+        (self._folder / "starts").write_text("")
+
+    def open(self, gate: str) -> None:
+        (self._folder / gate).touch()
+
+    def file(self, text: str, name: str = "result.json") -> str:
+        (self._folder / name).write_text(text)
+        return str(self._folder / name)
+
+    @property
+    def starts(self) -> int:
+        return len((self._folder / "starts").read_text().splitlines())
+
+    def request(self, on_crash: str = "quarantine") -> dict[str, Any]:
+        return {"operation": "told", "idempotencyKey": "k", "payload": {"a": 1}, "onCrash": on_crash}
+
+    @property
+    def record(self) -> dict[str, Any]:
+        record = self.cloud.record(ID)
+        assert record is not None
+        return record
+
+    def before(self, method: str, action: Callable[[], object]) -> None:
+        """Once, just before the next call of this name, e.g. UpdateItem; when it raises, the call is not made."""
+        self._before[method] = action
+
+    def after(self, method: str, action: Callable[[], object]) -> None:
+        """Once, just after it; when it raises, its answer is lost."""
+        self._after[method] = action
+
+    def once(self, *arguments: str, stdin: str = "") -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        patches = (
+            mock.patch("sys.argv", ["once", *arguments]),
+            mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
+            mock.patch.object(operators, "connect", self._connect),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        )
+        with contextlib.ExitStack() as stack:
+            for each in patches:
+                stack.enter_context(each)  # type: ignore[arg-type]
+            try:
+                main()
+                code = 0
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        return Done(code, out.getvalue(), err.getvalue())
+
+    def _connect(self, *place: Any) -> Stack:
+        stack = replace(connect(*place), now=self.cloud.clock.now)
+        for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
+            events = stack.client(service).meta.events
+            events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
+            events.register("after-call", lambda model, **_: self._pop(self._after, model.name))
+        return stack
+
+    def _pop(self, actions: dict[str, Callable[[], object]], name: str) -> None:
+        if action := actions.pop(name, None):
+            action()
+
+    # ---- what there is to operate on ----
+
+    def quarantined(self, on_crash: str = "quarantine") -> dict[str, Any]:
+        """A record that its own owner quarantined: business logic crashed, or asked for it."""
+        ended = self.cloud.run(self.request(on_crash))
+        assert ended.error == "NeedsAttention", ended
+        assert self.record["status"] == "QUARANTINED"
+        return self.record
+
+    def died_in(self, state: str) -> Execution:
+        """An owner that is stopped at its call in a state."""
+        with self.cloud.intercept(self._stopping(state)):
+            ended = self.cloud.run(self.request())
+        assert ended.status == "ABORTED"
+        assert self.record["status"] == "IN_PROGRESS"
+        return ended
+
+    def quarantined_by_another(self) -> Execution:
+        """An owner that died in Finalize, and whose redrive was refused to another execution."""
+        dead = self.died_in("Finalize")
+        self.lease_over()
+        with self.cloud.intercept(fails("ExecutionNotRedrivable", state="RedriveOwner", nth=0)):
+            assert self.cloud.run(self.request()).error == "NeedsAttention"
+        assert self.record["status"] == "QUARANTINED" and self.record["owner"] == dead.arn
+        return dead
+
+    def lease_over(self) -> None:
+        self.cloud.clock.advance(3600)  # type: ignore[attr-defined]
+
+    def _stopping(self, state: str) -> Callable[..., Any]:
+        def strike(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.state == state:
+                self.cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+                raise ConnectionError
+            return proceed()
+
+        return strike
+
+    def redriven(self, arn: str) -> Execution:
+        """By somebody who goes around the commands."""
+        self.cloud.client("stepfunctions").redrive_execution(executionArn=arn)
+        return self.cloud.wait(arn)
+
+    def kept(self) -> list[str]:
+        bucket = self.cloud.outputs["ResponseBucketName"]
+        listed = self.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix="requests/")
+        return [each["Key"] for each in listed.get("Contents", ())]
+
+    def execution(self, done: Done) -> Execution:
+        return self.cloud.wait(done.answer["executionArn"])
+
+
+@contextlib.contextmanager
+def other_fence(operator: Operator) -> Iterator[None]:
+    """A second client gives the record the next fence, between what the command read and what it writes."""
+
+    def change() -> None:
+        operator.cloud.client("dynamodb").update_item(
+            TableName=operator.cloud.outputs["TableName"],
+            Key={"id": {"S": ID}},
+            UpdateExpression="SET fence = fence + :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )
+
+    operator.before("UpdateItem", change)
+    yield
