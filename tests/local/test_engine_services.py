@@ -158,15 +158,15 @@ def test_metrics_arrive_with_numbers_and_dimensions(machine: Execute, cloud: Loc
     dimensions = [{"Name": "Stack", "Value": "s"}]
     datum = {"MetricName": "M", "Value": "{% $states.input %}", "Unit": "Count", "Dimensions": dimensions}
     with cloud.intercept(listen):
-        put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "Once", "MetricData": [datum]})
+        put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "OfThisTest", "MetricData": [datum]})
         assert machine({"P": put}, 3).status == "SUCCEEDED"
     assert calls[0].parameters["MetricData"][0]["Value"] == 3
-    statistics = cloud.client("cloudwatch").list_metrics(Namespace="Once")["Metrics"]
+    statistics = cloud.client("cloudwatch").list_metrics(Namespace="OfThisTest")["Metrics"]
     assert [each["MetricName"] for each in statistics] == ["M"]
 
 
 def test_error_of_cloudwatch_has_the_name_of_its_client(machine: Execute, cloud: LocalCloud) -> None:
-    put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "Once", "MetricData": []})
+    put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "OfThisTest", "MetricData": []})
     with cloud.intercept(fails("InternalServiceFault", status=500)):
         assert machine({"P": put}).error == "CloudWatch.InternalServiceException"
     with cloud.intercept(fails("Throttling")):
