@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,37 @@ from pathlib import Path
 import boto3
 
 ROOT = Path(__file__).parents[2]
+
+
+def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
+    for name in ("functions", "shared", "statemachine"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "template.yaml", tmp_path)
+    err = tmp_path / "err"
+    command = [sys.executable, "-c", "from cli.main import main; main()", "up", "--port", "0"]
+    with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
+    try:
+        wait_for(err, "is up", process)
+        lines = (tmp_path / "out").read_text().splitlines()
+        given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
+        functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys)
+        changed = "def handler(event, context):\n    return {'changed': event['n']}\n"
+        (tmp_path / "functions/build_report/app.py").write_text(changed)
+        wait_for(err, "Deployed again", process)
+        invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5}))
+        assert json.loads(invoked["Payload"].read()) == {"changed": 5}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + 60
+    while words not in log.read_text():
+        assert time.monotonic() < end and process.poll() is None, log.read_text()
+        time.sleep(0.05)
 
 
 def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:

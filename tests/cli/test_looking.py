@@ -1,0 +1,129 @@
+"""`once ls` and `once show`."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from typing import Any
+
+import pytest
+from operating import ID, Operator
+
+KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "console"]
+
+
+def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> None:
+    shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
+    texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}
+    numbers = {"leaseExpiresAt": lease, "fence": 1, "attempts": 1}
+    item = {
+        "id": {"S": id},
+        **{key: {"S": value} for key, value in texts.items()},
+        **{key: {"N": str(value)} for key, value in numbers.items()},
+        **more,
+    }
+    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)
+
+
+def in_one_shard(count: int) -> list[str]:
+    ids = (f"acme#told#{n}" for n in itertools.count())
+    return list(itertools.islice((id for id in ids if hashlib.sha256(id.encode()).hexdigest()[0] == "7"), count))
+
+
+def listed(operator: Operator, *options: str) -> tuple[list[str], bool]:
+    answer = operator.once("ls", "--json", *options).answer
+    assert list(answer) == ["operations", "isComplete"]
+    return [each["id"] for each in answer["operations"]], answer["isComplete"]
+
+
+def test_ls_pages_through_a_shard_and_shows_the_oldest_lease_first(operator: Operator) -> None:
+    ids = in_one_shard(30)
+    for number, id in enumerate(ids):
+        put(operator, id, "IN_PROGRESS", 1000 - number)
+    assert listed(operator, "--limit", "7") == (ids[::-1][:7], False)
+    assert listed(operator, "--limit", "30") == (ids[::-1], True)
+    assert listed(operator) == (ids[::-1], True)
+
+
+def test_ls_reads_no_more_than_it_shows(operator: Operator) -> None:
+    for number, id in enumerate(in_one_shard(30)):
+        put(operator, id, "IN_PROGRESS", number + 1)
+    sizes: list[int] = []
+
+    def count(model: Any, params: Any, **_: Any) -> None:
+        if model.name == "BatchGetItem":
+            sizes.append(str(params["body"]).count("acme#told#"))
+
+    connect = operator._connect
+
+    def watched(*place: Any) -> Any:
+        stack = connect(*place)
+        stack.client("dynamodb").meta.events.register("before-call", count)
+        return stack
+
+    operator._connect = watched  # type: ignore[method-assign]
+    assert len(listed(operator, "--limit", "3")[0]) == 3
+    assert sum(sizes) == 3
+
+
+def test_ls_chooses_by_status_lease_tenant_and_operation(operator: Operator) -> None:
+    late = int(operator.cloud.clock.now()) + 999
+    for id, status, lease in (
+        ("acme#told#late", "IN_PROGRESS", 5),
+        ("acme#other#now", "IN_PROGRESS", late),
+        ("b#told#q", "QUARANTINED", 6),
+    ):
+        put(operator, id, status, lease)
+    assert listed(operator)[0] == ["acme#told#late", "b#told#q", "acme#other#now"]
+    assert listed(operator, "--overdue")[0] == ["acme#told#late"]
+    assert listed(operator, "--status", "QUARANTINED")[0] == ["b#told#q"]
+    assert listed(operator, "--tenant", "acme")[0] == ["acme#told#late", "acme#other#now"]
+    assert listed(operator, "--operation", "other")[0] == ["acme#other#now"]
+
+
+def test_ls_table_has_its_columns(operator: Operator) -> None:
+    put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - 300, recoveries={"N": "2"})
+    head, row = operator.once("ls").out.splitlines()
+    assert " ".join(head.split()) == "id status attempts recoveries since lease over since error"
+    assert row.split() == ["acme#told#late", "IN_PROGRESS", "1", "2", "2026-01-01T00:00:00Z", "5", "min", "-"]
+
+
+def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cli.listing import read_all
+    from cli.stack import Stack
+
+    class Reluctant:
+        def batch_get_item(self, RequestItems: Any) -> Any:  # noqa: N803 - boto3's name
+            first, *rest = RequestItems["t"]["Keys"]
+            return {"Responses": {"t": [first]}, "UnprocessedKeys": {"t": {"Keys": rest}} if rest else {}}
+
+    monkeypatch.setattr("cli.listing.time.sleep", lambda _: None)
+    stack = Stack("once", {"TableName": "t"}, {}, None, clients={"dynamodb": Reluctant()})
+    assert [each["id"] for each in read_all(stack, ["a", "b", "c"])] == ["a", "b", "c"]
+
+
+def test_show_tells_of_owners_back_through_an_operator_steps_and_the_kept_request(operator: Operator) -> None:
+    operator.script({"step": "first", "exit": 1})
+    first = operator.quarantined()
+    operator.execution(operator.once("retry", ID, "--json"))
+    shown = operator.once("show", ID, "--json").answer
+    assert list(shown) == KEYS
+    assert shown["record"] == operator.record and shown["ownerStatus"] == "FAILED"
+    assert [each["status"] for each in shown["owners"]] == ["FAILED", "OPERATOR", "FAILED"]
+    assert shown["owners"][2]["owner"] == first["owner"]
+    assert [lock["fence"] for each in shown["owners"] for lock in each["locks"]] == [3, 1]
+    assert list(shown["steps"]) == ["note"]
+    assert shown["request"] == operator.request()
+    assert [each["execution"] for each in shown["started"]] == [shown["owners"][0]["owner"]]
+    assert "console" in shown["console"]["owner"]
+    text = operator.once("show", ID).out
+    assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
+
+
+def test_show_says_that_an_owner_is_gone_and_that_a_record_has_expired(operator: Operator) -> None:
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})
+    assert operator.once("show", ID, "--json").answer["owners"][0]["status"] == "GONE"
+    put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
+    assert operator.once("show", ID, "--json").answer["expired"] is True
+    assert "EXPIRED" in operator.once("show", ID).out

@@ -1,0 +1,76 @@
+"""`once replay-rejected` and `once send`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from operating import Operator
+
+from cli.stack import connect
+
+
+def refuse(operator: Operator, *keys: str) -> None:
+    for key in keys:
+        operator.cloud.run({"operation": "told", "idempotencyKey": key, "payload": 1})
+
+
+def put(operator: Operator, body: Any) -> None:
+    url = operator.cloud.outputs["RejectedQueueUrl"]
+    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
+
+
+def replay(operator: Operator, *options: str) -> tuple[int, list[str]]:
+    done = operator.once("replay-rejected", "--json", *options)
+    return done.code, [each["outcome"] for each in done.answer["messages"]]
+
+
+def test_each_message_starts_once_and_what_is_refused_again_waits(operator: Operator) -> None:
+    refuse(operator, "a", "b")
+    assert replay(operator, "--dry-run") == (0, ["WOULD_START"] * 2)
+    assert replay(operator, "--error", "Unavailable") == (0, [])
+    assert replay(operator, "--limit", "1") == (0, ["STARTED"])
+    operator.cloud.settle()
+    assert replay(operator) == (0, ["STARTED"] * 2)
+    operator.cloud.settle()
+    assert len(operator.cloud.rejected()) == 2
+
+
+def test_a_message_without_its_input_is_left_and_the_others_go_on(operator: Operator) -> None:
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, {"error": "InvalidRequest", "executionArn": gone, "inputOmitted": "read it from the execution"})
+    put(operator, "no message of Once")
+    put(
+        operator, {"error": "Unavailable", "executionArn": gone, "input": {**operator.request(), "idempotencyKey": "ü"}}
+    )
+    code, outcomes = replay(operator)
+    assert (code, sorted(outcomes)) == (1, ["NO_INPUT", "STARTED", "UNREADABLE"])
+    operator.cloud.settle()
+    assert len(operator.cloud.rejected()) == 2
+    assert operator.cloud.record("default#told#ü") is not None
+
+
+@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
+def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    with operator.cloud.delivering():
+        done = operator.once("send", event, "--via", via, "--duplicates", "2", "--json").answer
+        operator.cloud.settle()
+    assert list(done) == ["via", "to", "sent"] and len(set(done["sent"])) == 3
+    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
+
+
+@pytest.mark.parametrize(("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventTrigger")])
+def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    with operator.cloud.deployed_with({switch: "false"}):
+        done = operator.once("send", event, "--via", via)
+    assert done.code == 2 and switch in done.err and len(done.err.splitlines()) == 1
+
+
+def test_stack_comes_from_the_environment(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connect("once", None, None).table == operator.cloud.resources["IdempotencyTable"]
+    monkeypatch.setenv("ONCE_STACK", "other")
+    done = operator.once("ls")
+    assert done.code == 2 and "there is no stack other" in done.err
