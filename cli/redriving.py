@@ -57,7 +57,7 @@ def _where_it_goes_on(stack: Stack, record: Record) -> str:
     if last not in (ANSWERING if record["status"] == "QUARANTINED" else ANSWERING + QUARANTINING):
         raise Changed(
             f"{id}: its owner ended in {last}: a redrive would not finish it, or start business logic again; "
-            "use `once retry` or `once resolve`"
+            + ("use `once retry` or `once resolve`" if record["status"] == "QUARANTINED" else "recovery takes it up")
         )
     return last
 
