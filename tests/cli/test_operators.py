@@ -240,10 +240,21 @@ def test_redrive_that_is_refused_leaves_the_record_quarantined_as_it_was(operato
     assert operator.record == before and operator.kept() == kept
 
 
-def _refused() -> None:
+def test_redrive_that_nobody_knows_of_is_left_to_recovery(operator: Operator) -> None:
+    operator.quarantined_by_another()
+    operator.before("RedriveExecution", lambda: _refused(500))
+    assert say(operator, "redrive").code == 2
+    assert operator.record["status"] == "IN_PROGRESS"
+    operator.lease_over()
+    operator.cloud.run(operator.request())
+    operator.cloud.settle()
+    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
+
+
+def _refused(status: int = 400) -> None:
     from botocore.exceptions import ClientError
 
-    error = {"Error": {"Code": "ExecutionNotRedrivable", "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+    error = {"Error": {"Code": "Refused", "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
     raise ClientError(error, "RedriveExecution")  # type: ignore[arg-type]  # botocore's stubs want more metadata
 
 
