@@ -74,3 +74,23 @@ def test_stack_comes_from_the_environment(operator: Operator, monkeypatch: pytes
     monkeypatch.setenv("ONCE_STACK", "other")
     done = operator.once("ls")
     assert done.code == 2 and "there is no stack other" in done.err
+
+
+def test_no_more_messages_are_looked_at_than_were_there_at_the_start() -> None:
+    from cli.rejected import replay as replay_messages
+    from cli.stack import Stack
+
+    class Endless:
+        received = 0
+
+        def get_queue_attributes(self, **_: Any) -> Any:
+            return {"Attributes": {"ApproximateNumberOfMessages": "2"}}
+
+        def receive_message(self, **_: Any) -> Any:
+            self.received += 1
+            return {"Messages": [{"MessageId": str(self.received), "ReceiptHandle": "r", "Body": "{}"}]}
+
+        def change_message_visibility(self, **_: Any) -> None: ...
+
+    stack = Stack("once", {"RejectedQueueUrl": "url"}, {}, None, clients={"sqs": Endless()})
+    assert len(replay_messages(stack, None, True, 9)) == 2
