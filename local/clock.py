@@ -21,11 +21,8 @@ class Clock(Protocol):
 
     def now(self) -> float: ...
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always, sleeper: object = None) -> None:
-        """Wait, or return early once `wanted` says no (an execution that was stopped).
-
-        `sleeper` is the execution that waits; the branches of one count as one.
-        """
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+        """Wait, or return early once `wanted` says no (an execution that was stopped)."""
 
     def enter(self) -> None:
         """One more execution runs."""
@@ -56,7 +53,7 @@ class RealClock:
     def now(self) -> float:
         return time.time()
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always, sleeper: object = None) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
         end = time.monotonic() + seconds
         with self._changed:
             while wanted() and (left := end - time.monotonic()) > 0:
@@ -99,7 +96,6 @@ class _Timer:
 class _Sleep:
     end: float
     wanted: Callable[[], bool]
-    sleeper: object
     over: threading.Event = field(default_factory=threading.Event)
 
 
@@ -161,10 +157,8 @@ class VirtualClock:
                 self._running -= 1
                 self._held -= 1
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always, sleeper: object = None) -> None:
-        sleep = _Sleep(self._now + seconds, wanted, sleeper)
-        if sleeper is None:
-            sleep.sleeper = sleep
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+        sleep = _Sleep(self._now + seconds, wanted)
         with self._changing():
             sleep.end = self._now + seconds
             self._sleeps.append(sleep)
@@ -224,7 +218,7 @@ class VirtualClock:
         self._sleeps = left
 
     def _asleep(self) -> int:
-        return len({id(sleep.sleeper) for sleep in self._sleeps})
+        return len(self._sleeps)
 
     def _is_at_rest(self) -> bool:
         """Whether nothing is at work: all that run sleep."""

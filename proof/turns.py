@@ -180,7 +180,7 @@ class Turns:
     def now(self) -> float:
         return self._now
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always, sleeper: object = None) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
         self.wait(lambda: not wanted(), self._now + seconds)
 
     def enter(self) -> None:

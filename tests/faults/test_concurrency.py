@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from proof.concurrency_server import DYNOXIDE, ROOT
+from proof.concurrency_server import ROOT
 
 SECONDS = 8
 
 
+@pytest.mark.usefixtures("dynoxide")
 def test_five_hundred_transfers_survive_being_killed_by_thirty_two_processes() -> None:
-    if not DYNOXIDE.exists():
-        assert not os.environ.get("CI"), "Dynoxide is missing: run make tools"
-        pytest.skip("Dynoxide is not installed; `make tools` installs it (needs npm)")
     # A process of its own: it forks, which a process with threads must not.
     done = subprocess.run(
         [sys.executable, "-m", "proof.concurrency", "--seconds", str(SECONDS)],

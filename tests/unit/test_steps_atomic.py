@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import random
-import socket
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -24,7 +20,8 @@ from once.request import Lock
 from once.step import Step
 from once.step_log import StepLog
 
-DYNOXIDE = Path(__file__).parents[2] / "build" / "npm" / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
+from proof.concurrency_server import server
+
 OPERATIONS, ATTEMPTS = 25, 4
 
 
@@ -40,40 +37,9 @@ def connect(port: int) -> Any:
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
-    if not DYNOXIDE.exists():
-        assert not os.environ.get("CI"), "Dynoxide is missing: run make tools"
-        pytest.skip("Dynoxide is not installed; `make tools` installs it (needs npm)")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free: int = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [DYNOXIDE, "serve", "--host", "127.0.0.1", "--port", str(free)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        _wait_for(free)
-        for table in ("locks", "stock", "orders"):
-            connect(free).create_table(
-                TableName=table,
-                KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-        yield free
-    finally:
-        server.kill()
-        server.wait()
-
-
-def _wait_for(port: int) -> None:
-    for _ in range(200):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.02)
-    raise TimeoutError("Dynoxide did not start within 4 s")
+def port(dynoxide: None) -> Iterator[int]:
+    with server("locks", "stock", "orders") as port:
+        yield port
 
 
 def acquired(dynamodb: Any, id: str, fence: int = 1) -> Lock:
