@@ -51,7 +51,7 @@ def run(
     as_json: Json = False,
     template: Template = None,
 ) -> None:
-    """Run requests through the local cloud and show what each came to."""
+    """Run requests through the local cloud. Shows what each came to."""
     from cli.run import run_events
 
     raise typer.Exit(run_events(events, times, concurrently, real_time, as_json, template))
@@ -59,7 +59,7 @@ def run(
 
 @app.command()
 def demo(as_json: Json = False, template: Template = None) -> None:
-    """Tell the story of a charge, checking every line: duplicates, a crash, a large result, a mismatch."""
+    """Tell the story of a charge, each line a check. Duplicates, crashes, a large result, a mismatch."""
     from cli.demo import tell
 
     raise typer.Exit(tell(as_json, template))
@@ -72,7 +72,7 @@ def up(
     ] = 4599,
     template: Template = None,
 ) -> None:
-    """Keep the local cloud up, in real time, and deploy again when files change. Ctrl-C ends it."""
+    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it."""
     from cli.up import stay_up
 
     raise typer.Exit(stay_up(port, template))
@@ -86,7 +86,7 @@ def graph(
     ] = None,
     template: Template = None,
 ) -> None:
-    """Draw the state machine as SVG, with the path that a run of EVENT takes."""
+    """Draw the state machine as SVG. With EVENT, also the path that its run takes."""
     from cli.graph import draw
 
     raise typer.Exit(draw(event, output, template))
@@ -131,7 +131,7 @@ def show(
 def retry(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Start a quarantined operation again with its kept request; finished steps are kept."""
+    """Start a quarantined operation again. With its kept request; attempts begin anew, finished steps are kept."""
     from cli import operators
 
     raise typer.Exit(operators.retry((stack, profile, region), id, as_json))
@@ -154,7 +154,7 @@ def resolve(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Say how a quarantined operation ended; every duplicate gets that answer."""
+    """Say how a quarantined operation ended. Every duplicate gets that answer."""
     from cli import operators
 
     raise typer.Exit(operators.resolve((stack, profile, region), id, result, failed, as_json))
@@ -169,7 +169,7 @@ def release(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Free a lock, so that the next request starts afresh: its effect may then happen twice."""
+    """Free a lock for the next request. What the effect was is forgotten: it may then happen twice."""
     from cli import operators
 
     raise typer.Exit(operators.release((stack, profile, region), id, yes, as_json))
@@ -179,7 +179,7 @@ def release(
 def redrive(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Let a dead owner finish, when business logic ended there; business logic is not started."""
+    """Let a dead owner finish what it decided. Business logic is not started."""
     from cli import operators
 
     raise typer.Exit(operators.redrive((stack, profile, region), id, as_json))
@@ -197,7 +197,7 @@ def replay_rejected(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Start refused requests again; each leaves the queue once its start is accepted. JSON: {messages: [...]}."""
+    """Start refused requests again. Each leaves the queue once its start is accepted. JSON: {messages: [...]}."""
     from cli import operators
 
     raise typer.Exit(operators.replay_rejected((stack, profile, region), error, dry_run, limit, as_json))
