@@ -65,7 +65,7 @@ class Environment:
     @property
     def usable(self) -> bool:
         """Whether it can run another invocation."""
-        return self._over is None
+        return self._over is None and (self._process is None or self._process.alive)
 
     @property
     def starting(self) -> bool:

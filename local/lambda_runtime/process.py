@@ -55,9 +55,14 @@ class FunctionProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """Known before its last line has been handed over and anybody is told of its exit."""
+        return self._process.returncode is None
+
     def kill(self) -> None:
         """End the process and all that it has started."""
-        if self._process.returncode is None:
+        if self.alive:
             self._kill_group()
 
     def wait(self) -> None:
