@@ -164,7 +164,7 @@ def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> list[C
 
 
 def table(cells: Iterable[Cell]) -> list[str]:
-    """A row for each place: the number of faults by outcome."""
+    """A row for each place of a path: what came of each fault there."""
     rows: dict[tuple[str, Place], list[Cell]] = defaultdict(list)
     for each in cells:
         rows[each.path, each.place].append(each)
@@ -200,14 +200,10 @@ def main(names: Sequence[str] | None = None) -> int:
         parser = argparse.ArgumentParser(prog="python -m proof.matrix", description=main.__doc__)
         parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(path.name for path in PATHS))
         names = parser.parse_args().paths
-        verbose = True
-    else:
-        verbose = False
     began = time.monotonic()
     cells = run(names)
     bad = [each for each in cells if each.is_bad]
-    if verbose:
-        print("\n".join(table(cells)))
+    print("\n".join(table(cells)))
     print("\n".join(summary(cells, time.monotonic() - began)))
     for each in bad:
         print(f"✗ {each}")
