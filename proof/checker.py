@@ -27,16 +27,6 @@ BY_STATUS = {
 }
 CLOSED = ("COMPLETED", "FAILED")
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
-OWN_ENDS = {
-    "InvalidRequest",
-    "PayloadMismatch",
-    "Unavailable",
-    "OperationInProgress",
-    "OperationFailed",
-    "NeedsAttention",
-    "LockLost",
-}
-"""Errors with which an execution comes to one of its own ends; with any other it died."""
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
 
 

@@ -12,7 +12,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -203,9 +203,3 @@ def _forget(folder: Path) -> None:
     for name in names & set(sys.modules):
         if "functions" in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
-
-
-def event_of(call: Call) -> Mapping[str, Any]:
-    """What a function is invoked with."""
-    event: Mapping[str, Any] = json.loads(_text(call.parameters["Payload"]))
-    return event

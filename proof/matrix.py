@@ -129,10 +129,6 @@ def outcome_of(world: World) -> str:
     return max(statuses).lower() if statuses else "nothing"
 
 
-def cells_of(world: World, path: Path) -> list[Cell]:
-    return [cell(world, path, place, fault) for place in places_of(world, path) for fault in place.faults]
-
-
 # ---- all of it, in processes ----
 
 _world: World | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -160,6 +160,3 @@ def time_of(record: Record, attribute: str) -> int | None:
     if record is None or attribute not in parsed(record):
         return None
     return int(parsed(record)[attribute]["N"])
-
-
-Transact = Callable[[Record, int, str, str], tuple[Record, int, str]]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 OPERATION = "statemachine/operation.asl.yaml"
 RECOVERY = "statemachine/recovery.asl.yaml"
 STEP_LOG = "shared/once/step_log.py"
-ANSWERS = "shared/once/step_answers.py"
 
 STATE_MACHINE = "tests/statemachine/"
 CONDITIONS = "tests/model/test_conditions.py"

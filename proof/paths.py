@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -74,10 +73,6 @@ PATHS: tuple[Path, ...] = (
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
     Path("recovered by its event", (charge(),), killed="ExecuteBusinessLogic"),
 )
-
-
-def key_of(given: Request) -> str:
-    return json.dumps(given, sort_keys=True)
 
 
 def prepare(world: World, path: Path) -> None:

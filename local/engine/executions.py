@@ -237,18 +237,11 @@ def _description(execution: Any, clock: Clock) -> dict[str, Any]:
     """DescribeExecution's answer."""
     reason = why_not_redrivable(execution, clock.now())
     answer = {
-        "executionArn": execution.exec_arn,
-        "stateMachineArn": execution.state_machine_arn,
-        "name": execution.name,
-        "status": execution.status,
-        "startDate": execution.start_date,
-        "stopDate": execution.stop_date,
+        **_listed(execution),
         "input": execution.execution_input,
         "inputDetails": {"included": True},
         "error": execution.error,
         "cause": execution.cause,
-        "redriveCount": execution.redrive_count,
-        "redriveDate": execution.redrive_date,
         "redriveStatus": "REDRIVABLE" if reason is None else "NOT_REDRIVABLE",
         "redriveStatusReason": reason,
     }

@@ -33,7 +33,6 @@ def test_every_promise_is_kept_and_an_end_is_in_reach_from_every_state(name: str
 ACQUIRE = "attribute_not_exists(id) OR expiresAt < :now OR (#owner = :me AND #status = :inProgress)"
 TAKE_OVER = "(#owner = :theirs AND fence = :read AND leaseExpiresAt = :over)"
 FINALIZE = "#owner = :me AND fence = :mine AND #status IN (:inProgress, :completed)"
-RENEW = "#status = :inProgress AND #owner = :me AND (fence = :mine OR fence = :next)"
 REDRIVE = (
     "'IsResponseLarge', 'CacheResponse', 'Finalize', 'RecordFailure', 'KeepRequest', 'RecordQuarantine']\n          and"
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -31,3 +32,23 @@ def in_world() -> Callable[..., Any]:
         return json.loads(done.stdout.splitlines()[-1])
 
     return run
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Callable[[str, str], Path]:
+    """A copy of the project whose operation machine has one text replaced by another."""
+
+    def copy(old: str, new: str) -> Path:
+        for name in ("template.yaml", "statemachine", "functions", "shared"):
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, tmp_path / name)
+        definition = tmp_path / "statemachine" / "operation.asl.yaml"
+        text = definition.read_text(encoding="utf-8")
+        assert old in text
+        definition.write_text(text.replace(old, new), encoding="utf-8")
+        return tmp_path
+
+    return copy

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pytest
+
+# What is replaced by what, and the promise that some schedule then sees broken.
+BREAKAGES = {
+    "an owner that runs counts as dead": (
+        "['FAILED', 'TIMED_OUT',",
+        "['RUNNING', 'FAILED', 'TIMED_OUT',",
+        "P4 (broken)",
+    ),
+    "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),
+}
 
 
 def test_schedules_keep_the_promises_and_repeat_exactly(in_world: Callable[..., Any]) -> None:
@@ -11,3 +24,13 @@ def test_schedules_keep_the_promises_and_repeat_exactly(in_world: Callable[..., 
     assert not [each for each in first if each[2]]
     second = in_world("schedule", 0, 12, hash_seed=1)
     assert [each[1] for each in second] == [each[1] for each in first[:12]]
+
+
+@pytest.mark.parametrize("breakage", BREAKAGES)
+def test_schedules_go_red_when_a_promise_is_broken_and_are_made_smaller(
+    in_world: Callable[..., Any], broken: Callable[[str, str], Path], breakage: str
+) -> None:
+    old, new, promise = BREAKAGES[breakage]
+    _, size, smallest, faults = in_world("shrink", 0, 40, root=broken(old, new))
+    assert smallest < size
+    assert promise in str(faults)
