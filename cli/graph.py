@@ -62,7 +62,7 @@ def _definition(template: Path) -> dict[str, Any]:
         for file, definition in rendered_definitions(template).items():
             if file.name.partition(".")[0] == MACHINE:
                 return definition
-    raise Problem(f"{template} has no state machine with a DefinitionUri named {MACHINE}.asl.yaml; give --template")
+    raise Problem(f"{template} has no state machine with a definition named {MACHINE}.asl.yaml; give --template")
 
 
 def nodes(definition: dict[str, Any]) -> list[Node]:

@@ -15,7 +15,7 @@ from local.intrinsics import Resolver
 from local.resources import ACCOUNT, STACK
 from local.template import REGION, Template, load, parameter_values, parse
 
-MACHINE = "AWS::Serverless::StateMachine"
+MACHINE = "AWS::StepFunctions::StateMachine"
 FUNCTION = "AWS::Serverless::Function"
 
 
@@ -50,7 +50,7 @@ class Project:
 
     def file(self, logical_id: str) -> str:
         """The definition's file of a machine, beside the template."""
-        return str(self.resources(MACHINE)[logical_id]["DefinitionUri"])
+        return str(self.resources(MACHINE)[logical_id]["DefinitionS3Location"])
 
     def resolver(self, given: Mapping[str, object] | None = None) -> Resolver:
         """Resolves values of the template with these parameters; a resource is called by its logical id."""
@@ -89,7 +89,9 @@ class Project:
         for logical_id, properties in self.resources(MACHINE).items():
             file = self.file(logical_id)
             written = read_definition(self.path.parent / file)
-            yield Machine(file, logical_id, self.definitions[file], written, self._types(properties.get("Type")))
+            yield Machine(
+                file, logical_id, self.definitions[file], written, self._types(properties.get("StateMachineType"))
+            )
 
     def _types(self, kind: Any) -> frozenset[str]:
         if isinstance(kind, Mapping) and "Ref" in kind:

@@ -244,7 +244,9 @@ class _Deployment:
         """The file of a state machine's definition, and the definition with its substitutions."""
         location = properties.get("DefinitionS3Location")
         if location is None:
-            raise TemplateError(f"{logical_id}: the local cloud takes a definition from a DefinitionUri")
+            raise TemplateError(
+                f"{logical_id}: the local cloud takes a definition from a file: DefinitionS3Location, or DefinitionUri"
+            )
         path = self.template.folder / location["Key"]
         return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
 

@@ -38,6 +38,8 @@ NAMED = {
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
     "AWS::Lambda::Permission": Named("{name}", {}),
+    "AWS::CodeDeploy::Application": Named("{name}", {}),
+    "AWS::CodeDeploy::DeploymentGroup": Named("{name}", {}),
     "AWS::Events::EventBus": Named(
         "{name}", {"Arn": "arn:aws:events:{region}:{account}:event-bus/{name}", "Name": "{name}"}
     ),

@@ -25,8 +25,10 @@ FILE_SCHEME = "s3://local/"
 __all__ = ["FILE_SCHEME", "REGION", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
 _CACHED = 20
-_FORMAT = "1"  # of what is cached; count it up when `_translate` changes
+_FORMAT = "2"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
+_DEFINITION = "DefinitionS3Location"
+"""The path of a definition in a machine that is not of SAM's own type."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
         for name in _PATHS:
             if isinstance(properties.get(name), str):
                 properties[name] = FILE_SCHEME + properties[name]
+        if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
+            properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
     try:
         with no_other_cloud():  # the translator asks for the region, and a profile that is not there would stop it
             body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())

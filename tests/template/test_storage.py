@@ -57,9 +57,22 @@ def test_whoever_reads_or_writes_what_the_key_encrypts_may_use_it(resources: Res
     policy = resources["EncryptionKeyPolicy"]
     assert policy["Condition"] == "HasEncryptionKey"
     # A rule only starts an execution: what it puts into its dead-letter queue, it puts there as the service.
-    roles = {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role" and not n.endswith("RuleRole")}
+    # A rollout only moves aliases.
+    roles = {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
+    roles = {name for name in roles if not name.endswith(("RuleRole", "RolloutRole"))}
     named = [role.get("Fn::If", [None, role])[1] for role in policy["Properties"]["Roles"]]
     assert {role["Ref"] for role in named} == roles
+
+
+@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+def test_executions_and_what_they_carry_are_encrypted_with_the_key(resources: Resources, name: str) -> None:
+    own = {
+        "Type": "CUSTOMER_MANAGED_KMS_KEY",
+        "KmsKeyId": {"Ref": "EncryptionKeyArn"},
+        "KmsDataKeyReusePeriodSeconds": 300,
+    }
+    encryption = resources[name]["Properties"]["EncryptionConfiguration"]
+    assert encryption == {"Fn::If": ["HasEncryptionKey", own, {"Type": "AWS_OWNED_KEY"}]}
 
 
 def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
@@ -133,8 +146,11 @@ def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resource
 def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forgets(
     functions: Resources, resources: Resources
 ) -> None:
-    machines = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::Serverless::StateMachine"]
-    logs = [machine["Logging"]["Destinations"][0]["CloudWatchLogsLogGroup"]["LogGroupArn"] for machine in machines]
+    machines = [r["Properties"] for r in resources.values() if r["Type"] == "AWS::StepFunctions::StateMachine"]
+    logs = [
+        machine["LoggingConfiguration"]["Destinations"][0]["CloudWatchLogsLogGroup"]["LogGroupArn"]
+        for machine in machines
+    ]
     groups = [log["Fn::GetAtt"][0] for log in logs]
     groups += [function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] for function in functions.values()]
     assert len(set(groups)) == len(functions) + 2

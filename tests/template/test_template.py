@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jsonata
 import pytest
+from template_parts import references
 
 from local.definition import placeholders
 from local.template import Template, load, parameter_values
@@ -43,23 +44,6 @@ OUTPUTS = {
 }
 LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
-
-
-def references(node: Any) -> Iterator[str]:
-    """Every logical id or parameter that a part of a template refers to."""
-    if isinstance(node, list):
-        for item in node:
-            yield from references(item)
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            if key == "Ref":
-                yield value
-            elif key == "Fn::GetAtt":
-                yield value[0]
-            elif key == "Fn::Sub":
-                yield from (name.partition(".")[0] for name in re.findall(r"\$\{([^}!]+)\}", value))
-            else:
-                yield from references(value)
 
 
 def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[str, Any]) -> None:
@@ -101,14 +85,14 @@ def test_outputs_are_those_that_are_promised_and_described(source: Mapping[str, 
 
 def test_substitutions_of_the_definition_are_exactly_its_placeholders(resources: Resources) -> None:
     machine = resources["OperationStateMachine"]["Properties"]
-    assert set(machine["DefinitionSubstitutions"]) == placeholders(ROOT / machine["DefinitionUri"])
+    assert set(machine["DefinitionSubstitutions"]) == placeholders(ROOT / machine["DefinitionS3Location"])
 
 
-def test_the_state_machine_logs_everything_is_traced_and_has_an_alias(resources: Resources) -> None:
-    machine = resources["OperationStateMachine"]["Properties"]
-    assert machine["Logging"]["Level"] == "ALL"
-    assert machine["Tracing"] == {"Enabled": True}
-    assert machine["AutoPublishAlias"] == "live"
+@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+def test_a_state_machine_logs_everything_and_is_traced(name: str, resources: Resources) -> None:
+    machine = resources[name]["Properties"]
+    assert machine["LoggingConfiguration"]["Level"] == "ALL"
+    assert machine["TracingConfiguration"] == {"Enabled": True}
 
 
 def test_functions_run_on_python_3_13_and_arm64_behind_an_alias(translated: Template) -> None:
@@ -126,9 +110,10 @@ def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, re
 
 
 def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[str, Any]) -> None:
-    # The values are put into resources, not into globals, and before SAM looks.
+    # The values are put into resources, not into globals, and before SAM looks. How to deploy changes no function.
     assert source["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
-    assert not set(references(source["Globals"])) & set(source["Parameters"])
+    everywhere = {k: v for k, v in source["Globals"]["Function"].items() if k != "DeploymentPreference"}
+    assert not set(references(everywhere)) & set(source["Parameters"])
 
 
 def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:

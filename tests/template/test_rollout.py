@@ -1,0 +1,119 @@
+"""Rules for deployments: what is new is tried out before it gets every request, and goes back when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from template_parts import references
+
+from local.intrinsics import Resolver
+from local.template import Template, load
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+GRADUAL = {"Canary": "Canary10Percent5Minutes", "Linear": "Linear10PercentEvery1Minute"}
+Resources = Mapping[str, dict[str, Any]]
+
+
+def deployed(rollout: str, template: Path = TEMPLATE) -> Template:
+    return load(template, {"Rollout": rollout})
+
+
+def aliases(template: Template) -> dict[str, dict[str, Any]]:
+    """The aliases of functions, by the function's logical id."""
+    found = template.section("Resources").items()
+    return {name.removesuffix("Aliaslive"): each for name, each in found if each.get("Type") == "AWS::Lambda::Alias"}
+
+
+def alias_of_machine(rollout: str) -> dict[str, Any]:
+    """The alias's deployment preference as CloudFormation resolves it; a resource is called by its logical id."""
+    template = deployed(rollout)
+    resolver = Resolver(
+        template.parameters,
+        template.section("Mappings"),
+        template.section("Conditions"),
+        lambda logical_id: logical_id,
+        lambda logical_id, name: f"{logical_id}.{name}",
+    )
+    written = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["DeploymentPreference"]
+    preference: dict[str, Any] = resolver.resolve(written)
+    return preference
+
+
+@pytest.mark.parametrize("rollout", GRADUAL)
+def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout: str, functions: Resources) -> None:
+    template = deployed(rollout)
+    made = template.section("Resources")
+    assert set(aliases(template)) == set(functions)
+    for name, alias in aliases(template).items():
+        group = made[alias["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]["DeploymentGroupName"]["Ref"]]["Properties"]
+        assert GRADUAL[rollout] in str(group["DeploymentConfigName"]), name
+        assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": "FunctionErrorsAlarm"}}]}
+        assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
+        assert group["ServiceRoleArn"]["Fn::If"][1] == {"Fn::GetAtt": ["FunctionRolloutRole", "Arn"]}
+
+
+@pytest.mark.parametrize(("rollout", "kind", "minutes"), [("Canary", "CANARY", 5), ("Linear", "LINEAR", 1)])
+def test_a_gradual_rollout_moves_the_state_machine_and_goes_back_on_failures(
+    rollout: str, kind: str, minutes: int
+) -> None:
+    assert alias_of_machine(rollout) == {
+        "StateMachineVersionArn": "OperationStateMachineVersion",
+        "Type": kind,
+        "Percentage": 10,
+        "Interval": minutes,
+        "Alarms": ["FailedExecutionsAlarm"],
+    }
+
+
+def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
+    template = deployed("AllAtOnce")
+    assert not [r["Type"] for r in template.section("Resources").values() if r["Type"].startswith("AWS::CodeDeploy")]
+    assert not [name for name, alias in aliases(template).items() if "UpdatePolicy" in alias]
+    assert alias_of_machine("AllAtOnce") == {
+        "StateMachineVersionArn": "OperationStateMachineVersion",
+        "Type": "ALL_AT_ONCE",
+    }
+
+
+def test_a_function_that_a_user_adds_is_rolled_out_like_the_others(tmp_path: Path) -> None:
+    added = {
+        "Type": "AWS::Serverless::Function",
+        "Properties": {"FunctionName": "added", "CodeUri": "functions/build_report/"},
+    }
+    text = TEMPLATE.read_text().replace(
+        "\nOutputs:\n", f"\n  AddedFunction: {yaml.safe_dump(added, default_flow_style=True)}\nOutputs:\n"
+    )
+    (tmp_path / "template.yaml").write_text(text)
+    assert "UpdatePolicy" in aliases(deployed("Canary", tmp_path / "template.yaml"))["AddedFunction"]
+
+
+@pytest.mark.parametrize("rollout", ["AllAtOnce", *GRADUAL])
+def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
+    """As an alarm on the state machine would, when it stopped the rollout of a function that the machine names."""
+    made = deployed(rollout).section("Resources")
+    named = {name: set(references(list(each.values()))) & set(made) for name, each in made.items()}
+    assert len(list(TopologicalSorter(named).static_order())) == len(made)
+
+
+def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(resources: Resources) -> None:
+    version = resources["OperationStateMachineVersion"]
+    assert version["DeletionPolicy"] == version["UpdateReplacePolicy"] == "Retain"
+    assert version["Properties"]["StateMachineRevisionId"] == {
+        "Fn::GetAtt": ["OperationStateMachine", "StateMachineRevisionId"]
+    }
+
+
+def test_who_moves_aliases_may_do_so_in_this_stack_only(resources: Resources) -> None:
+    role = resources["FunctionRolloutRole"]
+    assert role["Condition"] == "IsGradual"
+    [trust] = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+    assert trust["Principal"] == {"Service": "codedeploy.amazonaws.com"}
+    [policy] = role["Properties"]["Policies"]
+    move, watch = policy["PolicyDocument"]["Statement"]
+    assert all("${AWS::StackName}_op-" in str(arn) or "CacheResponseFunction" in str(arn) for arn in move["Resource"])
+    assert watch["Action"] == "cloudwatch:DescribeAlarms"

@@ -1,0 +1,27 @@
+"""Reads parts of a template, as it is written or as it is deployed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+
+def references(node: Any) -> Iterator[str]:
+    """Every logical id or parameter that a part of a template refers to."""
+    if isinstance(node, list):
+        for item in node:
+            yield from references(item)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            if key == "Ref":
+                yield value
+            elif key == "Fn::GetAtt":
+                yield value[0].partition(".")[0]
+            elif key == "Fn::Sub":
+                text, own = value if isinstance(value, list) else (value, {})
+                names = {name.partition(".")[0] for name in re.findall(r"\$\{([^}!]+)\}", text)}
+                yield from names - set(own)
+                yield from references(own)
+            else:
+                yield from references(value)
