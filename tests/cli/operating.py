@@ -45,7 +45,7 @@ class Operator:
         self._after: dict[str, Callable[[], object]] = {}
         self.script({"return": 7})
         environment = {"GATES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
-        cloud.add_function("told", FUNCTION, environment=environment)
+        cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
 
     def script(self, *steps: dict[str, Any]) -> None:
         """What business logic does, start by start."""
