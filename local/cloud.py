@@ -148,25 +148,25 @@ class LocalCloud:
 
     # ---- deployment ----
 
-    def redeploy(self, parameters: Mapping[str, object] | None = None) -> None:
-        """Deploy the template again as it is now on disk. Data stays; a resource whose properties changed is made anew.
+    def redeploy(self, parameters: Mapping[str, object] | None = None, template: Path | None = None) -> None:
+        """Deploy the template again as it is now on disk, or another one. Data stays, and executions go on as they began.
 
         `parameters` replace those given before. When it raises, what was deployed goes on working.
         """
         given = self._parameters if parameters is None else dict(parameters)
-        template = load(self._path, given)
-        self._deploy(template, self._deployed)
-        self._parameters = given
+        path = template or self._path
+        self._deploy(load(path, given), self._deployed)
+        self._parameters, self._path = given, path
 
     @contextmanager
-    def deployed_with(self, parameters: Mapping[str, object]) -> Iterator[None]:
-        """Other parameters, beside those given before, while the context is open."""
-        before = self._parameters
-        self.redeploy({**before, **parameters})
+    def deployed_with(self, parameters: Mapping[str, object], template: Path | None = None) -> Iterator[None]:
+        """Other parameters, beside those given before, or another template, while the context is open."""
+        before = self._parameters, self._path
+        self.redeploy({**self._parameters, **parameters}, template)
         try:
             yield
         finally:
-            self.redeploy(before)
+            self.redeploy(*before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
         deployed = deploy(template, self._door.direct, self.functions, before)

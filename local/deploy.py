@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from local.contents import put_contents, take_contents
 from local.definition import render_definition
 from local.intrinsics import NO_VALUE, Resolver, TemplateError
 from local.lambda_runtime.spec import FunctionSpec
@@ -199,11 +200,13 @@ class _Deployment:
         if model is None:
             raise TemplateError(f"{logical_id}: the local cloud does not run {kind}")
         name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
-        if (
-            known is not None
-        ):  # changed: as CloudFormation's replacement, but under the same name, so the old one goes first
+        held: Mapping[str, Any] = {}
+        if known is not None:  # changed: made anew under the same name, so the old one goes first
+            held = take_contents(kind, known.ref)
             self._delete(kind, known)
         made = model.create_from_cloudformation_json(name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION)
+        if known is None or known.properties.get("KeySchema") == properties.get("KeySchema"):
+            put_contents(kind, made.physical_resource_id, held)
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
         return Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute)

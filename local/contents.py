@@ -1,0 +1,48 @@
+"""What a table, a bucket or a queue holds, so that one whose properties changed keeps its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from local.resources import ACCOUNT
+from local.template import REGION
+
+_CONTENTS = {
+    "AWS::DynamoDB::Table": ("items",),
+    "AWS::S3::Bucket": ("keys",),
+    "AWS::SQS::Queue": ("_messages", "pending_messages", "deleted_messages"),
+}
+"""The attributes of moto's models."""
+
+
+def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
+    """What the resource holds, by attribute; it is empty afterwards."""
+    model = _model(kind, ref)
+    held = {attribute: getattr(model, attribute) for attribute in _CONTENTS.get(kind, ())}
+    for attribute, content in held.items():
+        setattr(model, attribute, type(content)())
+    return held
+
+
+def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
+    """Put what was taken into the resource that was made in its place."""
+    model = _model(kind, ref)
+    for attribute, content in held.items():
+        setattr(model, attribute, content)
+
+
+def _model(kind: str, ref: str) -> Any:
+    if kind == "AWS::DynamoDB::Table":
+        from moto.dynamodb.models import dynamodb_backends
+
+        return dynamodb_backends[ACCOUNT][REGION].tables[ref]
+    if kind == "AWS::S3::Bucket":
+        from moto.s3.models import s3_backends
+
+        return s3_backends[ACCOUNT]["aws"].buckets[ref]
+    if kind == "AWS::SQS::Queue":
+        from moto.sqs.models import sqs_backends
+
+        return sqs_backends[ACCOUNT][REGION].queues[ref.rpartition("/")[2]]
+    return None
