@@ -31,4 +31,9 @@ def client(service: str) -> "BaseClient":
         retries={"mode": "standard", "max_attempts": 4},
         tcp_keepalive=True,
     )
-    return botocore.session.get_session().create_client(service, region_name=settings().region, config=config)
+    made = botocore.session.get_session().create_client(service, region_name=settings().region, config=config)
+    if settings().runs_alone:
+        from once.reach import explain
+
+        explain(made)
+    return made

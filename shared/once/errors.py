@@ -8,7 +8,8 @@
     ├── LockLostError           another owner has taken over: this one answers with the winner's result
     ├── ConditionFailed         a condition of the function's own writes did not hold; nothing was written
     ├── StepConflictError       other writers held a step's items for too long; nothing was written
-    └── InvalidEventError       the event is not the state machine's: business logic was not started
+    ├── InvalidEventError       the event is not the state machine's: business logic was not started
+    └── OutOfReachError         the function runs alone (`sam local invoke`), without the table or bucket that it needs
 
 Business logic raises the first three, or classes of its own derived from them. Anything else it raises may or may not
 have had an effect: the request's `onCrash` decides between another attempt and the operator. So business logic that
@@ -81,6 +82,10 @@ class StepConflictError(OnceError):
 
 class InvalidEventError(OnceError):
     """The function was invoked with an event that the state machine does not send."""
+
+
+class OutOfReachError(OnceError):
+    """The function runs alone, and the table or bucket of a call cannot be reached from there."""
 
 
 # When a class derives from two of them, the one that can do least harm is named first.
