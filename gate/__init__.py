@@ -9,6 +9,7 @@
     retries.py          retries without a cap or jitter, and those around something that may have happened
     payloads.py         results and messages that may outgrow 256 KiB
     writes.py           conditions of writes to the record
+    functions.py        functions that the state machine cannot call, or that no alarm watches
     cloudformation.py   cfn-lint on the translated template with its definitions rendered
 
 What they read: project.py has the template, machine.py a definition, reading.py and syntax.py an expression. What is

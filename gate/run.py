@@ -9,6 +9,7 @@ from gate import (
     cloudformation,
     errors,
     expressions,
+    functions,
     payloads,
     retries,
     shape,
@@ -32,6 +33,7 @@ QUICK: tuple[Check, ...] = (
     timeouts.check,
     writes.check,
     payloads.check,
+    functions.check,
 )
 """They take a second together."""
 

@@ -149,7 +149,7 @@ class LocalCloud:
     # ---- deployment ----
 
     def redeploy(self, parameters: Mapping[str, object] | None = None, template: Path | None = None) -> None:
-        """Deploy the template again as it is now on disk, or another one. Data stays, and executions go on as they began.
+        """Deploy the template again as it is now on disk, or another one. Data stays; executions go on as they began.
 
         `parameters` replace those given before. When it raises, what was deployed goes on working.
         """
@@ -200,6 +200,7 @@ class LocalCloud:
                 "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
                 "POWERTOOLS_SERVICE_NAME": operation,
                 "POWERTOOLS_METRICS_NAMESPACE": "Once",
+                "ONCE_STACK": STACK,
                 **(environment or {}),
             },
             memory=512,

@@ -15,6 +15,8 @@ class Settings:
     """AWS_REGION; None leaves it to the AWS configuration."""
     metrics_namespace: str
     """POWERTOOLS_METRICS_NAMESPACE."""
+    stack: str | None
+    """ONCE_STACK: whose metrics they are; two stacks of an account may have the same operations."""
     runs_alone: bool
     """AWS_SAM_LOCAL: `sam local invoke` runs the function, on a developer's machine."""
 
@@ -26,5 +28,6 @@ def settings() -> Settings:
         response_bucket=os.environ.get("RESPONSE_BUCKET") or None,
         region=os.environ.get("AWS_REGION") or None,
         metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
+        stack=os.environ.get("ONCE_STACK") or None,
         runs_alone=os.environ.get("AWS_SAM_LOCAL") == "true",
     )

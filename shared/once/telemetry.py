@@ -1,8 +1,8 @@
 """What is logged and counted about an attempt: who it was for and what it came to, never what it was about.
 
 Log keys: id, operation, tenant, execution (the owner), attempt, fence, disposition. Business logic that logs with
-Powertools' `Logger()` gets the same keys. Metrics, by service (= operation): one of `Executed`, `PermanentError`,
-`NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
+Powertools' `Logger()` gets the same keys. Metrics, by stack and service (= operation): one of `Executed`,
+`PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
 """
 
 from collections.abc import Callable, Iterator
@@ -59,6 +59,8 @@ class Observation:
 
     def _count(self, disposition: str, result_bytes: int | None = None) -> None:
         metrics = EphemeralMetrics(namespace=settings().metrics_namespace, service=self._request.operation)
+        if stack := settings().stack:
+            metrics.add_dimension("Stack", stack)
         metrics.add_metric(disposition, MetricUnit.Count, 1)
         metrics.add_metric("Duration", MetricUnit.Milliseconds, self._milliseconds())
         if result_bytes is not None:

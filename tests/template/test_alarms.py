@@ -36,12 +36,6 @@ def test_every_queue_of_what_was_lost_has_an_alarm(alarms: Resources, resources:
     assert {name for name in queues if "DeadLetter" in name or "Rejected" in name} == watched
 
 
-def test_every_function_is_watched(alarms: Resources, functions: Resources) -> None:
-    for name in ("FunctionErrorsAlarm", "FunctionThrottlesAlarm"):
-        stats = [metric["MetricStat"] for metric in alarms[name]["Metrics"] if "MetricStat" in metric]
-        assert {stat["Metric"]["Dimensions"][0]["Value"]["Ref"] for stat in stats} == set(functions)
-
-
 def test_what_recovery_publishes_is_what_the_alarms_look_at(
     alarms: Resources, definitions: dict[str, dict[str, Any]]
 ) -> None:

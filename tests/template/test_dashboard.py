@@ -4,24 +4,47 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local.intrinsics import Resolver
+from local.template import load
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "Once"}
 
 
 @pytest.fixture(scope="session")
 def source_of_dashboard(resources: Resources) -> str:
-    body: str = resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
-    return body
+    """With everything in it that some parameter adds."""
+    body, parts = resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    for name, part in parts.items():
+        body = body.replace(f"${{{name}}}", part["Fn::If"][1]["Fn::Sub"])
+    return str(body)
 
 
 @pytest.fixture(scope="session")
 def widgets(source_of_dashboard: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(re.sub(r"\$\{[^}]+\}", "x", source_of_dashboard))["widgets"]
     return found
+
+
+@pytest.mark.parametrize("on", ["true", "false"])
+def test_dashboard_is_json_whichever_triggers_are_on(on: str) -> None:
+    template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on})
+    resolver = Resolver(
+        {**template.parameters, "AWS::Region": "us-east-1", "AWS::StackName": "once"},
+        template.section("Mappings"),
+        template.section("Conditions"),
+        lambda logical_id: logical_id,
+        lambda logical_id, name: f"{logical_id}.{name}",
+    )
+    body = resolver.resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
+    shown = json.dumps(json.loads(body)["widgets"])
+    assert ("RequestQueue.QueueName" in shown, "EventDeadLetterQueue.QueueName" in shown) == ((on == "true"),) * 2
 
 
 def test_dashboard_names_no_region_and_no_account(source_of_dashboard: str) -> None:

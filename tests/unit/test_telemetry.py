@@ -45,7 +45,7 @@ def told(event: Any) -> Any:
         ]
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, json.dumps(events)],
-            env={"PYTHONPATH": str(ROOT / "shared"), "POWERTOOLS_SERVICE_NAME": "greet"},
+            env={"PYTHONPATH": str(ROOT / "shared"), "POWERTOOLS_SERVICE_NAME": "greet", "ONCE_STACK": "shop"},
             capture_output=True,
             text=True,
             check=True,
@@ -71,7 +71,9 @@ def test_every_line_of_an_attempt_names_it(told: Any) -> None:
 def test_a_success_counts_its_duration_and_size(told: Any) -> None:
     metrics = told("fine")[3]
     assert metrics["service"] == "greet"
-    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Once"
+    [directive] = metrics["_aws"]["CloudWatchMetrics"]
+    assert (directive["Namespace"], sorted(directive["Dimensions"][0])) == ("Once", ["Stack", "service"])
+    assert metrics["Stack"] == "shop"
     assert metrics["Executed"] == [1.0]
     assert metrics["ResultBytes"] == [len('{"outcome":"fine","secret":"4111111111111111"}')]
     assert metrics["Duration"][0] >= 0
