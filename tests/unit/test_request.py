@@ -49,6 +49,13 @@ def test_a_whole_number_may_be_written_as_a_fraction(event: Callable[..., Event]
     assert (fence, type(fence)) == (7, int)
 
 
+def test_what_a_newer_state_machine_adds_is_left_alone(event: Callable[..., Event]) -> None:
+    newer = event()
+    newer["deadline"] = 1
+    newer["lock"]["zone"] = "b"
+    assert Request.from_event(newer) == Request.from_event(event())
+
+
 @pytest.mark.parametrize("field", ["operation", "tenant", "idempotencyKey", "payload", "attempt", "lock"])
 def test_a_missing_field_is_named(event: Callable[..., Event], field: str) -> None:
     given_event = event()
