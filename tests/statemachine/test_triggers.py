@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from scenario import charge, id_of, record_of, rows
 
 from local import LocalCloud
 
+EVENTS = Path(__file__).parents[2] / "events"
 POISON = 5
 
 
@@ -39,6 +41,16 @@ def waiting(cloud: LocalCloud, output: str) -> int:
         QueueUrl=cloud.outputs[output], AttributeNames=["ApproximateNumberOfMessages"]
     )
     return int(attributes["Attributes"]["ApproximateNumberOfMessages"])
+
+
+def test_the_ready_event_of_each_trigger_starts_the_same_operation_once(cloud: LocalCloud) -> None:
+    request = (EVENTS / "charge-payment.json").read_text()
+    entries = json.loads((EVENTS / "triggers" / "eventbridge.json").read_text())
+    assert cloud.client("events").put_events(Entries=entries)["FailedEntryCount"] == 0
+    send(cloud, request)
+    by_hand = cloud.run(request)
+    assert (by_hand.status, by_hand.output["disposition"]) == ("SUCCEEDED", "REPLAYED")
+    assert rows(cloud, "ProviderLedgerTable") == 1
 
 
 def test_event_starts_the_operation_that_its_detail_requests(cloud: LocalCloud) -> None:

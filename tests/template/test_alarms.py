@@ -22,6 +22,12 @@ def test_every_alarm_says_what_is_wrong_and_tells_the_topic(alarms: Resources) -
         assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}], name
 
 
+def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> None:
+    for name, alarm in alarms.items():
+        threshold = alarm["Threshold"]
+        assert threshold == 0 or threshold["Ref"].removesuffix("Seconds").endswith("Threshold"), name
+
+
 def test_no_data_is_no_alarm(alarms: Resources) -> None:
     assert {alarm["TreatMissingData"] for alarm in alarms.values()} == {"notBreaching"}
 
