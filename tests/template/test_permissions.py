@@ -21,9 +21,14 @@ def statements(resources: Resources, role: str) -> list[dict[str, Any]]:
     policies = [
         *properties.get("Policies", []),
         *(policy for policy in beside if {"Ref": role} in policy["Roles"]),
-        *(resources[managed["Ref"]]["Properties"] for managed in properties.get("ManagedPolicyArns", [])),
+        *(resources[managed["Ref"]]["Properties"] for managed in with_all(properties.get("ManagedPolicyArns", []))),
     ]
-    return [statement for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+    return [with_all(statement) for policy in policies for statement in policy["PolicyDocument"]["Statement"]]
+
+
+def with_all(part: Any) -> Any:
+    """What is there when the condition of the part, if it has one, holds."""
+    return part["Fn::If"][1] if isinstance(part, dict) and "Fn::If" in part else part
 
 
 def actions(statement: dict[str, Any]) -> list[str]:

@@ -54,14 +54,23 @@ def test_a_key_of_the_users_encrypts_everything_that_is_kept(resources: Resource
 
 
 def test_whoever_reads_or_writes_what_the_key_encrypts_may_use_it(resources: Resources) -> None:
-    policy = resources["EncryptionKeyPolicy"]
-    assert policy["Condition"] == "HasEncryptionKey"
-    # A rule only starts an execution: what it puts into its dead-letter queue, it puts there as the service.
-    # A rollout only moves aliases.
-    roles = {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
-    roles = {name for name in roles if not name.endswith(("RuleRole", "RolloutRole"))}
-    named = [role.get("Fn::If", [None, role])[1] for role in policy["Properties"]["Roles"]]
-    assert {role["Ref"] for role in named} == roles
+    """By a policy that a role names, so that it has it before anything uses the role."""
+    assert resources["EncryptionKeyPolicy"]["Condition"] == "HasEncryptionKey"
+    uses_key = {"Fn::If": ["HasEncryptionKey", [{"Ref": "EncryptionKeyPolicy"}], {"Ref": "AWS::NoValue"}]}
+    for name, resource in resources.items():
+        # A rule only starts an execution: what it puts into its dead-letter queue, it puts there as the service.
+        # A rollout only moves aliases.
+        if resource["Type"] == "AWS::IAM::Role" and not name.endswith(("RuleRole", "RolloutRole")):
+            attached = resource["Properties"].get("ManagedPolicyArns", [])
+            assert attached == uses_key or {"Ref": "FunctionPolicy"} in attached, name
+
+
+def test_a_function_that_a_user_adds_may_use_the_key_too(resources: Resources) -> None:
+    statements = resources["FunctionPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    [(condition, use, _)] = [each["Fn::If"] for each in statements if "Fn::If" in each]
+    assert condition == "HasEncryptionKey"
+    [same] = resources["EncryptionKeyPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert {key: value for key, value in use.items() if key != "Sid"} == same
 
 
 @pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
