@@ -12,6 +12,7 @@ faults.py          what can go wrong with a call, ready-made
 events/            rules, schedules, queues and pipes: what one service delivers to another
 engine/            moto's Step Functions interpreter, mended
 lambda_runtime/    functions in processes of their own
+permissions/       what each role allows, held against every call
 """
 
 from __future__ import annotations

@@ -21,6 +21,8 @@ from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.lambda_runtime.moto_invocations import serve_moto_invocations
+from local.permissions import Caller, Denial, Permissions
+from local.permissions.gate import Gate
 from local.quick_start import import_interpreter
 from local.resources import ACCOUNT, STACK, aliases_of_state_machines
 from local.server import Server
@@ -88,17 +90,18 @@ class LocalCloud:
 
         self._ended = executions.ended
         self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
-        self._server = Server(self._port)
+        self.permissions = Permissions()
+        self._server = Server(Gate(self._caller, self.permissions), self._port)
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
         self._stack.enter_context(serve_stack(lambda: self.outputs, lambda: self.parameters))
-        self._door = Door(self.functions)
+        self._door = Door(self.functions, self.permissions)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
-        self._exchange = Exchange(self.clock, self._door.direct, self._events)
+        self._exchange = Exchange(self.clock, self._door.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         self._deploy(template, None)
@@ -170,6 +173,7 @@ class LocalCloud:
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
         deployed = deploy(template, self._door.direct, self.functions, before)
+        self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         self._deployed = deployed
         self._template = template
@@ -183,14 +187,17 @@ class LocalCloud:
         concurrency: int | None = None,
         timeout: float | None = None,
         environment: Mapping[str, str] | None = None,
+        role: str | None = None,
     ) -> None:
         """Deploy the business function of an operation that is not in the template, until the next `reset`.
 
         It gets what the template gives each of its operations: the layer, the response bucket, and the timeout unless
-        another is given.
+        another is given. It may do everything unless `role` is given, the logical id of a role of the template.
         """
         if not code.is_dir():
             raise LocalCloudError(f"operation {operation}: {code} is no folder")
+        if role is not None and self.permissions.arn_of(role) is None:
+            raise LocalCloudError(f"operation {operation}: the template has no role {role}")
         path = {folder for spec in self._deployed.functions.values() for folder in spec.python_path}
         spec = FunctionSpec(
             code=code.resolve(),
@@ -206,6 +213,7 @@ class LocalCloud:
             memory=512,
             concurrency=concurrency,
             python_path=tuple(sorted(path)),
+            role=None if role is None else self.permissions.arn_of(role),
         )
         self._added[PREFIX + operation] = spec
         self.functions.register(PREFIX + operation, spec)
@@ -305,6 +313,15 @@ class LocalCloud:
         name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
         return [json.loads(message.body) for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
 
+    def denials(self) -> tuple[Denial, ...]:
+        """Calls that a role did not allow, each once, oldest first, since the start or the last reset."""
+        return self.permissions.denials
+
+    def _caller(self, access_key_id: str) -> Caller | None:
+        """The function that has an access key id. Anybody else may do everything."""
+        role = self.functions.role_of(access_key_id)
+        return None if role is None else Caller(role, access_key_id)
+
     @contextmanager
     def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
         """Interceptors between the state machine and the services, the first outermost, while the context is open."""
@@ -344,10 +361,11 @@ class LocalCloud:
     def reset(self) -> None:
         """Forget records, rows, objects, messages, executions, invocations, deliveries, interceptors, additions.
 
-        Schedules begin anew, and the messages that deliveries left behind are gone.
+        Schedules begin anew; the messages that deliveries left behind are gone, and so is what was allowed and denied.
         """
         self._door.reset()
         self._fall_silent()
+        self.permissions.reset()
         self.functions.reset()
         for name in self._added:
             if name not in self._deployed.functions:

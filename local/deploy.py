@@ -9,7 +9,8 @@ for its type. What moto drops is added here, and nowhere else:
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
     Event buses, rules, schedules, pipes  named here, and made and run by `events/exchange.py`
-    IAM, logs, alarms, policies       named, so that others can refer to them; nothing here asks for permission
+    Roles and their policies          named here; `permissions/` holds every call against them
+    Logs, alarms, other policies      named, so that others can refer to them
 """
 
 from __future__ import annotations
@@ -270,6 +271,7 @@ class _Deployment:
             memory=int(properties.get("MemorySize", 128)),
             concurrency=None if concurrency is None else int(concurrency),
             python_path=tuple(layers),
+            role=properties.get("Role"),
         )
         attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
         return Deployed("AWS::Lambda::Function", properties, name, _reader("", logical_id, attributes))

@@ -29,6 +29,7 @@ NAMED = {
     "AWS::Logs::QueryDefinition": Named("{name}", {}),
     "AWS::IAM::Role": Named("{name}", {"Arn": "arn:aws:iam::{account}:role/{name}", "RoleId": "AROALOCAL"}),
     "AWS::IAM::Policy": Named("{name}", {}),
+    "AWS::IAM::RolePolicy": Named("{name}", {}),
     "AWS::IAM::ManagedPolicy": Named("arn:aws:iam::{account}:policy/{name}", {}),
     "AWS::Logs::LogGroup": Named("{name}", {"Arn": "arn:aws:logs:{region}:{account}:log-group:{name}:*"}),
     "AWS::S3::BucketPolicy": Named("{Bucket}", {}),

@@ -7,6 +7,8 @@ import logging
 import threading
 from typing import Any
 
+from local.permissions.gate import Gate
+
 HOST = "127.0.0.1"
 
 
@@ -15,9 +17,9 @@ class PortInUseError(OSError):
 
 
 class Server:
-    """Serves moto's backends until it is closed. Port 0 lets the system choose one."""
+    """Serves moto's backends until it is closed. Port 0 lets the system choose one. The gate is before all of it."""
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, gate: Gate, port: int = 0) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
@@ -37,6 +39,10 @@ class Server:
             def __init__(self) -> None:
                 super().__init__(create_backend_app)
                 self.get_backend_for_host = functools.cache(super().get_backend_for_host)
+
+            def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+                answer = gate.refusal(environ) or super().__call__
+                return answer(environ, start_response)
 
         class Loopback(ThreadedWSGIServer):
             daemon_threads = True

@@ -13,6 +13,8 @@ import boto3
 from botocore.client import BaseClient
 from botocore.config import Config
 
+from local.permissions import Caller, Guard, Unrestricted
+
 if TYPE_CHECKING:
     from local.engine.runs import Run
 
@@ -55,10 +57,12 @@ class Door:
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
     means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout.
+    Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
-    def __init__(self, functions: Lambda) -> None:
+    def __init__(self, functions: Lambda, guard: Guard | None = None) -> None:
         self._functions = functions
+        self._guard = guard or Unrestricted()
         self._clients: dict[str, BaseClient] = {}
         self._lock = threading.Lock()
         self._interceptors: list[Interceptor] = []
@@ -111,6 +115,7 @@ class Door:
         call = Call(where.state, service, action, parameters, where.run.execution.exec_arn, where.attempt)
 
         def make() -> dict[str, Any]:
+            self._ask(where, service, action, parameters)
             if service == "lambda":
                 return self._invoke(where, parameters)
             return self.quickly(service, action, parameters)
@@ -122,6 +127,11 @@ class Door:
             return make()
         finally:
             where.run.check()  # who was stopped hears neither answers nor errors
+
+    def _ask(self, where: Where, service: str, action: str, parameters: dict[str, Any]) -> None:
+        meta = self.direct(service).meta
+        caller = Caller(where.run.execution.role_arn, where.run.execution.name)
+        self._guard.check(caller, meta.service_model.signing_name, meta.method_to_api_mapping[action], parameters)
 
     def _invoke(self, where: Where, parameters: dict[str, Any]) -> dict[str, Any]:
         """A function takes real time: its execution may end, or its task time out, while it goes on."""

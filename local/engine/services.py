@@ -7,6 +7,7 @@ JSON text, an instant ISO 8601. An error is named by the service and the excepti
     aws-sdk     Sfn.ExecutionDoesNotExistException, S3.NoSuchKeyException; for a code without a class S3.S3Exception
     function    the class of its exception; Lambda.Unknown when it was killed
     no answer   DynamoDB.AmazonDynamoDBException, Lambda.SdkClientException, Sfn.SdkClientException
+    refused     optimised: Lambda.AWSLambdaException, as no class of AWS's SDK is for a missing permission (unconfirmed)
 """
 
 from __future__ import annotations
@@ -132,6 +133,9 @@ def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
     return task._get_timed_out_failure_event(env) if isinstance(error, TimeoutError) else None
 
 
+_NO_PERMISSION = ("AccessDenied", "AccessDeniedException")
+
+
 def _optimised(prefix: str, sdk_service: str, unanswered: str) -> Any:
     def from_error(self: Any, env: Any, ex: Exception) -> FailureEvent:
         if (failure := _common(self, env, ex)) is not None:
@@ -140,6 +144,8 @@ def _optimised(prefix: str, sdk_service: str, unanswered: str) -> Any:
             return _failed(self, env, f"{prefix}.{unanswered}", str(ex))
         code = ex.response["Error"]["Code"].rpartition(".")[2]
         name = code if code.endswith("Exception") else f"{code}Exception"
+        if code in _NO_PERMISSION:
+            name = f"{sdk_service.removesuffix('v2')}Exception"
         return _failed(self, env, f"{prefix}.{name}", cause_of(ex, sdk_service))
 
     return from_error

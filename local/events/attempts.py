@@ -17,6 +17,7 @@ from local.clock import Clock
 from local.events.courier import Courier
 from local.events.deliveries import Delivery, Fate, Refusal, at_once
 from local.events.targets import Targets, refusal_of
+from local.permissions import ANYTHING, Caller
 
 LONGEST_PAUSE_SECONDS = 600.0
 KEPT = 10_000
@@ -55,6 +56,8 @@ class DeadLetter:
     """ARN."""
     body: str
     attributes: Mapping[str, str]
+    role: str | None = ANYTHING
+    """ARN of the role that puts it there; a rule has none for that, but the queue has a policy."""
     error_code: Callable[[Refusal], str] = field(default=lambda refusal: refusal.code)
 
 
@@ -110,7 +113,7 @@ class Attempts:
     def _send(self, shipment: Shipment) -> None:
         delivery = replace(shipment.delivery, at=self._clock.now())
         try:
-            result = self._targets.send(shipment.target, delivery.input)
+            result = self._targets.send(shipment.target, delivery.input, delivery.name)
         except Refusal as refusal:
             self._refused(shipment, delivery, refusal)
         else:
@@ -137,7 +140,7 @@ class Attempts:
             if refusal.again and condition is not None:
                 attributes["EXHAUSTED_RETRY_CONDITION"] = condition
             with suppress(ClientError):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
-                self._targets.put(letter.queue, letter.body, attributes)
+                self._targets.put(letter.queue, letter.body, Caller(letter.role, delivery.name), attributes)
                 outcome = "dead-lettered"
         self._finish(shipment, delivery, outcome, str(refusal))
 

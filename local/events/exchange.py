@@ -15,6 +15,7 @@ from local.events.pipes import Pipe, Pipes, pipe_of
 from local.events.schedules import Schedule, Turns
 from local.events.status import is_express, status_event
 from local.events.targets import Clients, Targets
+from local.permissions import Guard
 from local.resources import ACCOUNT
 from local.template import REGION
 
@@ -35,17 +36,17 @@ class Deployed(Protocol):
 class Exchange:
     """Delivers events while it is on. What happens while it is off is never delivered."""
 
-    def __init__(self, clock: Clock, clients: Clients, on: bool) -> None:
+    def __init__(self, clock: Clock, clients: Clients, guard: Guard, on: bool) -> None:
         self._clock = clock
         self._on = on
         self._activity = Activity()
         self._courier = Courier(clock, self._activity)
-        self._attempts = Attempts(clock, self._courier, Targets(clients))
+        self._attempts = Attempts(clock, self._courier, Targets(clients, guard))
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
         self._turns = Turns(clock, self._courier, self._attempts.ship)
         self._open_pipes: list[Pipe] = []
-        self._pipes = Pipes(clock, self._courier, self._attempts.ship, self._await_end)
+        self._pipes = Pipes(clock, self._courier, self._attempts.ship, self._await_end, guard)
         self._awaited: dict[str, Callable[[str], None]] = {}
 
     @contextmanager

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from botocore.exceptions import ClientError
 
 from local.clock import Clock
 from local.engine.limits import text_of
@@ -28,8 +31,10 @@ from local.events.courier import Courier
 from local.events.deliveries import Delivery, Refusal, iso
 from local.events.paths import PathError
 from local.events.patterns import PatternError, check, matches
+from local.events.targets import WAITS
 from local.events.templates import TargetError, check_template, piped
 from local.intrinsics import TemplateError
+from local.permissions import Caller, Guard
 from local.resources import ACCOUNT
 from local.template import REGION
 
@@ -42,6 +47,7 @@ OWN = {
 }
 """Placeholders that a pipe knows by itself."""
 ONE_ATTEMPT = RetryPolicy(attempts=0)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,8 @@ class Pipe:
     template: str | None
     waits: bool
     """Whether it waits for the execution's result."""
+    role: str | None
+    """ARN."""
 
     @property
     def queue(self) -> str:
@@ -120,7 +128,9 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
         check_template(template or "", OWN)
     except (TargetError, PathError) as error:
         raise TemplateError(f"{logical_id}: {error}") from error
-    return Pipe(name, arn, source, target, size, tuple(patterns), template, way == "REQUEST_RESPONSE")
+    return Pipe(
+        name, arn, source, target, size, tuple(patterns), template, way == "REQUEST_RESPONSE", properties.get("RoleArn")
+    )
 
 
 def record_of(message: Any, queue: Any) -> dict[str, Any]:
@@ -149,8 +159,9 @@ def record_of(message: Any, queue: Any) -> dict[str, Any]:
 class Pipes:
     """Runs pipes: they look into their queues when a message comes, or is visible again."""
 
-    def __init__(self, clock: Clock, courier: Courier, ship: Ship, await_end: AwaitEnd) -> None:
+    def __init__(self, clock: Clock, courier: Courier, ship: Ship, await_end: AwaitEnd, guard: Guard) -> None:
         self._clock = clock
+        self._guard = guard
         self._courier = courier
         self._ship = ship
         self._await_end = await_end
@@ -177,6 +188,8 @@ class Pipes:
         backend = _backend()
         if pipe not in self._running or pipe.queue not in backend.queues:
             return
+        if not self._may(pipe, "ReceiveMessage", "GetQueueAttributes"):
+            return
         queue = backend.queues[pipe.queue]
         hidden = max(1, queue.visibility_timeout)  # with none at all, what fails would be received for ever
         while messages := backend.receive_message(pipe.queue, pipe.batch_size, 0, hidden, ["All"]):
@@ -188,7 +201,7 @@ class Pipes:
 
     def _deliver(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
         wanted = [record for record in records if pipe.wants(record)]
-        _delete(pipe, [record for record in records if record not in wanted])
+        self._delete(pipe, [record for record in records if record not in wanted])
         if not wanted:
             return
         text, refusal = "", None
@@ -201,22 +214,37 @@ class Pipes:
             if delivery.outcome != "delivered":
                 return
             if pipe.waits:
-                self._await_end(delivery.result, lambda status: _delete(pipe, wanted if status == "SUCCEEDED" else []))
+                self._await_end(
+                    delivery.result, lambda status: self._delete(pipe, wanted if status == "SUCCEEDED" else [])
+                )
             else:
-                _delete(pipe, wanted)
+                self._delete(pipe, wanted)
 
         delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": wanted})
-        self._ship(Shipment(delivery, {"Arn": pipe.target}, ONE_ATTEMPT, refusal=refusal, done=done))
+        target = {"Arn": pipe.target, "RoleArn": pipe.role, WAITS: pipe.waits}
+        self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
+
+    def _delete(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
+        """Delete messages; without the permission to they are received again."""
+        backend = _backend()
+        if records and pipe.queue in backend.queues and self._may(pipe, "DeleteMessage"):
+            for record in records:
+                backend.delete_message(pipe.queue, record["receiptHandle"])
+
+    def _may(self, pipe: Pipe, *operations: str) -> bool:
+        """Whether the pipe's role allows operations on its queue. If not, that is logged; AWS would stop the pipe."""
+        try:
+            for operation in operations:
+                self._guard.check(
+                    Caller(pipe.role, pipe.name), "sqs", operation, {"QueueUrl": pipe.source.replace(":", "/")}
+                )
+        except ClientError as error:
+            _log.warning("%s", error)
+            return False
+        return True
 
 
 def _backend() -> Any:
     from moto.sqs.models import sqs_backends
 
     return sqs_backends[ACCOUNT][REGION]
-
-
-def _delete(pipe: Pipe, records: list[dict[str, Any]]) -> None:
-    backend = _backend()
-    for record in records:
-        if pipe.queue in backend.queues:
-            backend.delete_message(pipe.queue, record["receiptHandle"])

@@ -68,6 +68,7 @@ class Schedule:
                 "EXECUTION_ID": execution,
                 "IS_PAYLOAD_TRUNCATED": "false",
             },
+            self.target.get("RoleArn"),
             lambda refusal: refusal.api_code,
         )
         delivery = Delivery("schedule", self.name, self.target["Arn"], text, scheduled)

@@ -9,8 +9,11 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local.events.deliveries import Refusal
+from local.permissions import Caller, Guard
 
 Clients = Callable[[str], Any]
+WAITS = "Waits"
+"""In a target: whoever starts the state machine waits for the end of the execution."""
 
 # Which error of an API EventBridge calls what is not documented; that what cannot go better is not tried again, is.
 _FINAL = {
@@ -18,6 +21,7 @@ _FINAL = {
     "StateMachineDeleting": "NO_RESOURCE",
     "AWS.SimpleQueueService.NonExistentQueue": "NO_RESOURCE",
     "QueueDoesNotExist": "NO_RESOURCE",
+    "AccessDenied": "NO_PERMISSIONS",
     "AccessDeniedException": "NO_PERMISSIONS",
     "InvalidArn": "INVALID_PARAMETER",
     "InvalidExecutionInput": "INVALID_PARAMETER",
@@ -50,19 +54,26 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 class Targets:
-    """Sends to state machines and queues by their ARN."""
+    """Sends to state machines and queues by their ARN, if the role of the rule, schedule or pipe allows it."""
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, clients: Clients, guard: Guard) -> None:
         self._clients = clients
+        self._guard = guard
 
-    def send(self, target: Mapping[str, Any], text: str) -> str:
-        """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal."""
+    def send(self, target: Mapping[str, Any], text: str, sender: str) -> str:
+        """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal.
+
+        A target without a RoleArn is a queue with a policy of its own, which is not looked at here.
+        """
         arn = str(target["Arn"])
+        caller = Caller(target.get("RoleArn"), sender)
         try:
             if is_state_machine(arn):
+                operation = "StartSyncExecution" if target.get(WAITS) else "StartExecution"
+                self._guard.check(caller, "states", operation, {"stateMachineArn": arn})
                 return self.start(arn, text)
             group = target.get("SqsParameters", {}).get("MessageGroupId")
-            return self.put(arn, text, **({"MessageGroupId": group} if group else {}))
+            return self.put(arn, text, caller, **({"MessageGroupId": group} if group else {}))
         except (ClientError, BotoCoreError) as error:
             raise refusal_of(error) from error
 
@@ -73,9 +84,12 @@ class Targets:
         )
         return str(started["executionArn"])
 
-    def put(self, arn: str, body: str, attributes: Mapping[str, str] | None = None, **parameters: Any) -> str:
-        """Send a message to a queue."""
+    def put(
+        self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None, **parameters: Any
+    ) -> str:
+        """Send a message to a queue. Raises ClientError."""
         sqs = self._clients("sqs")
+        self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
         url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
         given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
         sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given, **parameters)

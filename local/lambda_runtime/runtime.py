@@ -69,6 +69,11 @@ class LambdaRuntime:
         with self._lock:
             return {name: function.spec for name, function in self._functions.items()}
 
+    def role_of(self, name: str) -> str | None:
+        """The ARN of a function's role; None for a function without one, and for what is no function."""
+        with self._lock:
+            return self._functions[name].spec.role if name in self._functions else None
+
     def register(self, name: str, spec: FunctionSpec) -> None:
         """Add a function, or replace it, the code included: environments that are there run no further invocation."""
         with self._lock:

@@ -22,6 +22,8 @@ class FunctionSpec:
     concurrency: int | None = None
     python_path: tuple[Path, ...] = ()
     """Folders after the code's own on the import path: the layers."""
+    role: str | None = None
+    """ARN of the role whose policies its calls are held against; None for no such thing."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "
 
 
 def variables_of(name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str]) -> dict[str, str]:
-    """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's."""
+    """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's.
+
+    A function with a role is known to the endpoint by its access key id, which is its name.
+    """
     path = os.pathsep.join(str(folder.resolve()) for folder in (spec.code, *spec.python_path))
     return {
         **{variable: os.environ[variable] for variable in _OF_THE_MACHINE if variable in os.environ},
@@ -27,6 +30,7 @@ def variables_of(name: str, version: str, spec: FunctionSpec, shared: Mapping[st
         **spec.environment,
         "PYTHONPATH": path,
         "_HANDLER": spec.handler,
+        **({"AWS_ACCESS_KEY_ID": name} if spec.role else {}),
     }
 
 

@@ -1,0 +1,178 @@
+"""The guard: holds a call against its caller's role, and remembers what was needed and what was refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from botocore.exceptions import ClientError
+
+from local.lambda_runtime.spec import ACCOUNT
+from local.permissions.needs import ANY, Need, needed
+from local.permissions.policies import Answer, Deployed, Permission, Role, roles_of
+
+ANYTHING = None
+"""The role of who is held to nothing."""
+
+MOST_DENIALS = 1000
+
+# What a service calls a refusal where it is neither JSON's AccessDeniedException nor XML's AccessDenied.
+_CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError", "ec2": "UnauthorizedOperation"}
+_XML = {
+    "cloudformation",
+    "autoscaling",
+    "iam",
+    "monitoring",
+    "rds",
+    "sts",
+    "elasticloadbalancing",
+    "route53",
+    "cloudfront",
+}
+_STATUS_400 = {"dynamodb", "states", "kms", "logs", "secretsmanager", "ssm", "events", "kinesis"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls: the ARN of a role, and the name of the session in which it is assumed."""
+
+    role: str | None
+    session: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A need of a role, and the permissions that allow it: without all of these it would be refused."""
+
+    role: str
+    """Logical id."""
+    action: str
+    permissions: frozenset[Permission]
+
+
+@dataclass(frozen=True)
+class Denial:
+    """A call that was refused."""
+
+    role: str
+    """Logical id."""
+    session: str
+    action: str
+    resource: str
+    message: str
+    """As AWS has it."""
+
+    def __str__(self) -> str:
+        owner = self.role.removesuffix("Role")
+        # SAM calls the role that it makes by its owner, who has the policies then.
+        where = f"the Policies of {owner}" if owner.endswith(("Function", "Machine")) else self.role
+        return (
+            f"{self.session} may not {self.action} on {self.resource}: "
+            f"no policy of {self.role} allows it. Allow it in {where} in the template"
+        )
+
+
+class Guard(Protocol):
+    """Whom a call is shown before it is made."""
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        """Raises ClientError, as AWS would, when the caller's role does not allow it.
+
+        `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
+        """
+        ...
+
+
+class Unrestricted:
+    """Lets everything pass."""
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        pass
+
+
+class Permissions:
+    """The roles of what is deployed. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._roles: Mapping[str, Role] = {}
+        self._uses: dict[Use, str] = {}
+        self._denials: dict[Denial, None] = {}
+        self._lock = threading.Lock()
+
+    def deploy(self, resources: Mapping[str, Deployed]) -> None:
+        """From now on these resources' roles and no others. Raises TemplateError."""
+        self._roles = roles_of(resources)
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """The roles by logical id."""
+        return {role.logical_id: role for role in self._roles.values()}
+
+    def arn_of(self, logical_id: str) -> str | None:
+        """The ARN of a role, None when there is none."""
+        return next((arn for arn, role in self._roles.items() if role.logical_id == logical_id), None)
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        role = self._roles.get(caller.role or "")
+        if role is None:
+            return
+        for need in needed(service, operation, parameters):
+            answer, permissions = role.answer(need)
+            if answer is not Answer.ALLOWED:
+                raise self._refusal(role, caller, need, answer, service, operation)
+            use = Use(role.logical_id, need.action, permissions)
+            if use not in self._uses:
+                with self._lock:
+                    self._uses[use] = need.resource or ANY
+
+    def _refusal(
+        self, role: Role, caller: Caller, need: Need, answer: Answer, service: str, operation: str
+    ) -> ClientError:
+        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/{role.name}/{caller.session}"
+        resource = need.resource or ANY
+        why = answer.value.format(action=need.action)
+        message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
+        denial = Denial(role.logical_id, caller.session, need.action, resource, message)
+        with self._lock:
+            self._denials[denial] = None
+            while len(self._denials) > MOST_DENIALS:
+                del self._denials[next(iter(self._denials))]
+        return _error(service, operation, message)
+
+    @property
+    def uses(self) -> Mapping[Use, str]:
+        """What roles needed and were allowed since the start or the last reset, each with a resource for example."""
+        with self._lock:
+            return dict(self._uses)
+
+    @property
+    def denials(self) -> tuple[Denial, ...]:
+        """What was refused since the start or the last reset, each once, oldest first."""
+        with self._lock:
+            return tuple(self._denials)
+
+    def reset(self) -> None:
+        """Forget what was needed and refused."""
+        with self._lock:
+            self._uses.clear()
+            self._denials.clear()
+
+
+def _error(service: str, operation: str, message: str) -> ClientError:
+    code = _CODES.get(service, "AccessDenied" if service in _XML else "AccessDeniedException")
+    status = 400 if service in _STATUS_400 else 403
+    return ClientError(
+        {
+            "Error": {"Code": code, "Message": message},
+            "ResponseMetadata": {
+                "HTTPStatusCode": status,
+                "RequestId": "local",
+                "HostId": "",
+                "HTTPHeaders": {},
+                "RetryAttempts": 0,
+            },
+        },
+        operation,
+    )
