@@ -7,7 +7,7 @@ moto has an evaluator, for callers that it knows. It takes an unmet condition of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -50,7 +50,7 @@ class Permission:
     """
 
     policy: str
-    """Name, or that of the managed policy."""
+    """Its logical id, one of AWS's name; one that is in a role is `Role.PolicyName`. So no two policies share one."""
     allows: bool
     actions: tuple[str, ...]
     resources: tuple[str, ...]
@@ -98,16 +98,20 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
     Raises TemplateError for a policy that AWS would not take.
     """
     made = {logical_id: each for logical_id, each in resources.items() if each.ref}
-    beside = list(_attached(made.values()))
-    documents = {each.ref: each.properties for each in made.values() if each.type == "AWS::IAM::ManagedPolicy"}
+    beside = list(_attached(made))
+    documents = {
+        each.ref: (logical_id, each.properties["PolicyDocument"])
+        for logical_id, each in made.items()
+        if each.type == "AWS::IAM::ManagedPolicy"
+    }
     roles = {}
     for logical_id, role in made.items():
         if role.type != "AWS::IAM::Role":
             continue
         policies = [
-            *((str(each.get("PolicyName", logical_id)), each["PolicyDocument"]) for each in _policies_in(role)),
+            *((f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"]) for each in _policies_in(role)),
             *((policy, document) for names, policy, document in beside if role.ref in names),
-            *((arn.rpartition("/")[2], _managed(arn, documents)) for arn in _policies_named_by(role)),
+            *(documents.get(arn) or _of_aws(arn) for arn in _policies_named_by(role)),
         ]
         unknown = [name for name, document in policies if document is None]
         if unknown:
@@ -127,21 +131,20 @@ def _policies_named_by(role: Deployed) -> list[str]:
     return [str(arn) for arn in role.properties.get("ManagedPolicyArns", [])]
 
 
-def _attached(resources: Iterable[Deployed]) -> Iterator[tuple[list[str], str, Mapping[str, Any]]]:
-    """Policies that name their roles: the roles, the policy's name, its document."""
-    for each in resources:
+def _attached(resources: Mapping[str, Deployed]) -> Iterator[tuple[list[str], str, Mapping[str, Any]]]:
+    """Policies that name their roles: the roles, the policy's logical id, its document."""
+    for logical_id, each in resources.items():
         if each.type in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"):
             given = each.properties
             roles = given.get("Roles", []) if "RoleName" not in given else [given["RoleName"]]
-            yield [str(role) for role in roles], str(given.get("PolicyName", each.ref)), given["PolicyDocument"]
+            yield [str(role) for role in roles], logical_id, given["PolicyDocument"]
 
 
-def _managed(arn: str, documents: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    if arn in documents:
-        document: Mapping[str, Any] = documents[arn]["PolicyDocument"]
-        return document
+def _of_aws(arn: str) -> tuple[str, Mapping[str, Any] | None]:
+    """The name of a policy that the template does not make, and its document when it is one of AWS's."""
+    name = arn.rpartition("/")[2]
     # SAM passes a bare name on, which on AWS it has looked up.
-    return managed_policy(arn.rpartition("/")[2]) if arn.startswith(_MANAGED_BY_AWS) or "/" not in arn else None
+    return name, managed_policy(name) if arn.startswith(_MANAGED_BY_AWS) or "/" not in arn else None
 
 
 def permissions_of(policy: str, document: Mapping[str, Any]) -> Iterator[Permission]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from typing import Any
 
 from local import Execution, LocalCloud
+from local.engine.door import Call, Interceptor
 
 _numbers = itertools.count(1)
 
@@ -59,3 +61,19 @@ def cause(execution: Execution) -> dict[str, Any]:
 def rows(cloud: LocalCloud, table: str) -> int:
     count: int = cloud.client("dynamodb").scan(TableName=cloud.resources[table], Select="COUNT")["Count"]
     return count
+
+
+def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -> Interceptor:
+    """The execution is stopped just before, or just after, its call in a state; the first `only` executions there."""
+    struck: set[str] = set()
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != state or call.execution_arn in struck or len(struck) >= only:
+            return proceed()
+        struck.add(call.execution_arn)
+        if after:
+            proceed()
+        cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+        raise ConnectionError
+
+    return strike

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from gates import Gates
-from scenario import answer, cause, charge, id_of, record_of, result, rows, scripted
+from scenario import answer, cause, charge, dies, id_of, record_of, result, rows, scripted
 
 from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
@@ -44,22 +44,6 @@ def operations(cloud: LocalCloud) -> list[Execution]:
 
 def by_recovery(cloud: LocalCloud) -> list[Execution]:
     return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
-
-
-def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -> Interceptor:
-    """The execution is stopped just before, or just after, its call in a state; the first `only` executions there."""
-    struck: set[str] = set()
-
-    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state != state or call.execution_arn in struck or len(struck) >= only:
-            return proceed()
-        struck.add(call.execution_arn)
-        if after:
-            proceed()
-        cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
-        raise ConnectionError
-
-    return strike
 
 
 def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:

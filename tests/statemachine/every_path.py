@@ -1,0 +1,157 @@
+"""Every path of the two state machines and of what starts them, a run each, in virtual time."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+from scenario import charge, dies
+
+from local import LocalCloud, VirtualClock
+from local.events import Delivery, lost
+from local.faults import answer_lost
+from proof.paths import ORDER, request
+
+A_LEASE = 3600
+POISON = 6
+_keys = (f"path-{n}" for n in itertools.count())
+
+
+def another(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The same request under a key that no other has."""
+    return {**given, "idempotencyKey": next(_keys)}
+
+
+def executed_and_replayed(cloud: LocalCloud) -> None:
+    for each in (charge(), ORDER, request("build-report", {"bytes": 1024}), request("library-calls", {})):
+        asked = another(each)
+        cloud.run_all([asked, asked])
+        cloud.run(asked)
+
+
+def offloaded_by_the_library(cloud: LocalCloud) -> None:
+    cloud.run(another(request("build-report", {"bytes": 300_000})))
+
+
+def cached_and_cached_again(cloud: LocalCloud) -> None:
+    """The second call of CacheResponse meets the object that the first one has written."""
+    with cloud.intercept(answer_lost(state="CacheResponse")):
+        cloud.run(another(request("plain-echo", {"bytes": 6000})))
+
+
+def failed_for_good(cloud: LocalCloud) -> None:
+    cloud.run(another({**charge(), "payload": {}}))
+
+
+def quarantined(cloud: LocalCloud) -> None:
+    with cloud.intercept(answer_lost(state="ExecuteBusinessLogic")):
+        cloud.run(another(charge(onCrash="quarantine")))
+
+
+def refused(cloud: LocalCloud) -> None:
+    cloud.run({})
+
+
+def mismatched(cloud: LocalCloud) -> None:
+    asked = another(charge())
+    cloud.run(asked)
+    cloud.run({**asked, "payload": {**asked["payload"], "amount": 1}})
+
+
+def taken_over_by_a_duplicate(cloud: LocalCloud) -> None:
+    _dead_owner_met(cloud, "ExecuteBusinessLogic")
+
+
+def redriven_by_a_duplicate(cloud: LocalCloud) -> None:
+    _dead_owner_met(cloud, "Finalize")
+
+
+def _dead_owner_met(cloud: LocalCloud, state: str) -> None:
+    asked = another(charge())
+    with cloud.intercept(dies(cloud, state)):
+        cloud.run(asked)
+    _pass(cloud, A_LEASE)
+    cloud.run(asked)
+
+
+def recovered_by_its_event(cloud: LocalCloud) -> None:
+    with cloud.delivering(), cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
+        cloud.run(another(charge()))
+        cloud.settle()
+
+
+def recovered_by_the_sweep(cloud: LocalCloud) -> None:
+    """The events of their deaths are lost; one had a record, the other none yet."""
+    with cloud.delivering():
+        with cloud.lose_events(lost):
+            for state in ("ExecuteBusinessLogic", "AcquireLock"):
+                with cloud.intercept(dies(cloud, state)):
+                    cloud.run(another(charge()))
+            cloud.settle()
+        _pass(cloud, 400)
+
+
+def dead_before_it_had_a_record_twice(cloud: LocalCloud) -> None:
+    with cloud.delivering(), cloud.intercept(dies(cloud, "AcquireLock", only=2)):
+        cloud.run(another(charge()))
+        cloud.settle()
+
+
+def sweep_that_cannot_be_started(cloud: LocalCloud) -> None:
+    def refuse(_delivery: Delivery) -> tuple[float, ...]:
+        raise ClientError({"Error": {"Code": "StateMachineDeleting", "Message": "going"}}, "StartExecution")
+
+    with cloud.delivering(), cloud.lose_events(refuse):
+        _pass(cloud, 301)
+
+
+def requested_by_an_event(cloud: LocalCloud) -> None:
+    entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(another(charge()))}
+    with cloud.delivering():
+        cloud.client("events").put_events(Entries=[{**entry, "EventBusName": cloud.outputs["EventBusName"]}])
+        cloud.settle()
+
+
+def requested_by_a_message(cloud: LocalCloud) -> None:
+    with cloud.delivering():
+        for body in (json.dumps(another(charge())), "no request"):
+            cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=body)
+            cloud.settle()
+
+
+def requested_by_a_message_that_no_execution_can_be_started_with(cloud: LocalCloud) -> None:
+    body = json.dumps(another(charge(x="y" * 300_000)))
+    with cloud.delivering():
+        cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=body)
+        for _ in range(POISON):
+            cloud.settle()
+            _pass(cloud, 61)
+
+
+def _pass(cloud: LocalCloud, seconds: float) -> None:
+    assert isinstance(cloud.clock, VirtualClock)
+    cloud.clock.advance(seconds)
+    cloud.settle()
+
+
+PATHS: tuple[Callable[[LocalCloud], None], ...] = (
+    executed_and_replayed,
+    offloaded_by_the_library,
+    cached_and_cached_again,
+    failed_for_good,
+    quarantined,
+    refused,
+    mismatched,
+    taken_over_by_a_duplicate,
+    redriven_by_a_duplicate,
+    recovered_by_its_event,
+    recovered_by_the_sweep,
+    dead_before_it_had_a_record_twice,
+    sweep_that_cannot_be_started,
+    requested_by_an_event,
+    requested_by_a_message,
+    requested_by_a_message_that_no_execution_can_be_started_with,
+)

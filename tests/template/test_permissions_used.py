@@ -1,0 +1,118 @@
+"""Every path is run under the roles of the template: nothing that it needs is missing, and nothing else is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import every_path
+import pytest
+
+from local import LocalCloud
+from local.deploy import Deployed
+from local.permissions import Denial
+from local.permissions.guard import Use
+from local.permissions.policies import Permission, Role, permissions_of
+from local.resources import ACCOUNT, STACK
+from local.template import REGION
+
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+NOTES = "notes-of-library-calls"
+TABLES = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table"
+
+NO_CALLS_HERE = {
+    "logs:": "functions' lines are kept by the local cloud itself, and its state machines write no log",
+    "xray:": "nothing is traced here",
+    # kms: is in EncryptionKeyPolicy alone, which is not there without a key.
+}
+"""Permissions that no run can use, by the beginning of their action, each with the reason."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What runs of all paths told, on Standard state machines and on Express ones."""
+
+    permissions: Mapping[str, frozenset[Permission]]
+    """Of each role, by logical id."""
+    uses: frozenset[Use]
+    denials: tuple[Denial, ...]
+
+
+@pytest.fixture(scope="module")
+def told(shared_cloud: LocalCloud) -> Told:
+    """All roles in use. What an Express machine needs beside a Standard one is the pipe's other way to start it."""
+    shared_cloud.reset()
+    with library_calls(shared_cloud):
+        for path in every_path.PATHS:
+            path(shared_cloud)
+        found = [shared_cloud.permissions.roles]
+    with shared_cloud.deployed_with({"StateMachineType": "EXPRESS"}):
+        every_path.requested_by_a_message(shared_cloud)
+        found.append(shared_cloud.permissions.roles)
+    uses, denials = frozenset(shared_cloud.permissions.uses), shared_cloud.denials()
+    shared_cloud.reset()
+    names = {name for roles in found for name in roles}
+    permissions = {name: frozenset[Permission]().union(*(_of(roles, name) for roles in found)) for name in names}
+    return Told(permissions, uses, denials)
+
+
+def _of(roles: Mapping[str, Role], name: str) -> tuple[Permission, ...]:
+    return roles[name].permissions if name in roles else ()
+
+
+@contextmanager
+def library_calls(cloud: LocalCloud) -> Iterator[None]:
+    """The operation `library-calls`, under the policies that the README tells a function to have, and its own table's."""
+    cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
+    client = cloud.client("dynamodb")
+    key = {"AttributeName": "id", "KeyType": "HASH"}
+    client.create_table(
+        TableName=NOTES,
+        KeySchema=[key],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    own = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]
+    statement = {"Effect": "Allow", "Action": [f"dynamodb:{each}" for each in own], "Resource": f"{TABLES}/{NOTES}"}
+    properties = {
+        "ManagedPolicyArns": [cloud.resources["FunctionPolicy"], cloud.resources["StepPolicy"]],
+        "Policies": [{"PolicyName": "own", "PolicyDocument": {"Statement": [statement]}}],
+    }
+    arn = f"arn:aws:iam::{ACCOUNT}:role/library-calls"
+    role = Deployed("AWS::IAM::Role", properties, "library-calls", lambda _name: arn)
+    cloud.permissions.deploy({**cloud._deployed.resources, "LibraryCallsRole": role})
+    variables = {"NOTES_TABLE": NOTES}
+    cloud.add_function("library-calls", FUNCTIONS / "library_calls", environment=variables, role="LibraryCallsRole")
+    try:
+        yield
+    finally:
+        cloud.permissions.deploy(cloud._deployed.resources)
+        client.delete_table(TableName=NOTES)
+
+
+def superfluous(permissions: Mapping[str, frozenset[Permission]], uses: frozenset[Use]) -> list[str]:
+    """Permissions without which everything would have gone just as well. One of a policy that many roles have is
+    needed when one of them needs it.
+    """
+    needed = {permission for use in uses if len(use.permissions) == 1 for permission in use.permissions}
+    return sorted(
+        f"{role} needs no {permission}"
+        for role, given in permissions.items()
+        for permission in given - needed
+        if not permission.actions[0].startswith(tuple(NO_CALLS_HERE))
+    )
+
+
+def test_no_role_lacks_a_permission(told: Told) -> None:
+    assert told.denials == ()
+
+
+def test_no_role_has_a_permission_that_nothing_needs(told: Told) -> None:
+    assert superfluous(told.permissions, told.uses) == []
+
+
+def test_every_role_is_in_use(told: Told) -> None:
+    assert {use.role for use in told.uses} == set(told.permissions)
