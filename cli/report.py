@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +13,9 @@ from rich.text import Text
 
 from cli.effects import SideEffects
 from local import Execution
+
+if TYPE_CHECKING:
+    from local.permissions import Denial
 
 CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
 WIDTH_OF_A_RESULT = 60
@@ -90,6 +93,12 @@ def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
     for line in rendered.get().splitlines():
         print(line.rstrip())
     print("\n" + _told(effects))
+
+
+def tell_denials(denials: Iterable[Denial]) -> None:
+    """Calls that a role did not allow: who, what, and what to do. On standard error, beside what goes out as JSON."""
+    for denial in denials:
+        stderr().print(f"✗ {denial}", style="red", soft_wrap=True)
 
 
 def _told(effects: SideEffects) -> str:

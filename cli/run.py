@@ -37,11 +37,13 @@ def run_events(
         else:
             executions = [follow(cloud, cloud.start(request), progress) for request in requests]
         happened = effects.since()
+        denials = cloud.denials()
     if as_json:
         report.print_json(executions, happened)
     else:
         progress.print()
         report.print_table(executions, happened)
+    report.tell_denials(denials)
     return report.exit_code(executions)
 
 

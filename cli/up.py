@@ -17,6 +17,7 @@ from cli.problem import Problem
 
 if TYPE_CHECKING:
     from local.cloud import LocalCloud
+    from local.permissions import Denial
 
 FOLDERS = ("functions", "shared", "statemachine")
 
@@ -26,14 +27,19 @@ def stay_up(port: int, template: Path | None) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
+    from cli import report
     from local import RealClock
 
     with local_cloud(path, RealClock(), port) as cloud:
         changes = _watch(path, stopping)
         _tell(cloud)
+        told: set[Denial] = set()
         while not stopping.is_set():
             with suppress(queue.Empty):
                 _deploy_again(cloud, changes.get(timeout=0.2))
+            new = [denial for denial in cloud.denials() if denial not in told]
+            report.tell_denials(new)
+            told.update(new)
     typer.echo("The local cloud is down.", err=True)
     return 0
 

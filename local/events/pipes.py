@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -47,7 +46,6 @@ OWN = {
 }
 """Placeholders that a pipe knows by itself."""
 ONE_ATTEMPT = RetryPolicy(attempts=0)
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -232,14 +230,13 @@ class Pipes:
                 backend.delete_message(pipe.queue, record["receiptHandle"])
 
     def _may(self, pipe: Pipe, *operations: str) -> bool:
-        """Whether the pipe's role allows operations on its queue. If not, that is logged; AWS would stop the pipe."""
+        """Whether the pipe's role allows operations on its queue. If not, messages stay; the guard has noted why."""
         try:
             for operation in operations:
                 self._guard.check(
                     Caller(pipe.role, pipe.name), "sqs", operation, {"QueueUrl": pipe.source.replace(":", "/")}
                 )
-        except ClientError as error:
-            _log.warning("%s", error)
+        except ClientError:
             return False
         return True
 

@@ -54,24 +54,20 @@ class Use:
 
 @dataclass(frozen=True)
 class Denial:
-    """A call that was refused."""
+    """A call that was refused. `str` says of it who may not do what, and what to do, in one line."""
 
     role: str
     """Logical id."""
     session: str
+    """Name of the function, execution, rule, pipe or schedule that was the first to be refused."""
     action: str
     resource: str
     message: str
     """As AWS has it."""
+    advice: str
 
     def __str__(self) -> str:
-        owner = self.role.removesuffix("Role")
-        # SAM calls the role that it makes by its owner, who has the policies then.
-        where = f"the Policies of {owner}" if owner.endswith(("Function", "Machine")) else self.role
-        return (
-            f"{self.session} may not {self.action} on {self.resource}: "
-            f"no policy of {self.role} allows it. Allow it in {where} in the template"
-        )
+        return f"{self.session} ({self.role}) may not {self.action} on {self.resource}: {self.advice}"
 
 
 class Guard(Protocol):
@@ -98,7 +94,7 @@ class Permissions:
     def __init__(self) -> None:
         self._roles: Mapping[str, Role] = {}
         self._uses: dict[Use, str] = {}
-        self._denials: dict[Denial, None] = {}
+        self._denials: dict[tuple[str, str, str], Denial] = {}
         self._lock = threading.Lock()
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
@@ -134,9 +130,10 @@ class Permissions:
         resource = need.resource or ANY
         why = answer.value.format(action=need.action)
         message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
-        denial = Denial(role.logical_id, caller.session, need.action, resource, message)
+        advice = f"allow it in {role.place}" if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
+        denial = Denial(role.logical_id, caller.session, need.action, resource, message, advice)
         with self._lock:
-            self._denials[denial] = None
+            self._denials.setdefault((role.logical_id, need.action, resource), denial)
             while len(self._denials) > MOST_DENIALS:
                 del self._denials[next(iter(self._denials))]
         return _error(service, operation, message)
@@ -149,9 +146,9 @@ class Permissions:
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        """What was refused since the start or the last reset, each once, oldest first."""
+        """What was refused since the start or the last reset: each action on each resource once, oldest first."""
         with self._lock:
-            return tuple(self._denials)
+            return tuple(self._denials.values())
 
     def reset(self) -> None:
         """Forget what was needed and refused."""

@@ -18,6 +18,7 @@ from local.permissions.managed import managed_policy
 from local.permissions.needs import Need
 
 _MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
+_OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")
 _log = logging.getLogger(__name__)
 
 
@@ -81,6 +82,8 @@ class Role:
 
     logical_id: str
     name: str
+    place: str
+    """Where the template writes what it may do."""
     permissions: tuple[Permission, ...]
 
     def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
@@ -118,8 +121,16 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
             _log.warning("%s is held to nothing here: nobody knows what %s allows", logical_id, ", ".join(unknown))
             continue
         permissions = (each for name, document in policies for each in permissions_of(name, document or {}))
-        roles[role.attributes("Arn")] = Role(logical_id, role.ref, tuple(dict.fromkeys(permissions)))
+        place = _place(logical_id, made)
+        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, tuple(dict.fromkeys(permissions)))
     return roles
+
+
+def _place(role: str, resources: Mapping[str, Deployed]) -> str:
+    """SAM makes the role `XRole` of a function or state machine X that has Policies in place of a role."""
+    owner = role.removesuffix("Role")
+    made_by_sam = owner in resources and resources[owner].type in _OF_SAM
+    return f"the Policies of {owner}" if made_by_sam else f"a policy of {role}"
 
 
 def _policies_in(role: Deployed) -> list[Mapping[str, Any]]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import every_path
 import pytest
@@ -15,8 +14,8 @@ from local import LocalCloud
 from local.deploy import Deployed
 from local.permissions import Denial
 from local.permissions.guard import Use
-from local.permissions.policies import Permission, Role, permissions_of
-from local.resources import ACCOUNT, STACK
+from local.permissions.policies import Permission, Role
+from local.resources import ACCOUNT
 from local.template import REGION
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
@@ -65,7 +64,7 @@ def _of(roles: Mapping[str, Role], name: str) -> tuple[Permission, ...]:
 
 @contextmanager
 def library_calls(cloud: LocalCloud) -> Iterator[None]:
-    """The operation `library-calls`, under the policies that the README tells a function to have, and its own table's."""
+    """The operation `library-calls`, under the policies that the README names and its own table's."""
     cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
     client = cloud.client("dynamodb")
     key = {"AttributeName": "id", "KeyType": "HASH"}
