@@ -84,12 +84,15 @@ def _rest(name: str, environ: Environ) -> Asked | None:
     from moto.core.routing import get_service_router
     from moto.core.utils import get_service_model
 
+    model = get_service_model(name)
+    if not model.protocol.startswith("rest"):
+        return None
     request = Request(environ)
     try:
         operation, in_path = get_service_router(name).match(request)
     except NotFound:
         return None
-    parser = PROTOCOL_PARSERS[get_service_model(name).protocol](operation)
+    parser = PROTOCOL_PARSERS[model.protocol](operation)
     asked = parser.parse(
         {
             "method": request.method,
@@ -104,11 +107,10 @@ def _rest(name: str, environ: Environ) -> Asked | None:
 
 
 def _services(signed_for: str) -> Iterator[str]:
-    """The names in botocore of the services whose requests are signed for this one, the likeliest first."""
-    available = _loader().list_available_services("service-2")
-    if signed_for in available:
-        yield signed_for
-    yield from (each for each in _all_services().get(signed_for, ()) if each != signed_for)
+    """The names in botocore of the services whose requests may be signed for this one, the likeliest first."""
+    likely = [each for each in _loader().list_available_services("service-2") if each.startswith(signed_for)]
+    yield from sorted(likely, key=len)
+    yield from (each for each in _all_services().get(signed_for, ()) if each not in likely)
 
 
 @functools.cache
@@ -120,7 +122,7 @@ def _loader() -> Any:
 
 @functools.cache
 def _all_services() -> Mapping[str, list[str]]:
-    """Takes seconds: only for a service that botocore calls by another name than the one that is signed for."""
+    """By what is signed for. Takes seconds: for a service whose name in botocore does not begin like that."""
     found: dict[str, list[str]] = {}
     for name in _loader().list_available_services("service-2"):
         metadata = _loader().load_service_model(name, "service-2")["metadata"]

@@ -53,6 +53,8 @@ _ACTIONS = {
     ("lambda", "Invoke"): "InvokeFunction",
     ("lambda", "InvokeAsync"): "InvokeFunction",
     ("lambda", "InvokeWithResponseStream"): "InvokeFunction",
+    ("bedrock", "Converse"): "InvokeModel",
+    ("bedrock", "ConverseStream"): "InvokeModelWithResponseStream",
     ("sns", "PublishBatch"): "Publish",
     ("sqs", "SendMessageBatch"): "SendMessage",
     ("sqs", "DeleteMessageBatch"): "DeleteMessage",

@@ -1,0 +1,240 @@
+"""Roles are enforced: what functions, state machines, rules, pipes and schedules may not do is refused as on AWS."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import every_path
+import pytest
+from roles import with_more, without
+from scenario import charge, record_of, rows
+
+from local import LocalCloud
+from local.cloud import PREFIX, LocalCloudError
+
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+ORDERS = "arn:aws:dynamodb:us-east-1:123456789012:table/once-OrdersTable"
+PUT = {"TableName": "once-OrdersTable", "Item": {"orderId": {"S": "1"}}}
+
+
+@pytest.fixture
+def caller(cloud: LocalCloud) -> str:
+    """A function with a role that may keep responses in the bucket, and nothing else."""
+    cloud.add_function("caller", FUNCTIONS / "caller", role="BuildReportRole")
+    return f"{PREFIX}caller"
+
+
+def call(cloud: LocalCloud, service: str, method: str, /, **parameters: Any) -> dict[str, Any]:
+    payload = json.dumps({"service": service, "method": method, "parameters": parameters})
+    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}caller", Payload=payload)
+    assert "FunctionError" not in answer, answer["Payload"].read()
+    told: dict[str, Any] = json.loads(answer["Payload"].read())
+    return told
+
+
+# ---- functions ----
+
+
+def test_function_is_refused_what_its_role_does_not_allow_in_the_words_of_aws(cloud: LocalCloud, caller: str) -> None:
+    told = call(cloud, "dynamodb", "put_item", **PUT)
+    assert (told["Code"], told["status"]) == ("AccessDeniedException", 400)
+    assert told["Message"] == (
+        f"User: arn:aws:sts::123456789012:assumed-role/once-BuildReportRole/{caller} is not authorized to perform: "
+        f"dynamodb:PutItem on resource: {ORDERS} because no identity-based policy allows the dynamodb:PutItem action"
+    )
+    assert rows(cloud, "OrdersTable") == 0
+    [denial] = cloud.denials()
+    assert str(denial) == (
+        f"{caller} (BuildReportRole) may not dynamodb:PutItem on {ORDERS}: allow it in a policy of BuildReportRole"
+    )
+
+
+def test_function_may_do_what_its_role_allows(cloud: LocalCloud, caller: str) -> None:
+    bucket = cloud.outputs["ResponseBucketName"]
+    assert call(cloud, "s3", "put_object", Bucket=bucket, Key="responses/a b/c?d", Body="x")["Code"] == "OK"
+    assert call(cloud, "s3", "get_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
+    assert call(cloud, "s3", "head_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
+    assert cloud.denials() == ()
+
+
+BUCKET = "once-responsebucket"
+QUEUE = "https://sqs.us-east-1.amazonaws.com/123456789012/once-RequestQueue"
+MACHINE = "arn:aws:states:us-east-1:123456789012:stateMachine:OperationStateMachine-local"
+TOPIC = "arn:aws:sns:us-east-1:123456789012:once-AlarmTopic"
+REFUSED = [
+    ("s3", "put_object", {"Bucket": BUCKET, "Key": "requests/x", "Body": "x"}, "AccessDenied", "s3:PutObject"),
+    ("s3", "list_objects_v2", {"Bucket": BUCKET}, "AccessDenied", "s3:ListBucket"),
+    (
+        "s3",
+        "delete_objects",
+        {"Bucket": BUCKET, "Delete": {"Objects": [{"Key": "k"}]}},
+        "AccessDenied",
+        "s3:DeleteObject",
+    ),
+    ("sqs", "send_message_batch", {"QueueUrl": QUEUE, "Entries": []}, "AccessDenied", "sqs:SendMessage"),
+    ("sns", "publish", {"TopicArn": TOPIC, "Message": "x"}, "AuthorizationError", "sns:Publish"),
+    ("lambda", "invoke", {"FunctionName": "f", "Qualifier": "live"}, "AccessDeniedException", "lambda:InvokeFunction"),
+    (
+        "stepfunctions",
+        "start_execution",
+        {"stateMachineArn": MACHINE},
+        "AccessDeniedException",
+        "states:StartExecution",
+    ),
+    ("events", "put_events", {"Entries": [{"Source": "s"}]}, "AccessDeniedException", "events:PutEvents"),
+    ("secretsmanager", "get_secret_value", {"SecretId": "s"}, "AccessDeniedException", "secretsmanager:GetSecretValue"),
+    ("scheduler", "delete_schedule", {"Name": "s"}, "AccessDeniedException", "scheduler:DeleteSchedule"),
+    ("iam", "list_users", {}, "AccessDenied", "iam:ListUsers"),
+    # Services that moto does not have, two of them signed for under another's name.
+    ("textract", "get_document_analysis", {"JobId": "j"}, "AccessDeniedException", "textract:GetDocumentAnalysis"),
+    ("sesv2", "delete_contact_list", {"ContactListName": "c"}, "AccessDeniedException", "ses:DeleteContactList"),
+    ("bedrock-runtime", "converse", {"modelId": "m"}, "AccessDeniedException", "bedrock:InvokeModel"),
+]
+
+
+@pytest.mark.parametrize(
+    ("service", "method", "parameters", "code", "action"), REFUSED, ids=lambda each: str(each)[:40]
+)
+def test_call_of_any_service_is_refused_in_its_own_protocol(
+    cloud: LocalCloud, caller: str, service: str, method: str, parameters: dict[str, Any], code: str, action: str
+) -> None:
+    told = call(cloud, service, method, **parameters)
+    assert told["Code"] == code
+    assert f"{caller} is not authorized to perform: {action} on resource: " in told["Message"]
+    assert [denial.action for denial in cloud.denials()] == [action]
+
+
+def test_refusal_of_a_head_has_a_status_alone(cloud: LocalCloud, caller: str) -> None:
+    told = call(cloud, "s3", "head_object", Bucket=BUCKET, Key="requests/x")
+    assert (told["Code"], told["status"]) == ("403", 403)
+
+
+def test_anybody_may_ask_who_he_is(cloud: LocalCloud, caller: str) -> None:
+    assert call(cloud, "sts", "get_caller_identity")["Code"] == "OK"
+
+
+def test_explicit_deny_wins(cloud: LocalCloud, caller: str) -> None:
+    deny = {"Effect": "Deny", "Action": "s3:Put*", "Resource": "*"}
+    with with_more(cloud, "BuildReportRole", deny):
+        told = call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/x", Body="x")
+    assert told["Message"].endswith("with an explicit deny in an identity-based policy")
+    assert str(cloud.denials()[0]).endswith("a policy denies it explicitly")
+
+
+def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud) -> None:
+    cloud.add_function("caller", FUNCTIONS / "caller")
+    assert call(cloud, "dynamodb", "put_item", **PUT)["Code"] == "OK"
+    cloud.client("dynamodb").put_item(**PUT)
+    assert cloud.denials() == ()
+
+
+def test_role_that_the_template_does_not_have_is_no_role(cloud: LocalCloud) -> None:
+    with pytest.raises(LocalCloudError, match="no role OtherRole"):
+        cloud.add_function("caller", FUNCTIONS / "caller", role="OtherRole")
+
+
+def test_large_body_arrives_whole(cloud: LocalCloud, caller: str) -> None:
+    body = "x" * 5_000_000
+    assert call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/large", Body=body)["Code"] == "OK"
+    kept = cloud.client("s3").get_object(Bucket=BUCKET, Key="responses/large")["Body"].read()
+    assert kept == body.encode()
+
+
+def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) -> None:
+    with without(cloud, "ChargePaymentRole", "dynamodb:PutItem"):
+        failed = cloud.run(charge())
+    assert "dynamodb:PutItem on resource" in str(failed.cause)
+    assert cloud.run(charge(key="another")).status == "SUCCEEDED"
+
+
+def test_reset_forgets_denials(cloud: LocalCloud, caller: str) -> None:
+    call(cloud, "dynamodb", "put_item", **PUT)
+    cloud.reset()
+    assert cloud.denials() == ()
+    assert not cloud.permissions.uses
+
+
+# ---- state machines ----
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "state", "error", "service"),
+    [
+        ("dynamodb:UpdateItem", "", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
+        ("lambda:InvokeFunction", "op-*", "ExecuteBusinessLogic", "Lambda.AWSLambdaException", "AWSLambda"),
+    ],
+)
+def test_state_machine_is_refused_under_the_name_of_its_role(
+    cloud: LocalCloud, action: str, resource: str, state: str, error: str, service: str
+) -> None:
+    with without(cloud, "OperationRole", action, resource):
+        execution = cloud.run(charge())
+    refusals = [each["taskFailedEventDetails"] for each in execution.events if "taskFailedEventDetails" in each]
+    assert {each["error"] for each in refusals} == {error}
+    assert f"assumed-role/once-OperationRole/{execution.name} is not authorized" in refusals[0]["cause"]
+    assert f"(Service: {service}; " in refusals[0]["cause"]
+    assert cloud.invocations() == []
+    assert state in execution.states
+
+
+# ---- rules, pipes, schedules ----
+
+
+def waiting(cloud: LocalCloud, queue: str) -> list[dict[str, Any]]:
+    from moto.sqs.models import sqs_backends
+
+    name = cloud.resources[queue].rpartition("/")[2]
+    return [
+        {key: value["StringValue"] for key, value in message.message_attributes.items()}
+        for message in sqs_backends["123456789012"]["us-east-1"].queues[name]._messages
+    ]
+
+
+def test_event_whose_rule_may_not_start_the_machine_is_a_dead_letter(cloud: LocalCloud) -> None:
+    with without(cloud, "RequestRuleRole", "states:StartExecution"):
+        every_path.requested_by_an_event(cloud)
+    [letter] = waiting(cloud, "EventDeadLetterQueue")
+    assert letter["ERROR_CODE"] == "NO_PERMISSIONS"
+    assert "is not authorized to perform: states:StartExecution" in letter["ERROR_MESSAGE"]
+
+
+def test_sweep_that_may_not_be_started_is_a_dead_letter(cloud: LocalCloud) -> None:
+    with without(cloud, "RecoveryScheduleRole", "states:StartExecution"), cloud.delivering():
+        cloud.clock.advance(301)
+        cloud.settle()
+    [letter] = waiting(cloud, "RecoveryDeadLetterQueue")
+    assert letter["ERROR_CODE"] == "AccessDeniedException"
+
+
+def test_dead_letter_that_its_schedule_may_not_send_is_dropped(cloud: LocalCloud) -> None:
+    with without(cloud, "RecoveryScheduleRole", "sqs:SendMessage"):
+        every_path.sweep_that_cannot_be_started(cloud)
+        assert cloud.deliveries()[-1].outcome == "dropped"
+    assert waiting(cloud, "RecoveryDeadLetterQueue") == []
+    assert [denial.action for denial in cloud.denials()] == ["sqs:SendMessage"]
+
+
+def test_message_that_its_pipe_may_not_receive_stays(cloud: LocalCloud) -> None:
+    with without(cloud, "RequestPipeRole", "sqs:ReceiveMessage"):
+        every_path.requested_by_a_message(cloud)
+    assert len(waiting(cloud, "RequestQueue")) == 2
+    assert [(each.role, each.action) for each in cloud.denials()] == [("RequestPipeRole", "sqs:ReceiveMessage")]
+
+
+def test_message_that_its_pipe_may_not_delete_comes_again(cloud: LocalCloud) -> None:
+    with without(cloud, "RequestPipeRole", "sqs:DeleteMessage"), cloud.delivering():
+        cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=json.dumps(charge()))
+        cloud.settle()
+        cloud.clock.advance(61)
+        cloud.settle()
+        assert [delivery.outcome for delivery in cloud.deliveries() if delivery.kind == "pipe"] == ["delivered"] * 2
+    assert record_of(cloud, charge())["fence"] == 1
+
+
+def test_pipe_that_waits_for_the_end_needs_another_permission(cloud: LocalCloud) -> None:
+    with cloud.deployed_with({"StateMachineType": "EXPRESS"}):
+        every_path.requested_by_a_message(cloud)
+        started = {use.action for use in cloud.permissions.uses if use.role == "RequestPipeRole"}
+    assert {each for each in started if each.startswith("states:")} == {"states:StartSyncExecution"}
