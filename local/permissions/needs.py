@@ -99,8 +99,9 @@ def _of_any_service(prefix: str, operation: str, parameters: Parameters) -> Iter
 
 
 def _arn_among(prefix: str, parameters: Parameters) -> str | None:
-    texts = (value for value in parameters.values() if isinstance(value, str))
-    return next((text for text in texts if text.startswith(f"arn:aws:{prefix}:")), None)
+    """In a parameter that names something, not in what is sent."""
+    names = (value for key, value in parameters.items() if key.lower().endswith(("arn", "id", "identifier", "name")))
+    return next((each for each in names if isinstance(each, str) and each.startswith(f"arn:aws:{prefix}:")), None)
 
 
 # ---- DynamoDB ----

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import every_path
 import pytest
+from roles import with_more, without
+from scenario import charge
 
 from local import LocalCloud
 from local.deploy import Deployed
@@ -115,3 +117,93 @@ def test_no_role_has_a_permission_that_nothing_needs(told: Told) -> None:
 
 def test_every_role_is_in_use(told: Told) -> None:
     assert {use.role for use in told.uses} == set(told.permissions)
+
+
+# ---- each of them can fail ----
+
+MISSING = [
+    ("OperationRole", "dynamodb:UpdateItem", "IdempotencyTable", every_path.executed_and_replayed),
+    ("OperationRole", "dynamodb:GetItem", "IdempotencyTable", every_path.executed_and_replayed),
+    ("OperationRole", "lambda:InvokeFunction", "op-*", every_path.executed_and_replayed),
+    ("OperationRole", "lambda:InvokeFunction", "CacheResponse", every_path.cached_and_cached_again),
+    ("OperationRole", "s3:PutObject", "requests/", every_path.quarantined),
+    ("OperationRole", "sqs:SendMessage", "RejectedRequests", every_path.refused),
+    ("OperationOwnersPolicy", "states:DescribeExecution", "", every_path.taken_over_by_a_duplicate),
+    ("OperationOwnersPolicy", "states:GetExecutionHistory", "", every_path.taken_over_by_a_duplicate),
+    ("OperationOwnersPolicy", "states:RedriveExecution", "", every_path.redriven_by_a_duplicate),
+    ("RequestRuleRole", "states:StartExecution", "", every_path.requested_by_an_event),
+    ("RequestPipeRole", "sqs:ReceiveMessage", "", every_path.requested_by_a_message),
+    ("RequestPipeRole", "sqs:DeleteMessage", "", every_path.requested_by_a_message),
+    ("RequestPipeRole", "sqs:GetQueueAttributes", "", every_path.requested_by_a_message),
+    ("RequestPipeRole", "states:StartExecution", "", every_path.requested_by_a_message),
+    ("RecoveryRole", "dynamodb:Query", "open-operations", every_path.recovered_by_the_sweep),
+    ("RecoveryRole", "dynamodb:GetItem", "", every_path.recovered_by_its_event),
+    ("RecoveryRole", "dynamodb:UpdateItem", "", every_path.recovered_by_its_event),
+    ("RecoveryRole", "states:StartExecution", "", every_path.recovered_by_its_event),
+    ("RecoveryRole", "states:ListExecutions", "", every_path.recovered_by_the_sweep),
+    ("RecoveryRole", "states:DescribeExecution", "", every_path.recovered_by_its_event),
+    ("RecoveryRole", "states:GetExecutionHistory", "", every_path.dead_before_it_had_a_record_twice),
+    ("RecoveryRole", "sqs:SendMessage", "", every_path.dead_before_it_had_a_record_twice),
+    ("RecoveryRole", "cloudwatch:PutMetricData", "", every_path.recovered_by_the_sweep),
+    ("DeadExecutionRuleRole", "states:StartExecution", "", every_path.recovered_by_its_event),
+    ("RecoveryScheduleRole", "states:StartExecution", "", every_path.recovered_by_the_sweep),
+    ("RecoveryScheduleRole", "sqs:SendMessage", "", every_path.sweep_that_cannot_be_started),
+    ("FunctionPolicy", "s3:PutObject", "responses/", every_path.offloaded_by_the_library),
+    ("FunctionPolicy", "s3:GetObject", "responses/", every_path.cached_and_cached_again),
+    ("StepPolicy", "dynamodb:UpdateItem", "", every_path.executed_and_replayed),
+    ("StepPolicy", "dynamodb:GetItem", "", every_path.executed_and_replayed),
+    ("ChargePaymentRole", "dynamodb:PutItem", "", every_path.executed_and_replayed),
+    ("PlaceOrderRole", "dynamodb:PutItem", "OrdersTable", every_path.executed_and_replayed),
+    ("PlaceOrderRole", "dynamodb:UpdateItem", "StockTable", every_path.executed_and_replayed),
+]
+"""Each permission of the template, and a path that does not go without it."""
+
+
+@pytest.mark.parametrize(
+    ("holder", "action", "resource", "path"), MISSING, ids=lambda each: getattr(each, "__name__", each)
+)
+def test_missing_permission_is_told_by_its_name(
+    cloud: LocalCloud, holder: str, action: str, resource: str, path: Callable[[LocalCloud], None]
+) -> None:
+    cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
+    with without(cloud, holder, action, resource):
+        path(cloud)
+    roles = cloud.permissions.roles.values()
+    holding = {
+        role.logical_id for role in roles if any(each.policy.split(".")[0] == holder for each in role.permissions)
+    }
+    assert {denial.action for denial in cloud.denials()} == {action}
+    assert {denial.role for denial in cloud.denials()} <= holding
+
+
+def test_list_of_permissions_to_miss_is_whole(told: Told) -> None:
+    calls = {
+        p for given in told.permissions.values() for p in given if not p.actions[0].startswith(tuple(NO_CALLS_HERE))
+    }
+    of_the_template = {each for each in calls if not each.policy.startswith("LibraryCallsRole")}
+    only_express = {each for each in of_the_template if each.actions == ("states:StartSyncExecution",)}
+    assert len(MISSING) == len(of_the_template - only_express)
+
+
+@pytest.mark.parametrize(
+    "role", ["OperationRole", "RecoveryRole", "RequestPipeRole", "RequestRuleRole", "ChargePaymentRole"]
+)
+@pytest.mark.parametrize("action", ["dynamodb:DeleteItem", "dynamodb:*", "s3:GetObject", "states:StartExecution"])
+def test_permission_that_nothing_needs_is_told_by_its_name(
+    cloud: LocalCloud, told: Told, role: str, action: str
+) -> None:
+    more = {"Effect": "Allow", "Action": action, "Resource": f"{TABLES}/another"}
+    with with_more(cloud, role, more):
+        permissions = {name: frozenset(each.permissions) for name, each in cloud.permissions.roles.items()}
+    [found] = superfluous({role: permissions[role]}, told.uses)
+    assert found.startswith(f"{role} needs no {role}.")
+    assert found.endswith(f": {action} on {TABLES}/another")
+
+
+def test_permission_that_another_one_covers_is_superfluous(cloud: LocalCloud) -> None:
+    twice = {"Effect": "Allow", "Action": "dynamodb:Put*", "Resource": "*"}
+    with with_more(cloud, "ChargePaymentRole", twice):
+        cloud.run(charge())
+        permissions = {"ChargePaymentRole": frozenset(cloud.permissions.roles["ChargePaymentRole"].permissions)}
+        found = superfluous(permissions, frozenset(cloud.permissions.uses))
+    assert [each for each in found if "dynamodb:Put* on *" in each]

@@ -1,0 +1,120 @@
+"""What calls need: actions and resources, as AWS's Service Authorization Reference has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.permissions.needs import needed
+
+HERE = "us-east-1:123456789012"
+TABLES = f"arn:aws:dynamodb:{HERE}:table"
+T = {"TableName": "t"}
+QUEUE = {"QueueUrl": "http://127.0.0.1:5000/123456789012/q"}
+MACHINE = f"arn:aws:states:{HERE}:stateMachine:m"
+EXECUTION = f"arn:aws:states:{HERE}:execution:m:e"
+FUNCTIONS = f"arn:aws:lambda:{HERE}:function"
+
+CALLS = [
+    ("dynamodb", "PutItem", T, [f"dynamodb:PutItem {TABLES}/t"]),
+    ("dynamodb", "PutItem", {"TableName": f"{TABLES}/t"}, [f"dynamodb:PutItem {TABLES}/t"]),
+    ("dynamodb", "Query", T, [f"dynamodb:Query {TABLES}/t"]),
+    ("dynamodb", "Query", {**T, "IndexName": "i"}, [f"dynamodb:Query {TABLES}/t/index/i"]),
+    (
+        "dynamodb",
+        "TransactWriteItems",
+        {
+            "TransactItems": [
+                {"Put": T},
+                {"Update": T},
+                {"Delete": {"TableName": "u"}},
+                {"ConditionCheck": T},
+                {"Put": T},
+            ]
+        },
+        [
+            f"dynamodb:PutItem {TABLES}/t",
+            f"dynamodb:UpdateItem {TABLES}/t",
+            f"dynamodb:DeleteItem {TABLES}/u",
+            f"dynamodb:ConditionCheckItem {TABLES}/t",
+        ],
+    ),
+    ("dynamodb", "TransactGetItems", {"TransactItems": [{"Get": T}]}, [f"dynamodb:GetItem {TABLES}/t"]),
+    (
+        "dynamodb",
+        "BatchWriteItem",
+        {"RequestItems": {"t": [], "u": []}},
+        [f"dynamodb:BatchWriteItem {TABLES}/t", f"dynamodb:BatchWriteItem {TABLES}/u"],
+    ),
+    ("dynamodb", "ExecuteStatement", {"Statement": "select * from t"}, ["dynamodb:PartiQLSelect None"]),
+    ("dynamodb", "ListTables", {}, ["dynamodb:ListTables *"]),
+    ("dynamodb", "GetRecords", {"ShardIterator": "x"}, ["dynamodb:GetRecords None"]),
+    ("s3", "PutObject", {"Bucket": "b", "Key": "k/l"}, ["s3:PutObject arn:aws:s3:::b/k/l"]),
+    ("s3", "HeadObject", {"Bucket": "b", "Key": "k"}, ["s3:GetObject arn:aws:s3:::b/k"]),
+    ("s3", "GetObject", {"Bucket": "b", "Key": "k", "VersionId": "1"}, ["s3:GetObjectVersion arn:aws:s3:::b/k"]),
+    ("s3", "ListObjectsV2", {"Bucket": "b", "Prefix": "k"}, ["s3:ListBucket arn:aws:s3:::b"]),
+    ("s3", "UploadPart", {"Bucket": "b", "Key": "k"}, ["s3:PutObject arn:aws:s3:::b/k"]),
+    (
+        "s3",
+        "CopyObject",
+        {"Bucket": "b", "Key": "k", "CopySource": "a/x?versionId=1"},
+        ["s3:GetObject arn:aws:s3:::a/x", "s3:PutObject arn:aws:s3:::b/k"],
+    ),
+    (
+        "s3",
+        "CopyObject",
+        {"Bucket": "b", "Key": "k", "CopySource": {"Bucket": "a", "Key": "x"}},
+        ["s3:GetObject arn:aws:s3:::a/x", "s3:PutObject arn:aws:s3:::b/k"],
+    ),
+    (
+        "s3",
+        "DeleteObjects",
+        {"Bucket": "b", "Delete": {"Objects": [{"Key": "k"}, {"Key": "l", "VersionId": "1"}]}},
+        ["s3:DeleteObject arn:aws:s3:::b/k", "s3:DeleteObjectVersion arn:aws:s3:::b/l"],
+    ),
+    ("s3", "ListBuckets", {}, ["s3:ListAllMyBuckets *"]),
+    ("sqs", "SendMessage", QUEUE, [f"sqs:SendMessage arn:aws:sqs:{HERE}:q"]),
+    ("sqs", "DeleteMessageBatch", QUEUE, [f"sqs:DeleteMessage arn:aws:sqs:{HERE}:q"]),
+    ("sqs", "GetQueueUrl", {"QueueName": "q"}, [f"sqs:GetQueueUrl arn:aws:sqs:{HERE}:q"]),
+    ("lambda", "Invoke", {"FunctionName": "f"}, [f"lambda:InvokeFunction {FUNCTIONS}:f"]),
+    ("lambda", "Invoke", {"FunctionName": "f:live"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:live"]),
+    ("lambda", "Invoke", {"FunctionName": "f", "Qualifier": "2"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:2"]),
+    ("lambda", "Invoke", {"FunctionName": f"{FUNCTIONS}:f:live"}, [f"lambda:InvokeFunction {FUNCTIONS}:f:live"]),
+    ("states", "StartExecution", {"stateMachineArn": MACHINE, "input": "{}"}, [f"states:StartExecution {MACHINE}"]),
+    (
+        "states",
+        "StartExecution",
+        {"input": "arn:aws:states:", "stateMachineArn": f"{MACHINE}:live"},
+        [f"states:StartExecution {MACHINE} states:StateMachineQualifier=live"],
+    ),
+    ("states", "DescribeExecution", {"executionArn": EXECUTION}, [f"states:DescribeExecution {EXECUTION}"]),
+    ("states", "RedriveExecution", {"executionArn": EXECUTION}, [f"states:RedriveExecution {EXECUTION}"]),
+    ("states", "ListStateMachines", {}, ["states:ListStateMachines *"]),
+    (
+        "events",
+        "PutEvents",
+        {"Entries": [{"EventBusName": "b", "Source": "s", "DetailType": "d"}]},
+        [f"events:PutEvents arn:aws:events:{HERE}:event-bus/b events:detail-type=d events:source=s"],
+    ),
+    ("monitoring", "PutMetricData", {"Namespace": "N"}, ["cloudwatch:PutMetricData * cloudwatch:namespace=N"]),
+    ("sns", "PublishBatch", {"TopicArn": f"arn:aws:sns:{HERE}:t"}, [f"sns:Publish arn:aws:sns:{HERE}:t"]),
+    ("sns", "Publish", {"PhoneNumber": "1"}, ["sns:Publish *"]),
+    ("secretsmanager", "GetSecretValue", {"SecretId": "s"}, ["secretsmanager:GetSecretValue None"]),
+    (
+        "kms",
+        "Decrypt",
+        {"KeyId": f"arn:aws:kms:{HERE}:key/k"},
+        [f"kms:Decrypt arn:aws:kms:{HERE}:key/k"],
+    ),
+    ("sts", "GetCallerIdentity", {}, []),
+]
+
+
+@pytest.mark.parametrize(("service", "operation", "parameters", "expected"), CALLS, ids=lambda each: str(each)[:30])
+def test_call_needs(service: str, operation: str, parameters: dict[str, Any], expected: list[str]) -> None:
+    found = [
+        " ".join([each.action, str(each.resource), *(f"{key}={value}" for key, value in each.context)])
+        for each in needed(service, operation, parameters)
+    ]
+    assert found == expected

@@ -1,0 +1,184 @@
+"""What a role's policies allow, deny, and say nothing of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local.deploy import Deployed
+from local.intrinsics import TemplateError
+from local.permissions.needs import Need
+from local.permissions.policies import Answer, Role, roles_of
+
+TABLE = "arn:aws:dynamodb:us-east-1:123456789012:table/orders"
+READ = Need("dynamodb:GetItem", TABLE)
+ARN = "arn:aws:iam::123456789012:role/r"
+
+
+def allow(action: Any = "dynamodb:GetItem", resource: Any = TABLE, **more: Any) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": action, "Resource": resource, **more}
+
+
+def deny(action: Any = "dynamodb:GetItem", resource: Any = TABLE, **more: Any) -> dict[str, Any]:
+    return {**allow(action, resource, **more), "Effect": "Deny"}
+
+
+def resource(kind: str, ref: str, properties: dict[str, Any]) -> Deployed:
+    return Deployed(kind, properties, ref, lambda _name: ARN)
+
+
+def role(*statements: dict[str, Any], **properties: Any) -> Deployed:
+    inline = [{"PolicyName": "p", "PolicyDocument": {"Statement": list(statements)}}] if statements else []
+    return resource("AWS::IAM::Role", "r", {"Policies": inline, **properties})
+
+
+def made(*statements: dict[str, Any]) -> Role:
+    return roles_of({"R": role(*statements)})[ARN]
+
+
+def answer(*statements: dict[str, Any], need: Need = READ) -> Answer:
+    return made(*statements).answer(need)[0]
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "allowed"),
+    [
+        ("dynamodb:GetItem", TABLE, True),
+        ("DynamoDB:getitem", TABLE, True),  # actions are the same in any case, resources are not
+        ("dynamodb:GetItem", TABLE.upper(), False),
+        ("dynamodb:*", "*", True),
+        ("*", "*", True),
+        ("dynamodb:Get*", TABLE, True),
+        ("dynamodb:GetIte?", TABLE, True),
+        ("dynamodb:GetItem?", TABLE, False),
+        ("dynamodb:PutItem", TABLE, False),
+        (["dynamodb:PutItem", "dynamodb:GetItem"], [f"{TABLE}-2", TABLE], True),
+        ("dynamodb:GetItem", "arn:aws:dynamodb:*:*:table/orders", True),
+        ("dynamodb:GetItem", f"{TABLE}/index/*", False),
+        ("dynamodb:GetItem", TABLE.replace("orders", "o.ders"), False),
+        ("dynamodb:GetItem", TABLE + "x", False),
+    ],
+)
+def test_allow_is_for_its_actions_on_its_resources(action: Any, resource: Any, allowed: bool) -> None:
+    assert answer(allow(action, resource)) is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
+
+
+def test_deny_wins_wherever_it_stands() -> None:
+    assert answer(allow(), deny("dynamodb:*", "*")) is Answer.DENIED
+    assert answer(deny("dynamodb:*", "*"), allow()) is Answer.DENIED
+    assert answer(allow(), deny("dynamodb:PutItem")) is Answer.ALLOWED
+
+
+def test_statement_may_say_what_it_is_not_for() -> None:
+    others = {"Effect": "Allow", "NotAction": ["s3:*", "dynamodb:PutItem"], "NotResource": "arn:aws:s3:::*"}
+    assert answer(others) is Answer.ALLOWED
+    assert answer(others, need=Need("dynamodb:PutItem", TABLE)) is Answer.NOT_ALLOWED
+    assert answer(others, need=Need("dynamodb:GetItem", "arn:aws:s3:::bucket")) is Answer.NOT_ALLOWED
+
+
+def test_what_nobody_knows_the_resource_of_is_held_against_the_action_alone() -> None:
+    assert answer(allow(), need=Need("dynamodb:GetItem", None)) is Answer.ALLOWED
+    assert answer(allow(), need=Need("dynamodb:PutItem", None)) is Answer.NOT_ALLOWED
+
+
+def test_what_has_no_resource_needs_every_resource() -> None:
+    need = Need("cloudwatch:PutMetricData", "*")
+    assert answer(allow("cloudwatch:PutMetricData", "*"), need=need) is Answer.ALLOWED
+    assert answer(allow("cloudwatch:PutMetricData", TABLE), need=need) is Answer.NOT_ALLOWED
+
+
+ONCE = (("cloudwatch:namespace", "Once"),)
+
+
+@pytest.mark.parametrize(
+    ("condition", "allowed"),
+    [
+        ({"StringEquals": {"cloudwatch:namespace": "Once"}}, True),
+        ({"StringEquals": {"CloudWatch:Namespace": ["Other", "Once"]}}, True),
+        ({"StringEquals": {"cloudwatch:namespace": "Other"}}, False),
+        ({"StringEquals": {"cloudwatch:namespace": "O*"}}, False),
+        ({"StringNotEquals": {"cloudwatch:namespace": "Once"}}, False),
+        ({"StringLike": {"cloudwatch:namespace": "O*"}}, True),
+        ({"StringNotLike": {"cloudwatch:namespace": ["X*", "O*"]}}, False),
+        ({"ForAnyValue:StringEqualsIfExists": {"cloudwatch:namespace": "Other"}}, False),
+        ({"Bool": {"aws:SecureTransport": True}}, True),
+        ({"Bool": {"aws:SecureTransport": "false"}}, False),
+        ({"StringEquals": {"cloudwatch:namespace": "Once", "aws:RequestedRegion": "eu-west-1"}}, False),
+        # What cannot be told here counts for the caller.
+        ({"StringEquals": {"aws:PrincipalTag/team": "a"}}, True),
+        ({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}, True),
+        ({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}, "Bool": {"aws:SecureTransport": "false"}}, False),
+    ],
+)
+def test_allow_counts_when_its_condition_holds(condition: dict[str, Any], allowed: bool) -> None:
+    need = Need("cloudwatch:PutMetricData", "*", ONCE)
+    given = answer(allow("cloudwatch:*", "*", Condition=condition), need=need)
+    assert given is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
+
+
+def test_deny_counts_when_its_condition_is_known_to_hold() -> None:
+    assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "true"}})) is Answer.DENIED
+    assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "false"}})) is Answer.ALLOWED
+    assert answer(allow(), deny(Condition={"StringEquals": {"aws:PrincipalTag/team": "a"}})) is Answer.ALLOWED
+
+
+def test_answer_names_what_has_allowed_it() -> None:
+    given = made(allow(), allow("dynamodb:*", "*"), allow("s3:GetObject", "*")).answer(READ)[1]
+    assert sorted(map(str, given)) == ["R.p: dynamodb:* on *", f"R.p: dynamodb:GetItem on {TABLE}"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("AWS::IAM::Policy", {"PolicyName": "p", "Roles": ["other", "r"]}),
+        ("AWS::IAM::RolePolicy", {"PolicyName": "p", "RoleName": "r"}),
+        ("AWS::IAM::ManagedPolicy", {"Roles": ["r"]}),
+    ],
+)
+def test_policy_beside_a_role_is_the_roles(kind: str, properties: dict[str, Any]) -> None:
+    policy = resource(kind, "p", {**properties, "PolicyDocument": {"Statement": allow()}})
+    for resources in ({"R": role(), "P": policy}, {"P": policy, "R": role()}):
+        assert roles_of(resources)[ARN].answer(READ)[0] is Answer.ALLOWED
+    stranger = resource(
+        kind, "p", {**properties, "RoleName": "s", "Roles": ["s"], "PolicyDocument": {"Statement": allow()}}
+    )
+    assert roles_of({"R": role(), "P": stranger})[ARN].answer(READ)[0] is Answer.NOT_ALLOWED
+
+
+def test_managed_policy_is_the_roles_that_name_it() -> None:
+    arn = "arn:aws:iam::123456789012:policy/p"
+    policy = resource("AWS::IAM::ManagedPolicy", arn, {"PolicyDocument": {"Statement": [allow()]}})
+    assert roles_of({"R": role(ManagedPolicyArns=[arn]), "P": policy})[ARN].answer(READ)[0] is Answer.ALLOWED
+    assert roles_of({"R": role(), "P": policy})[ARN].answer(READ)[0] is Answer.NOT_ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "allowed"),
+    [
+        ("arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole", "logs:PutLogEvents", True),
+        ("arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole", "dynamodb:GetItem", False),
+        ("arn:aws:iam::aws:policy/AmazonDynamoDBReadOnlyAccess", "dynamodb:GetItem", True),
+        ("AmazonDynamoDBReadOnlyAccess", "dynamodb:PutItem", False),  # as SAM leaves it
+    ],
+)
+def test_policy_that_aws_manages_is_known(name: str, action: str, allowed: bool) -> None:
+    given = roles_of({"R": role(ManagedPolicyArns=[name])})[ARN].answer(Need(action, TABLE))[0]
+    assert given is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
+
+
+def test_role_with_a_policy_that_nobody_knows_is_held_to_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    unknown = "arn:aws:iam::123456789012:policy/somewhere-else"
+    assert roles_of({"R": role(allow(), ManagedPolicyArns=[unknown])}) == {}
+    assert "R is held to nothing here: nobody knows what somewhere-else allows" in caplog.text
+
+
+def test_role_whose_condition_does_not_hold_is_none() -> None:
+    assert roles_of({"R": resource("AWS::IAM::Role", "", {})}) == {}
+
+
+@pytest.mark.parametrize("name", ["Action", "Resource"])
+def test_statement_without_an_action_or_a_resource_is_refused(name: str) -> None:
+    statement = {key: value for key, value in allow().items() if key != name}
+    with pytest.raises(TemplateError, match=f"neither {name} nor Not{name}"):
+        made(statement)
