@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
@@ -17,6 +17,7 @@ ANYTHING = None
 """The role of who is held to nothing."""
 
 MOST_DENIALS = 1000
+MOST_ALLOWED = 10_000
 
 # What a service calls a refusal where it is neither JSON's AccessDeniedException nor XML's AccessDenied.
 _CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError", "ec2": "UnauthorizedOperation"}
@@ -88,40 +89,52 @@ class Unrestricted:
         pass
 
 
+@dataclass(frozen=True)
+class _Deployment:
+    roles: Mapping[str, Role]
+    """By ARN."""
+    allowed: set[tuple[str, Need]] = field(default_factory=set)
+    """Of a role by logical id: needs that have been allowed, and are noted as used."""
+
+
 class Permissions:
     """The roles of what is deployed. Thread-safe."""
 
     def __init__(self) -> None:
-        self._roles: Mapping[str, Role] = {}
+        self._deployed = _Deployment({})
         self._uses: dict[Use, str] = {}
         self._denials: dict[tuple[str, str, str], Denial] = {}
         self._lock = threading.Lock()
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
-        self._roles = roles_of(resources)
+        self._deployed = _Deployment(roles_of(resources))
 
     @property
     def roles(self) -> Mapping[str, Role]:
         """The roles by logical id."""
-        return {role.logical_id: role for role in self._roles.values()}
+        return {role.logical_id: role for role in self._deployed.roles.values()}
 
     def arn_of(self, logical_id: str) -> str | None:
         """The ARN of a role, None when there is none."""
-        return next((arn for arn, role in self._roles.items() if role.logical_id == logical_id), None)
+        return next((arn for arn, role in self._deployed.roles.items() if role.logical_id == logical_id), None)
 
     def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
-        role = self._roles.get(caller.role or "")
+        deployed = self._deployed
+        role = deployed.roles.get(caller.role or "")
         if role is None:
             return
         for need in needed(service, operation, parameters):
+            if (role.logical_id, need) in deployed.allowed:
+                continue
             answer, permissions = role.answer(need)
             if answer is not Answer.ALLOWED:
                 raise self._refusal(role, caller, need, answer, service, operation)
-            use = Use(role.logical_id, need.action, permissions)
-            if use not in self._uses:
-                with self._lock:
-                    self._uses[use] = need.resource or ANY
+            with self._lock:
+                self._uses.setdefault(Use(role.logical_id, need.action, permissions), need.resource or ANY)
+                if len(deployed.allowed) >= MOST_ALLOWED:
+                    deployed.allowed.clear()
+                deployed.allowed.add((role.logical_id, need))
 
     def _refusal(
         self, role: Role, caller: Caller, need: Need, answer: Answer, service: str, operation: str
@@ -154,6 +167,7 @@ class Permissions:
         """Forget what was needed and refused."""
         with self._lock:
             self._uses.clear()
+            self._deployed.allowed.clear()
             self._denials.clear()
 
 
