@@ -31,7 +31,7 @@ class Checks:
 
 def tell(as_json: bool, template: Path | None) -> int:
     path = find_template(template)
-    from cli.report import COLOURS, stdout
+    from cli.report import COLOURS, stdout, tell_denials
     from cli.story import CHAPTERS
 
     console = stdout()
@@ -49,6 +49,7 @@ def tell(as_json: bool, template: Path | None) -> int:
                 chapter(cloud, checks.check)
             except TimeoutError as error:
                 checks.check("it comes to an end", "an end", str(error))
+        tell_denials(cloud.denials())
     if as_json:
         print(json.dumps({"held": checks.held == len(checks.made), "checks": checks.made}))
     else:

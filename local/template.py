@@ -117,7 +117,7 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     from local.isolation import no_other_cloud
 
     class NoManagedPolicies:
-        """The local cloud has no IAM, so the translator need not know the managed policies of an account."""
+        """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""
 
         def load(self) -> dict[str, str]:
             return {}

@@ -34,21 +34,58 @@ def copy_of_the_project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_operation_added_as_the_readme_says_runs_and_lacks_only_its_alarms(copy_of_the_project: Path) -> None:
+@pytest.fixture
+def with_send_invoice(copy_of_the_project: Path) -> Path:
+    """The project with the operation that the README adds."""
     [snippet] = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
     assert len(snippet.splitlines()) <= 15
-    [command] = re.findall(r"\$ echo '(.*)' \| once run -", README)
     template = copy_of_the_project / "template.yaml"
     head, outputs = template.read_text().split("\nOutputs:\n")
     template.write_text(f"{head}\n{snippet}\nOutputs:\n{outputs}")
     shutil.copytree(copy_of_the_project / "functions/build_report", copy_of_the_project / "functions/send_invoice")
-    done = once("run", "-", "--json", folder=copy_of_the_project, stdin=command)
+    return copy_of_the_project
+
+
+def send_invoice(folder: Path) -> subprocess.CompletedProcess[str]:
+    [command] = re.findall(r"\$ echo '(.*)' \| once run -", README)
+    return once("run", "-", "--json", folder=folder, stdin=command)
+
+
+def test_operation_added_as_the_readme_says_runs_and_lacks_only_its_alarms(with_send_invoice: Path) -> None:
+    done = send_invoice(with_send_invoice)
     assert done.returncode == 0, done.stderr
     [execution] = json.loads(done.stdout)["executions"]
     assert execution["disposition"] == "EXECUTED"
-    found = [str(each) for each in findings(template, QUICK)]
+    assert "may not" not in done.stderr
+    found = [str(each) for each in findings(with_send_invoice / "template.yaml", QUICK)]
     assert len(found) == 2
     assert all(each.startswith("template.yaml: SendInvoiceFunction: nothing alarms when") for each in found)
+
+
+WRITES = """
+import boto3
+
+def handler(event, context):
+    boto3.client("dynamodb").put_item(TableName="once-OrdersTable", Item={"orderId": {"S": "1"}})
+    return "written"
+"""
+
+
+def test_missing_permission_of_an_added_operation_is_told_as_the_readme_says(with_send_invoice: Path) -> None:
+    (with_send_invoice / "functions/send_invoice/app.py").write_text(WRITES)
+    [shown] = re.findall(r"^✗ once_op-send-invoice .*$", README, re.MULTILINE)
+    refused = send_invoice(with_send_invoice)
+    assert refused.returncode == 1
+    assert refused.stderr.splitlines() == [shown]
+    [execution] = json.loads(refused.stdout)["executions"]
+    assert "is not authorized to perform: dynamodb:PutItem on resource" in execution["cause"]
+
+    template = with_send_invoice / "template.yaml"
+    more = "[!Ref FunctionPolicy, DynamoDBWritePolicy: { TableName: !Ref OrdersTable }]"
+    text, count = re.subn(r"Policies: \[!Ref FunctionPolicy\]", f"Policies: {more}", template.read_text())
+    assert count == 1
+    template.write_text(text)
+    assert send_invoice(with_send_invoice).returncode == 0
 
 
 def test_changed_function_is_what_runs(copy_of_the_project: Path) -> None:
