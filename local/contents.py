@@ -11,7 +11,7 @@ from local.template import REGION
 _CONTENTS = {
     "AWS::DynamoDB::Table": ("items",),
     "AWS::S3::Bucket": ("keys",),
-    "AWS::SQS::Queue": ("_messages", "pending_messages", "deleted_messages"),
+    "AWS::SQS::Queue": ("_messages", "_pending_messages", "deleted_messages"),
 }
 """The attributes of moto's models."""
 
