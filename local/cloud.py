@@ -22,7 +22,7 @@ from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.lambda_runtime.moto_invocations import serve_moto_invocations
 from local.permissions import Caller, Denial, Permissions
-from local.permissions.gate import Gate
+from local.permissions.http import HttpGuard
 from local.quick_start import import_interpreter
 from local.resources import ACCOUNT, STACK, aliases_of_state_machines
 from local.server import Server
@@ -91,7 +91,7 @@ class LocalCloud:
         self._ended = executions.ended
         self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
         self.permissions = Permissions()
-        self._server = Server(Gate(self._caller, self.permissions), self._port)
+        self._server = Server(HttpGuard(self._caller, self.permissions), self._port)
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)

@@ -7,7 +7,7 @@ import logging
 import threading
 from typing import Any
 
-from local.permissions.gate import Gate
+from local.permissions.http import HttpGuard
 
 HOST = "127.0.0.1"
 
@@ -17,9 +17,9 @@ class PortInUseError(OSError):
 
 
 class Server:
-    """Serves moto's backends until it is closed. Port 0 lets the system choose one. The gate is before all of it."""
+    """Serves moto's backends until it is closed. Port 0 lets the system choose one. Before all of it stands the guard."""
 
-    def __init__(self, gate: Gate, port: int = 0) -> None:
+    def __init__(self, guard: HttpGuard, port: int = 0) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
@@ -41,7 +41,7 @@ class Server:
                 self.get_backend_for_host = functools.cache(super().get_backend_for_host)
 
             def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-                answer = gate.refusal(environ) or super().__call__
+                answer = guard.refusal(environ) or super().__call__
                 return answer(environ, start_response)
 
         class Loopback(ThreadedWSGIServer):

@@ -1,4 +1,4 @@
-"""The gate before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
+"""The guard before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
 
 A function is known by its access key id, which is its name. What a request asks for is read as moto does, from the
 service's model in botocore, so that a call is held against the policies also where moto knows nothing of its service.
@@ -37,7 +37,7 @@ class Asked:
     parameters: Mapping[str, Any]
 
 
-class Gate:
+class HttpGuard:
     """Looks at requests before they reach moto."""
 
     def __init__(self, callers: Callers, guard: Guard) -> None:
