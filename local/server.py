@@ -17,7 +17,7 @@ class PortInUseError(OSError):
 
 
 class Server:
-    """Serves moto's backends until it is closed. Port 0 lets the system choose one. Before all of it stands the guard."""
+    """Serves moto's backends until it is closed. Port 0 lets the system choose one. Before it stands the guard."""
 
     def __init__(self, guard: HttpGuard, port: int = 0) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
