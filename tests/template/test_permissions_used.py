@@ -27,8 +27,8 @@ TABLES = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table"
 NO_CALLS_HERE = {
     "logs:": "functions' lines are kept by the local cloud itself, and its state machines write no log",
     "xray:": "nothing is traced here",
-    # Not deployed by default: EncryptionKeyPolicy, because nothing is encrypted here, and FunctionRolloutRole, which is
-    # CodeDeploy's.
+    # Not deployed by default: kms: for a key of one's own, because nothing is encrypted here, and FunctionRolloutRole,
+    # which is CodeDeploy's.
 }
 """Permissions that no run can use, by the beginning of their action, each with the reason."""
 
