@@ -71,11 +71,26 @@ def asked_for(service: str, environ: Environ) -> Asked | None:
             return Asked(form["Action"], form)
     if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
         return Asked(rpc[1], {})  # in CBOR, which nobody here reads
+    if service == "s3" and (of_object := _of_an_object(environ)) is not None:
+        return of_object
     for name in _services(service):
         asked = _rest(name, environ)
         if asked is not None:
             return asked
     return None
+
+
+_OF_AN_OBJECT = {"PUT": "PutObject", "GET": "GetObject", "HEAD": "HeadObject"}
+
+
+def _of_an_object(environ: Environ) -> Asked | None:
+    """The plainest calls of S3 without its model, which takes a twentieth of a second to read."""
+    operation = _OF_AN_OBJECT.get(environ["REQUEST_METHOD"])
+    path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # as WSGI has it
+    bucket, _, key = path.removeprefix("/").partition("/")
+    if operation is None or not key or environ.get("QUERY_STRING") or "HTTP_X_AMZ_COPY_SOURCE" in environ:
+        return None
+    return Asked(operation, {"Bucket": bucket, "Key": key})
 
 
 def _rest(name: str, environ: Environ) -> Asked | None:

@@ -57,15 +57,27 @@ def test_function_may_do_what_its_role_allows(cloud: LocalCloud, caller: str) ->
     assert call(cloud, "s3", "get_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
     assert call(cloud, "s3", "head_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
     assert cloud.denials() == ()
+    with without(cloud, "FunctionPolicy", "s3:GetObject"):
+        call(cloud, "s3", "get_object", Bucket=bucket, Key="responses/a b/ç?d%")
+    assert [denial.resource for denial in cloud.denials()] == [f"arn:aws:s3:::{bucket}/responses/a b/ç?d%"]
 
 
 BUCKET = "once-responsebucket"
+TAGS = {"Tagging": {"TagSet": [{"Key": "a", "Value": "b"}]}}
 QUEUE = "https://sqs.us-east-1.amazonaws.com/123456789012/once-RequestQueue"
 MACHINE = "arn:aws:states:us-east-1:123456789012:stateMachine:OperationStateMachine-local"
 TOPIC = "arn:aws:sns:us-east-1:123456789012:once-AlarmTopic"
 REFUSED = [
     ("s3", "put_object", {"Bucket": BUCKET, "Key": "requests/x", "Body": "x"}, "AccessDenied", "s3:PutObject"),
     ("s3", "list_objects_v2", {"Bucket": BUCKET}, "AccessDenied", "s3:ListBucket"),
+    ("s3", "put_object_tagging", {**TAGS, "Bucket": BUCKET, "Key": "k"}, "AccessDenied", "s3:PutObjectTagging"),
+    (
+        "s3",
+        "copy_object",
+        {"Bucket": BUCKET, "Key": "responses/k", "CopySource": "b/k"},
+        "AccessDenied",
+        "s3:GetObject",
+    ),
     (
         "s3",
         "delete_objects",
