@@ -118,6 +118,21 @@ def ls(
 
 
 @app.command()
+def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
+    """Say what is wrong with a stack, and what to do. It changes nothing.
+
+    Looks at the stack, its table, bucket, state machines, functions, triggers, queues, alarms and open operations.
+    Exit code 1 when something is wrong; a warning, or what cannot be looked at, is not wrong.
+
+    JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};
+    outcome is ok, wrong, warning or skipped.
+    """
+    from cli import operators
+
+    raise typer.Exit(operators.doctor((stack, profile, region), as_json))
+
+
+@app.command()
 def show(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:

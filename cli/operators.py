@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from cli import doctor as examination
 from cli import inspection, interventions, listing, records, redriving, rejected, sending
 from cli.problem import Problem
 from cli.reading import read_event, read_result, where
@@ -144,6 +145,14 @@ def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, 
         return 1 if any(each["outcome"] in rejected.LEFT for each in done) else 0
 
     return _on_stack(place, "", work)
+
+
+def doctor(place: Place, as_json: bool) -> int:
+    with clear_aws_errors():
+        # Without its outputs, too: a stack whose first deployment failed has none.
+        findings = examination.findings(connect(*place, needed=()))
+        _print(examination.answer(place[0], findings), as_json, "\n".join(examination.lines(findings)))
+        return examination.exit_code(findings)
 
 
 def send(place: Place, event: str, via: str, duplicates: int, as_json: bool) -> int:

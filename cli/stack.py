@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +22,8 @@ class Stack:
     parameters: Mapping[str, str]
     session: Any
     now: Callable[[], float] = time.time
+    id: str = ""
+    status: str = ""
     clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
@@ -46,8 +48,8 @@ class Stack:
         return int(self.parameters[parameter])
 
 
-def connect(name: str, profile: str | None, region: str | None) -> Stack:
-    """Find the stack. Raises Problem when there is none, or when it is no stack of Once."""
+def connect(name: str, profile: str | None, region: str | None, needed: Collection[str] = NEEDED) -> Stack:
+    """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
     import boto3
     import botocore.session
     from botocore.config import Config
@@ -67,9 +69,9 @@ def connect(name: str, profile: str | None, region: str | None) -> Stack:
         raise
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
     parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
-    if missing := [each for each in NEEDED if each not in outputs]:
+    if missing := [each for each in needed if each not in outputs]:
         raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
-    return Stack(name, outputs, parameters, session)
+    return Stack(name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"])
 
 
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
@@ -85,10 +87,15 @@ ADVICE = {
 """What to do about botocore's own errors, by their class."""
 
 
+def is_denied(code: str) -> bool:
+    """Whether an error code says that a permission is missing; SNS has a word of its own for it."""
+    return "AccessDenied" in code or code.startswith("Unauthorized") or code == "AuthorizationError"
+
+
 def _advice(code: str) -> str:
     if code in BAD_CREDENTIALS:
         return "; log in again, or give --profile"
-    if "AccessDenied" in code or code.startswith("Unauthorized"):
+    if is_denied(code):
         return "; use a profile that may do this (--profile)"
     return "; AWS is throttling: try again in a moment" if "Throttl" in code or code in THROTTLED else ""
 

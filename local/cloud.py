@@ -20,6 +20,7 @@ from local.execution import Execution, Invocation, as_text, execution_of, state_
 from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from local.lambda_runtime.descriptions import serve_descriptions
 from local.lambda_runtime.moto_invocations import serve_moto_invocations
 from local.permissions import Caller, Denial, Permissions
 from local.permissions.http import HttpGuard
@@ -96,7 +97,10 @@ class LocalCloud:
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
-        self._stack.enter_context(serve_stack(lambda: self.outputs, lambda: self.parameters))
+        self._stack.enter_context(serve_descriptions(lambda: self.functions.functions))
+        self._stack.enter_context(
+            serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self._deployed.resources)
+        )
         self._door = Door(self.functions, self.permissions)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())

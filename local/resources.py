@@ -12,6 +12,8 @@ from local.engine.patching import replaced
 
 ACCOUNT = "123456789012"
 STACK = "once"
+ALIAS = "live"
+"""Of state machines and functions, as the template has it."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,36 @@ def moto_model(kind: str) -> Any:
 
 @contextmanager
 def aliases_of_state_machines() -> Iterator[None]:
-    """StartExecution takes the ARN of an alias, and starts the machine as it is now."""
-    from moto.stepfunctions.models import StepFunctionBackend
+    """An alias, and the version 1 that it points at, are the machine as it is now: to start it and to look at it."""
+    from moto.stepfunctions.models import StateMachineAlias, StepFunctionBackend
 
-    describe = StepFunctionBackend.describe_state_machine
+    describe, describe_alias = (
+        StepFunctionBackend.describe_state_machine,
+        StepFunctionBackend.describe_state_machine_alias,
+    )
 
     def describe_state_machine(self: Any, arn: str) -> Any:
-        parts = arn.split(":")
-        return describe(self, ":".join(parts[:7]) if len(parts) == 8 and not parts[7].isnumeric() else arn)
+        machine, qualifier = _qualified(arn)
+        is_now = qualifier and (
+            not qualifier.isnumeric() or (qualifier == "1" and not describe(self, machine).versions)
+        )
+        return describe(self, machine if is_now else arn)
 
-    with replaced((StepFunctionBackend, "describe_state_machine", describe_state_machine)):
+    def describe_state_machine_alias(self: Any, arn: str) -> Any:
+        machine, name = _qualified(arn)
+        if name != ALIAS or describe(self, machine).aliases:
+            return describe_alias(self, arn)
+        route = {"stateMachineVersionArn": f"{machine}:1", "weight": 100}
+        return StateMachineAlias(name, machine, [route], None)
+
+    with replaced(
+        (StepFunctionBackend, "describe_state_machine", describe_state_machine),
+        (StepFunctionBackend, "describe_state_machine_alias", describe_state_machine_alias),
+    ):
         yield
+
+
+def _qualified(arn: str) -> tuple[str, str]:
+    """The ARN of a machine, and the alias or version after it, if any."""
+    parts = arn.split(":")
+    return ":".join(parts[:7]), ":".join(parts[7:])

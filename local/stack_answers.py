@@ -1,11 +1,11 @@
-"""What CloudFormation tells of the stack: DescribeStacks, with the outputs and parameters of what is deployed."""
+"""What CloudFormation tells of the stack: DescribeStacks and ListStackResources, of what is deployed."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 from local.engine.patching import replaced
 from local.resources import ACCOUNT, STACK
@@ -14,9 +14,18 @@ from local.template import REGION
 Values = Callable[[], Mapping[str, str]]
 
 
+class Deployed(Protocol):
+    """A deployed resource; one whose condition does not hold has no `ref`."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def ref(self) -> str: ...
+
+
 @contextmanager
-def serve_stack(outputs: Values, parameters: Values) -> Iterator[None]:
-    """While it is open, moto answers DescribeStacks with this stack; of any other it says that there is none."""
+def serve_stack(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
+    """While it is open, moto tells of this stack; of any other it says that there is none."""
     from moto.cloudformation.exceptions import ValidationError
     from moto.cloudformation.responses import CloudFormationResponse
     from moto.core.responses import ActionResult
@@ -24,10 +33,27 @@ def serve_stack(outputs: Values, parameters: Values) -> Iterator[None]:
     stack_id = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local"
     created = datetime.datetime.now(datetime.UTC)
 
-    def describe_stacks(self: Any) -> Any:
-        wanted = self._get_param("StackName")
+    def check_name(wanted: str | None) -> None:
         if wanted not in (None, STACK, stack_id):
             raise ValidationError(wanted)
+
+    def list_stack_resources(self: Any) -> Any:
+        check_name(self._get_param("StackName"))
+        listed = [
+            {
+                "LogicalResourceId": logical_id,
+                "PhysicalResourceId": each.ref,
+                "ResourceType": each.type,
+                "ResourceStatus": "CREATE_COMPLETE",
+                "LastUpdatedTimestamp": created,
+            }
+            for logical_id, each in resources().items()
+            if each.ref
+        ]
+        return ActionResult({"StackResourceSummaries": listed})
+
+    def describe_stacks(self: Any) -> Any:
+        check_name(self._get_param("StackName"))
         stack = {
             "StackName": STACK,
             "StackId": stack_id,
@@ -39,5 +65,8 @@ def serve_stack(outputs: Values, parameters: Values) -> Iterator[None]:
         }
         return ActionResult({"Stacks": [stack]})
 
-    with replaced((CloudFormationResponse, "describe_stacks", describe_stacks)):
+    with replaced(
+        (CloudFormationResponse, "describe_stacks", describe_stacks),
+        (CloudFormationResponse, "list_stack_resources", list_stack_resources),
+    ):
         yield

@@ -99,8 +99,8 @@ class Operator:
                 code = int(ended.code or 0)
         return Done(code, out.getvalue(), err.getvalue())
 
-    def _connect(self, *place: Any) -> Stack:
-        stack = replace(connect(*place), now=self.cloud.clock.now)
+    def _connect(self, *place: Any, **needed: Any) -> Stack:
+        stack = replace(connect(*place, **needed), now=self.cloud.clock.now)
         for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
             events = stack.client(service).meta.events
             events.register("before-call", lambda model, **_: self._pop(self._before, model.name))

@@ -1,0 +1,138 @@
+"""The two state machines, and the alias that executions of operations are started at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from cli.checkup.deployment import Deployment
+from cli.checkup.timeouts import Timeouts, timeouts_of
+from cli.checkup.verdict import Check, Verdict, ok, warning, wrong
+
+OPERATION, RECOVERY, ALIAS = "OperationStateMachine", "RecoveryStateMachine", "OperationStateMachineAliaslive"
+RUNS_BUSINESS_LOGIC = "ExecuteBusinessLogic"
+EXPRESS_LIMIT = 300
+"""Seconds after which AWS ends an Express execution."""
+
+
+def checks(deployment: Deployment) -> Iterator[Check]:
+    for machine in (OPERATION, RECOVERY):
+        yield Check("machines.status", machine, partial(_status, deployment, machine))
+        yield Check("machines.type", machine, partial(_type, deployment, machine))
+        yield Check("machines.log", machine, partial(_log, deployment, machine))
+    yield Check("machines.alias", ALIAS, partial(_alias, deployment))
+    yield Check("machines.timeouts", OPERATION, partial(_timeouts, deployment))
+
+
+def routes(deployment: Deployment) -> dict[str, int]:
+    """The versions that executions run, by ARN, with their share in percent."""
+    told = deployment.ask("stepfunctions", "describe_state_machine_alias", stateMachineAliasArn=deployment.id(ALIAS))
+    return {each["stateMachineVersionArn"]: each["weight"] for each in told["routingConfiguration"] if each["weight"]}
+
+
+def timeouts(deployment: Deployment) -> dict[str, Timeouts]:
+    """Of each version that executions run, by its number, and of the machine itself, which the pipe starts."""
+    arns = {arn.rpartition(":")[2]: arn for arn in routes(deployment)}
+    arns["the newest"] = deployment.id(OPERATION)
+    ask = partial(deployment.ask, "stepfunctions", "describe_state_machine")
+    return {name: timeouts_of(ask(stateMachineArn=arn)["definition"]) for name, arn in arns.items()}
+
+
+def _machine(deployment: Deployment, machine: str) -> Mapping[str, Any]:
+    return deployment.ask("stepfunctions", "describe_state_machine", stateMachineArn=deployment.id(machine))
+
+
+def _status(deployment: Deployment, machine: str) -> Verdict:
+    status = _machine(deployment, machine)["status"]
+    return (
+        ok(status) if status == "ACTIVE" else wrong(f"it is {status}: nothing can be started", "deploy the stack again")
+    )
+
+
+def _type(deployment: Deployment, machine: str) -> Verdict:
+    is_type = _machine(deployment, machine)["type"]
+    means = deployment.stack.parameters.get("StateMachineType", "STANDARD") if machine == OPERATION else "EXPRESS"
+    if is_type == means:
+        return ok(is_type)
+    return wrong(f"it is {is_type}, and should be {means}", "deploy the stack again: CloudFormation makes it anew")
+
+
+def _log(deployment: Deployment, machine: str) -> Verdict:
+    told = _machine(deployment, machine).get("loggingConfiguration", {})
+    level, data = told.get("level", "OFF"), bool(told.get("includeExecutionData"))
+    as_meant = deployment.stack.parameters.get("IncludeExecutionData", "true") == "true"
+    turn = (
+        f"`aws stepfunctions update-state-machine --state-machine-arn {deployment.id(machine)} "
+        "--logging-configuration ...`, "
+        "or the console: Logging, level ALL"
+    )
+    if level == "OFF" or not told.get("destinations"):
+        return deployment.absent(
+            wrong("it logs nothing: an Express execution, and what became of it, cannot be seen", turn)
+        )
+    if data and not as_meant:
+        return wrong(
+            "its log holds payloads and results, though IncludeExecutionData is false",
+            turn + ", without execution data",
+        )
+    if data and deployment.is_prod:
+        return warning("the log of a prod stack holds payloads and results", "deploy with IncludeExecutionData=false")
+    if level != "ALL":
+        return warning(f"it logs {level} only: the saved log queries do not see every state", turn)
+    if as_meant and not data:
+        return warning(
+            "its log has no inputs and outputs, though IncludeExecutionData is true", turn + ", with execution data"
+        )
+    return ok(f"{level}, {'with' if data else 'without'} execution data")
+
+
+def _alias(deployment: Deployment) -> Verdict:
+    shares = {arn.rpartition(":")[2]: weight for arn, weight in routes(deployment).items()}
+    if len(shares) == 1:
+        return ok(f"every execution runs version {next(iter(shares))}")
+    shown = " and ".join(f"{weight} % to version {version}" for version, weight in shares.items())
+    return warning(
+        f"a rollout is under way: {shown}",
+        "wait for its end; if none is, `aws stepfunctions update-state-machine-alias --state-machine-alias-arn "
+        f"{deployment.id(ALIAS)} --routing-configuration stateMachineVersionArn=ARN,weight=100` ends it",
+    )
+
+
+def _timeouts(deployment: Deployment) -> Verdict:
+    for version, found in timeouts(deployment).items():
+        if fault := _not_nested(deployment, found):
+            return wrong(
+                f"version {version}: {fault}" if version.isdigit() else fault,
+                "deploy the template's definition again, with BusinessTimeoutSeconds and LeaseMarginSeconds as "
+                "it bounds them",
+            )
+    found = timeouts(deployment)["the newest"]
+    task, lease = found.tasks[RUNS_BUSINESS_LOGIC], min(each or 0 for each in found.leases.values())
+    return ok(f"task {task:g} s < lease {lease:g} s < execution {found.execution:g} s")
+
+
+def _not_nested(deployment: Deployment, found: Timeouts) -> str:
+    """What is out of order in business logic < task < lease < execution; empty when nothing is."""
+    business, task = deployment.stack.number("BusinessTimeoutSeconds"), found.tasks.get(RUNS_BUSINESS_LOGIC)
+    execution = min(found.execution or float("inf"), EXPRESS_LIMIT if deployment.is_express else float("inf"))
+    if task is None:
+        return f"{RUNS_BUSINESS_LOGIC} has no TimeoutSeconds: an owner may wait for ever"
+    if task <= business:
+        return f"{RUNS_BUSINESS_LOGIC} ends after {task:g} s, and business logic may take {business}: it works "
+        "on while another attempt starts"
+    if found.execution is None:
+        return "an execution has no TimeoutSeconds: it may stay for a year"
+    if not found.leases:
+        return "no state sets leaseExpiresAt: this is no definition of Once"
+    for state, lease in found.leases.items():
+        if lease is None:
+            return f"the lease that {state} sets cannot be told"
+        if lease <= task:
+            return f"the lease that {state} sets is over after {lease:g} s, {RUNS_BUSINESS_LOGIC} after "
+            f"{task:g}: a live owner is taken for dead"
+        if lease >= execution:
+            return (
+                f"the lease that {state} sets lasts {lease:g} s, an execution {execution:g}: a lock outlives its owner"
+            )
+    return ""

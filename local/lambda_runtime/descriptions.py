@@ -1,0 +1,79 @@
+"""What the Lambda API tells of the functions: their configuration, alias and concurrency, and which there are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from local.engine.patching import replaced
+from local.lambda_runtime.runtime import ALIAS, LATEST
+from local.lambda_runtime.spec import FunctionSpec, function_arn, name_and_qualifier
+
+VERSION = "1"
+"""Of every function, as the template's own are named."""
+
+Functions = Callable[[], Mapping[str, FunctionSpec]]
+Answer = tuple[int, dict[str, str], str]
+
+
+@contextmanager
+def serve_descriptions(functions: Functions) -> Iterator[None]:
+    """While it is open, moto tells of these functions; of others it tells what it has been told itself."""
+    from moto.awslambda.responses import LambdaResponse
+
+    theirs = {
+        name: getattr(LambdaResponse, name)
+        for name in ("get_function_configuration", "get_function_concurrency", "get_alias", "list_functions")
+    }
+
+    def get_function_configuration(self: Any) -> Any:
+        name, qualifier = name_and_qualifier(_part(self, -2), self._get_param("Qualifier"))
+        spec = functions().get(name)
+        if spec is None or qualifier not in (None, LATEST, ALIAS, VERSION):
+            return theirs["get_function_configuration"](self)
+        return _answer(_configuration(name, spec, qualifier))
+
+    def get_function_concurrency(self: Any) -> Any:
+        spec = functions().get(_part(self, -2))
+        if spec is None:
+            return theirs["get_function_concurrency"](self)
+        return _answer({} if spec.concurrency is None else {"ReservedConcurrentExecutions": spec.concurrency})
+
+    def get_alias(self: Any) -> Any:
+        name, alias = _part(self, -3), _part(self, -1)
+        if name not in functions() or alias != ALIAS:
+            return theirs["get_alias"](self)
+        return _answer({"AliasArn": function_arn(name, alias), "Name": alias, "FunctionVersion": VERSION})
+
+    def list_functions(self: Any) -> Any:
+        mine = [_configuration(name, spec, None) for name, spec in functions().items()]
+        return _answer({"Functions": [*mine, *json.loads(theirs["list_functions"](self))["Functions"]]})
+
+    answers = (get_function_configuration, get_function_concurrency, get_alias, list_functions)
+    with replaced(*((LambdaResponse, each.__name__, each) for each in answers)):
+        yield
+
+
+def _part(request: Any, index: int) -> str:
+    return unquote(request.path.rstrip("/").split("/")[index])
+
+
+def _configuration(name: str, spec: FunctionSpec, qualifier: str | None) -> dict[str, Any]:
+    return {
+        "FunctionName": name,
+        "FunctionArn": function_arn(name, qualifier),
+        "Handler": spec.handler,
+        "Timeout": int(spec.timeout),
+        "MemorySize": spec.memory,
+        "Version": LATEST if qualifier in (None, LATEST) else VERSION,
+        "State": "Active",
+        "LastUpdateStatus": "Successful",
+        "PackageType": "Zip",
+    }
+
+
+def _answer(body: Mapping[str, Any]) -> Answer:
+    return 200, {"Content-Type": "application/json", "status": "200"}, json.dumps(body)
