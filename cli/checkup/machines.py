@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.checkup.deployment import Deployment
 from cli.checkup.timeouts import Timeouts, timeouts_of
-from cli.checkup.verdict import Check, Verdict, ok, warning, wrong
+from cli.checkup.verdict import Check, Gone, Verdict, ok, warning, wrong
 
 OPERATION, RECOVERY, ALIAS = "OperationStateMachine", "RecoveryStateMachine", "OperationStateMachineAliaslive"
 RUNS_BUSINESS_LOGIC = "ExecuteBusinessLogic"
@@ -33,7 +33,10 @@ def routes(deployment: Deployment) -> dict[str, int]:
 
 def timeouts(deployment: Deployment) -> dict[str, Timeouts]:
     """Of each version that executions run, by its number, and of the machine itself, which the pipe starts."""
-    arns = {arn.rpartition(":")[2]: arn for arn in routes(deployment)}
+    try:
+        arns = {arn.rpartition(":")[2]: arn for arn in routes(deployment)}
+    except Gone:  # which the check of the alias tells
+        arns = {}
     arns["the newest"] = deployment.id(OPERATION)
     ask = partial(deployment.ask, "stepfunctions", "describe_state_machine")
     return {name: timeouts_of(ask(stateMachineArn=arn)["definition"]) for name, arn in arns.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,21 @@ from local import LocalCloud
 
 sys.path.insert(0, str(Path(__file__).parent))
 from operating import Operator
+from patient import Edge, Patient, on_aws
 
 
 @pytest.fixture
 def operator(cloud: LocalCloud, tmp_path: Path) -> Operator:
     return Operator(cloud, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def edge() -> Edge:
+    return Edge()
+
+
+@pytest.fixture
+def patient(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
+    """The shared local cloud as it would be on AWS."""
+    with on_aws(cloud, edge) as patient:
+        yield patient

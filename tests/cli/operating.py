@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 from collections.abc import Callable, Iterator
@@ -35,7 +36,33 @@ class Done:
         return json.loads(self.out)
 
 
-class Operator:
+class Commands:
+    """Gives commands as a user does."""
+
+    def once(self, *arguments: str, stdin: str = "") -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        patches = (
+            mock.patch("sys.argv", ["once", *arguments]),
+            mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
+            mock.patch.object(operators, "connect", self._connect),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        )
+        with contextlib.ExitStack() as stack:
+            for each in patches:
+                stack.enter_context(each)  # type: ignore[arg-type]
+            try:
+                main()
+                code = 0
+            except SystemExit as ended:
+                code = int(ended.code or 0)
+        return Done(code, out.getvalue(), err.getvalue())
+
+    def _connect(self, *place: Any, **needed: Any) -> Stack:
+        raise NotImplementedError
+
+
+class Operator(Commands):
     """Gives commands; something else may happen just before, or just after, one of their calls."""
 
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
@@ -79,25 +106,6 @@ class Operator:
     def after(self, method: str, action: Callable[[], object]) -> None:
         """Once, just after it; when it raises, its answer is lost."""
         self._after[method] = action
-
-    def once(self, *arguments: str, stdin: str = "") -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        patches = (
-            mock.patch("sys.argv", ["once", *arguments]),
-            mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
-            mock.patch.object(operators, "connect", self._connect),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        )
-        with contextlib.ExitStack() as stack:
-            for each in patches:
-                stack.enter_context(each)  # type: ignore[arg-type]
-            try:
-                main()
-                code = 0
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-        return Done(code, out.getvalue(), err.getvalue())
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         stack = replace(connect(*place, **needed), now=self.cloud.clock.now)
@@ -177,3 +185,17 @@ def other_fence(operator: Operator) -> Iterator[None]:
 
     operator.before("UpdateItem", change)
     yield
+
+
+def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> None:
+    """A record, as an owner or recovery leaves it."""
+    shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
+    texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}
+    numbers = {"leaseExpiresAt": lease, "fence": 1, "attempts": 1}
+    item = {
+        "id": {"S": id},
+        **{key: {"S": value} for key, value in texts.items()},
+        **{key: {"N": str(value)} for key, value in numbers.items()},
+        **more,
+    }
+    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)

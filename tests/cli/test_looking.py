@@ -7,22 +7,9 @@ import itertools
 from typing import Any
 
 import pytest
-from operating import ID, Operator
+from operating import ID, Operator, put
 
 KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "console"]
-
-
-def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> None:
-    shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
-    texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}
-    numbers = {"leaseExpiresAt": lease, "fence": 1, "attempts": 1}
-    item = {
-        "id": {"S": id},
-        **{key: {"S": value} for key, value in texts.items()},
-        **{key: {"N": str(value)} for key, value in numbers.items()},
-        **more,
-    }
-    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)
 
 
 def in_one_shard(count: int) -> list[str]:

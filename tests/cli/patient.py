@@ -1,0 +1,238 @@
+"""A stack as it is on AWS, for the doctor: what the local cloud leaves out is made in moto, or answered at the edge."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError
+from operating import Commands
+
+from cli.stack import Stack, connect
+from local import LocalCloud
+
+ON_AWS = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/0b7c6fd0"
+Finding = Mapping[str, str]
+
+
+class Edge:
+    """Between the command and moto: answers are changed, or given. Clients are kept, for they are slow to make."""
+
+    def __init__(self) -> None:
+        self.clients: dict[str, Any] = {}
+        self.changes: dict[str, list[Callable[[Any], None]]] = {}
+        self.replies: dict[str, Callable[[], Any]] = {}
+        self.rewrites: dict[str, tuple[str, str]] = {}
+        self.asked: dict[str, str] = {}
+
+    def forget(self) -> None:
+        for each in (self.changes, self.replies, self.rewrites, self.asked):
+            each.clear()
+
+    def stand_before(self, stack: Stack) -> Stack:
+        stack.session.events.register("before-call", self._before)
+        stack.session.events.register("after-call", self._after)
+        return replace(stack, clients=self.clients)
+
+    def _before(self, model: Any, params: dict[str, Any], **_: Any) -> Any:
+        body = params["body"]
+        self.asked[model.name] = body.decode() if isinstance(body, bytes) else str(body)
+        if model.name in self.rewrites:
+            old, new = self.rewrites[model.name]
+            params["body"] = self.asked[model.name].replace(old, new).encode()
+        if model.name in self.replies:
+            return AWSResponse("http://edge", 200, {}, None), self.replies[model.name]()
+        return None
+
+    def _after(self, model: Any, parsed: Any, **_: Any) -> None:
+        if "Error" not in parsed:
+            for how in self.changes.get(model.name, ()):
+                how(parsed)
+
+
+class Patient(Commands):
+    """The stack as the doctor sees it."""
+
+    def __init__(self, cloud: LocalCloud, stack_id: str, edge: Edge) -> None:
+        self.cloud = cloud
+        self.after = ExitStack()
+        self.fields: dict[str, Any] = {"id": stack_id}
+        self.parameters: dict[str, str] = {}
+        self._edge = edge
+        self._found: list[Finding] = []
+
+    def change(self, call: str, how: Callable[[Any], None]) -> None:
+        """The answer of every call of this name is changed."""
+        self._edge.changes.setdefault(call, []).append(how)
+
+    def asked(self, call: str) -> str:
+        """The body of the last call of this name."""
+        return self._edge.asked[call]
+
+    def ask_for(self, call: str, instead_of: str, that: str) -> None:
+        """Calls of this name ask for something else."""
+        self._edge.rewrites[call] = (instead_of, that)
+
+    def reply(self, call: str, answer: Any) -> None:
+        """Calls of this name are answered so, and not made."""
+        self._edge.replies[call] = lambda: answer
+
+    def refuse(self, call: str, code: str) -> None:
+        """Calls of this name fail."""
+
+        def fail() -> None:
+            raise ClientError({"Error": {"Code": code, "Message": "no\nway"}}, call)
+
+        self._edge.replies[call] = fail
+
+    def findings(self) -> list[Finding]:
+        done = self.once("doctor", "--json")
+        answer = done.answer
+        assert list(answer) == ["stack", "checks", "wrong", "warnings"]
+        outcomes = [each["outcome"] for each in answer["checks"]]
+        assert (answer["wrong"], answer["warnings"]) == (outcomes.count("wrong"), outcomes.count("warning"))
+        assert done.code == (1 if answer["wrong"] else 0)
+        self._found = answer["checks"]
+        return self._found
+
+    def complaints(self) -> list[tuple[str, str, str]]:
+        """Name, outcome and resource of what is not fine; each says what it means and what to do."""
+        found = [each for each in self.findings() if each["outcome"] in ("wrong", "warning")]
+        assert all(each["message"] and each["advice"] for each in found), found
+        return [(each["name"], each["outcome"], each["resource"]) for each in found]
+
+    def the(self, name: str, resource: str | None = None) -> Finding:
+        """One finding of the last look, or of one now."""
+        [found] = [
+            each
+            for each in self._found or self.findings()
+            if each["name"] == name and resource in (None, each["resource"])
+        ]
+        return found
+
+    def ref(self, logical_id: str) -> str:
+        return self.cloud.resources[logical_id]
+
+    def properties(self, logical_id: str) -> dict[str, Any]:
+        return dict(self.cloud._deployed.resources[logical_id].properties)
+
+    def client(self, service: str) -> Any:
+        return self.cloud.client(service)
+
+    def _connect(self, *place: Any, **needed: Any) -> Stack:
+        now: Callable[[], float] = self.cloud.clock.now
+        stack = self._edge.stand_before(connect(*place, **needed))
+        parameters = {**stack.parameters, **self.parameters}
+        return replace(stack, now=now, **{"parameters": parameters, **self.fields})
+
+
+@contextmanager
+def on_aws(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
+    """The stack with all that the local cloud leaves out, as the template has it."""
+    edge.forget()
+    patient = Patient(cloud, ON_AWS, edge)
+    with patient.after:
+        for make in (_alarms, _starters, _policies, _bucket):
+            make(patient)
+        _answers(patient)
+        yield patient
+
+
+def _of(patient: Patient, kind: str) -> list[str]:
+    made = patient.cloud._deployed.resources.items()
+    return [logical_id for logical_id, each in made if each.type == kind and each.ref]
+
+
+def alarm(patient: Patient, logical_id: str, **changes: Any) -> None:
+    """Put an alarm of the template, with changes."""
+    properties = {**patient.properties(logical_id), **changes}
+    properties["Threshold"] = float(properties["Threshold"])
+    patient.client("cloudwatch").put_metric_alarm(AlarmName=patient.ref(logical_id), **properties)
+
+
+def _alarms(patient: Patient) -> None:
+    names = _of(patient, "AWS::CloudWatch::Alarm")
+    for logical_id in names:
+        alarm(patient, logical_id)
+    client, topic = patient.client("sns"), patient.ref("AlarmTopic")
+    arn = client.subscribe(TopicArn=topic, Protocol="email", Endpoint="pager@example.com", ReturnSubscriptionArn=True)
+    patient.after.callback(client.unsubscribe, SubscriptionArn=arn["SubscriptionArn"])
+    delete = patient.client("cloudwatch").delete_alarms
+    patient.after.callback(delete, AlarmNames=[patient.ref(each) for each in names])
+
+
+def _starters(patient: Patient) -> None:
+    pipe, schedule = patient.ref("RequestPipe"), patient.ref("RecoverySchedule")
+    patient.client("pipes").create_pipe(Name=pipe, **patient.properties("RequestPipe"))
+    patient.after.callback(patient.client("pipes").delete_pipe, Name=pipe)
+    patient.client("scheduler").create_schedule(Name=schedule, **patient.properties("RecoverySchedule"))
+    patient.after.callback(patient.client("scheduler").delete_schedule, Name=schedule)
+
+
+def _policies(patient: Patient) -> None:
+    for logical_id in _of(patient, "AWS::SQS::QueuePolicy"):
+        given = patient.properties(logical_id)
+        for queue in given["Queues"]:
+            set_policy = partial(patient.client("sqs").set_queue_attributes, QueueUrl=queue)
+            set_policy(Attributes={"Policy": json.dumps(given["PolicyDocument"])})
+            patient.after.callback(set_policy, Attributes={"Policy": ""})
+
+
+def _bucket(patient: Patient) -> None:
+    client, bucket, given = patient.client("s3"), patient.ref("ResponseBucket"), patient.properties("ResponseBucket")
+    client.put_public_access_block(
+        Bucket=bucket, PublicAccessBlockConfiguration=given["PublicAccessBlockConfiguration"]
+    )
+    patient.after.callback(client.delete_public_access_block, Bucket=bucket)
+    policy = json.dumps(patient.properties("ResponseBucketPolicy")["PolicyDocument"])
+    client.put_bucket_policy(Bucket=bucket, Policy=policy)
+    patient.after.callback(client.delete_bucket_policy, Bucket=bucket)
+    lifecycle(patient, *(_rule(each) for each in given["LifecycleConfiguration"]["Rules"]))
+    patient.after.callback(client.delete_bucket_lifecycle, Bucket=bucket)
+
+
+def lifecycle(patient: Patient, *rules: dict[str, Any]) -> None:
+    """Give the bucket these rules, and no others."""
+    filled = [{"ID": str(number), "Status": "Enabled", **rule} for number, rule in enumerate(rules)]
+    patient.client("s3").put_bucket_lifecycle_configuration(
+        Bucket=patient.ref("ResponseBucket"), LifecycleConfiguration={"Rules": filled}
+    )
+
+
+def _rule(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A rule of CloudFormation's as S3 has it."""
+    rule: dict[str, Any] = {"ID": given["Id"], "Status": given["Status"], "Filter": {"Prefix": given.get("Prefix", "")}}
+    if "ExpirationInDays" in given:
+        rule["Expiration"] = {"Days": int(given["ExpirationInDays"])}
+    if "AbortIncompleteMultipartUpload" in given:
+        rule["AbortIncompleteMultipartUpload"] = given["AbortIncompleteMultipartUpload"]
+    return rule
+
+
+def _answers(patient: Patient) -> None:
+    """What moto does not tell, and AWS does."""
+    layer = next(each for each in _of(patient, "AWS::Lambda::LayerVersion"))
+    arn, built_for = patient.ref(layer), patient.properties(layer)
+
+    def log(answer: Any) -> None:
+        logical_id = "RecoveryStateMachine" if answer["type"] == "EXPRESS" else "OperationStateMachine"
+        given = patient.properties(logical_id)["LoggingConfiguration"]
+        answer["loggingConfiguration"] = {
+            "level": given["Level"],
+            "includeExecutionData": given["IncludeExecutionData"] in (True, "true"),
+            "destinations": given["Destinations"],
+        }
+
+    def run(answer: Any) -> None:
+        answer |= {"Runtime": "python3.13", "Architectures": ["arm64"], "Layers": [{"Arn": arn}]}
+
+    patient.change("DescribeTable", lambda answer: answer["Table"].update(SSEDescription={"Status": "ENABLED"}))
+    patient.change("DescribeStateMachine", log)
+    patient.change("GetFunctionConfiguration", run)
+    members = ("CompatibleRuntimes", "CompatibleArchitectures")
+    patient.reply("GetLayerVersionByArn", {each: built_for[each] for each in members})

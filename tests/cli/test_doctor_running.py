@@ -1,0 +1,250 @@
+"""What may be wrong with state machines and functions: each is broken once, and is the one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ailments import (
+    ALIAS,
+    GONE,
+    MACHINE,
+    QUEUE,
+    Break,
+    changed,
+    definition,
+    parameters,
+    task_waits,
+)
+from patient import Patient
+
+ROOT = Path(__file__).parents[2]
+CHARGE = "once_op-charge-payment"
+
+
+# ---- the state machines ----
+
+
+def of_operation(**values: Any) -> Break:
+    def how(answer: Any) -> None:
+        if answer["type"] == "STANDARD":
+            answer.update(values)
+
+    return lambda patient: patient.change("DescribeStateMachine", how)
+
+
+def log(**values: Any) -> Break:
+    def how(answer: Any) -> None:
+        if answer["type"] == "STANDARD":
+            answer["loggingConfiguration"].update(values)
+
+    return lambda patient: patient.change("DescribeStateMachine", how)
+
+
+def lease_lasts(expression: str) -> Callable[[Any], None]:
+    def how(machine: Any) -> None:
+        machine["States"]["RenewLock"]["Arguments"]["ExpressionAttributeValues"][":lease"]["N"] = expression
+
+    return how
+
+
+EXPRESS_WAITS = ("queues.visibility", "wrong", QUEUE)
+MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
+    "being deleted": (of_operation(status="DELETING"), "machines.status", "wrong", MACHINE, "deploy"),
+    "of another type": (parameters(StateMachineType="EXPRESS"), "machines.type", "wrong", MACHINE, "deploy"),
+    "no log": (log(level="OFF"), "machines.log", "wrong", MACHINE, "--logging-configuration"),
+    "log without a place": (log(destinations=[]), "machines.log", "wrong", MACHINE, "--logging-configuration"),
+    "log of errors only": (log(level="ERROR"), "machines.log", "warning", MACHINE, "level ALL"),
+    "log without data": (log(includeExecutionData=False), "machines.log", "warning", MACHINE, "with execution data"),
+    "alias is gone": (
+        lambda p: p.refuse("DescribeStateMachineAlias", "ResourceNotFound"),
+        "machines.alias",
+        "wrong",
+        ALIAS,
+        "detect-stack-drift",
+    ),
+    "task ends before the function": (
+        definition(task_waits(2)),
+        "machines.timeouts",
+        "wrong",
+        MACHINE,
+        "BusinessTimeoutSeconds",
+    ),
+    "task without an end": (definition(task_waits(None)), "machines.timeouts", "wrong", MACHINE, "deploy"),
+    "task outlives the lease": (
+        definition(task_waits("{% $number('60') + 7 %}")),
+        "machines.timeouts",
+        "wrong",
+        MACHINE,
+        "LeaseMarginSeconds",
+    ),
+    "one lease is short": (
+        definition(lease_lasts("{% $string($floor($millis() / 1000) + 6) %}")),
+        "machines.timeouts",
+        "wrong",
+        MACHINE,
+        "LeaseMarginSeconds",
+    ),
+    "one lease cannot be told": (definition(lease_lasts("{% $x %}")), "machines.timeouts", "wrong", MACHINE, "deploy"),
+    "lease outlives the execution": (
+        definition(lambda machine: machine.update(TimeoutSeconds=60)),
+        "machines.timeouts",
+        "wrong",
+        MACHINE,
+        "deploy",
+    ),
+    "execution without an end": (
+        definition(lambda machine: machine.pop("TimeoutSeconds")),
+        "machines.timeouts",
+        "wrong",
+        MACHINE,
+        "deploy",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "resource", "advice"), MACHINES.values(), ids=MACHINES)
+def test_machines(patient: Patient, breaks: Break, name: str, outcome: str, resource: str, advice: str) -> None:
+    breaks(patient)
+    assert [each for each in patient.complaints() if each != EXPRESS_WAITS] == [(name, outcome, resource)]
+    assert advice in patient.the(name, resource)["advice"]
+
+
+def rollout(patient: Patient) -> None:
+    arn = patient.ref(MACHINE)
+    shares = {1: 90, 2: 10}
+    routes = [{"stateMachineVersionArn": f"{arn}:{version}", "weight": share} for version, share in shares.items()]
+    changed("DescribeStateMachineAlias", routingConfiguration=routes)(patient)
+    patient.ask_for("DescribeStateMachine", f"{arn}:2", f"{arn}:1")  # the local cloud has one version
+
+
+def test_rollout_is_a_warning_with_its_shares(patient: Patient) -> None:
+    rollout(patient)
+    assert patient.complaints() == [("machines.alias", "warning", ALIAS)]
+    assert "90 % to version 1 and 10 % to version 2" in patient.the("machines.alias")["message"]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_timeouts_are_those_of_every_version_that_runs(patient: Patient, version: int) -> None:
+    rollout(patient)
+    definition(task_waits(1), of=f":{version}")(patient)
+    assert ("machines.timeouts", "wrong", MACHINE) in patient.complaints()
+    assert patient.the("machines.timeouts")["message"].startswith(f"version {version}: ")
+
+
+def test_payloads_in_the_log_are_wrong_where_they_were_not_wanted(patient: Patient) -> None:
+    parameters(IncludeExecutionData="false")(patient)
+    machines = (MACHINE, "RecoveryStateMachine")
+    assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
+
+
+def test_payloads_in_the_log_of_prod_are_a_warning(patient: Patient) -> None:
+    parameters(Stage="prod")(patient)
+    changed("DescribeTable", "Table", DeletionProtectionEnabled=True)(patient)
+    machines = (MACHINE, "RecoveryStateMachine")
+    assert patient.complaints() == [("machines.log", "warning", each) for each in machines]
+    assert "IncludeExecutionData=false" in patient.the("machines.log", MACHINE)["advice"]
+
+
+# ---- the functions ----
+
+
+def function(**values: Any) -> Break:
+    """What the state machine calls for charge-payment is configured otherwise."""
+
+    def how(answer: Any) -> None:
+        if answer["FunctionName"] == CHARGE:
+            answer.update(values)
+
+    return lambda patient: patient.change("GetFunctionConfiguration", how)
+
+
+def concurrency_zero(patient: Patient) -> None:
+    patient.cloud.add_function("charge-payment", ROOT / "functions/charge_payment", concurrency=0)
+    patient.after.callback(patient.cloud.reset)
+
+
+def slow_function(patient: Patient) -> None:
+    patient.cloud.add_function("charge-payment", ROOT / "functions/charge_payment", timeout=3)
+    patient.after.callback(patient.cloud.reset)
+
+
+def new_function(patient: Patient) -> None:
+    """As somebody adds one and forgets the alarms."""
+    patient.cloud.add_function("refund", ROOT / "functions/charge_payment")
+    patient.after.callback(patient.cloud.reset)
+
+
+FUNCTIONS: dict[str, tuple[Break, str, str, str]] = {
+    "failed": (function(State="Failed", StateReason="no key"), "functions.state", "wrong", "deploy again"),
+    "update failed": (function(LastUpdateStatus="Failed"), "functions.state", "wrong", "deploy again"),
+    "being made": (function(State="Pending"), "functions.state", "warning", "look again"),
+    "being updated": (function(LastUpdateStatus="InProgress"), "functions.state", "warning", "look again"),
+    "slow": (slow_function, "functions.timeout", "wrong", "BusinessTimeoutSeconds=3"),
+    "stopped": (concurrency_zero, "functions.concurrency", "wrong", "delete-function-concurrency"),
+    "other runtime": (function(Runtime="python3.11"), "functions.layer", "wrong", "Runtime"),
+    "other processor": (function(Architectures=["x86_64"]), "functions.layer", "wrong", "Architectures"),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "advice"), FUNCTIONS.values(), ids=FUNCTIONS)
+def test_functions(patient: Patient, breaks: Break, name: str, outcome: str, advice: str) -> None:
+    breaks(patient)
+    assert patient.complaints() == [(name, outcome, CHARGE)]
+    assert advice in patient.the(name, CHARGE)["advice"]
+
+
+def test_old_version_of_the_library_is_a_warning(patient: Patient) -> None:
+    [layer] = [ref for name, ref in patient.cloud.resources.items() if name.startswith("OnceLayer")]
+    function(Layers=[{"Arn": f"{layer.rpartition(':')[0]}:0"}])(patient)
+    assert patient.complaints() == [("functions.layer", "warning", CHARGE)]
+
+
+def test_function_without_the_library_needs_no_layer(patient: Patient) -> None:
+    function(Layers=[], Runtime="nodejs22.x")(patient)
+    assert patient.complaints() == []
+
+
+def test_function_that_keeps_results_is_held_against_its_own_task(patient: Patient) -> None:
+    definition(lambda machine: machine["States"]["CacheResponse"].update(TimeoutSeconds=30))(patient)
+    cache = patient.ref("CacheResponseFunction")
+    assert patient.complaints() == [("functions.timeout", "wrong", cache)]
+    assert "CacheResponseFunction" in patient.the("functions.timeout", cache)["advice"]
+
+
+def test_function_that_no_alarm_watches_is_a_warning(patient: Patient) -> None:
+    new_function(patient)
+    assert patient.complaints() == [("functions.alarms", "warning", "once_op-refund")]
+    found = patient.the("functions.alarms", "once_op-refund")
+    assert "FunctionErrorsAlarm and FunctionThrottlesAlarm" in found["advice"]
+
+
+LATEST: dict[str, tuple[Any, str]] = {
+    "unpublished": ({"FunctionVersion": "$LATEST"}, "publish-version"),
+    "rollout": ({"RoutingConfig": {"AdditionalVersionWeights": {"4": 0.1}}}, "wait"),
+}
+
+
+@pytest.mark.parametrize(("alias", "advice"), LATEST.values(), ids=LATEST)
+def test_alias_that_is_not_at_one_version_is_a_warning(patient: Patient, alias: Any, advice: str) -> None:
+    def how(answer: Any) -> None:
+        if CHARGE in answer["AliasArn"]:
+            answer.update(alias)
+
+    patient.change("GetAlias", how)
+    assert patient.complaints() == [("functions.alias", "warning", CHARGE)]
+    assert advice in patient.the("functions.alias", CHARGE)["advice"]
+
+
+def test_function_without_the_alias_is_wrong(patient: Patient) -> None:
+    patient.refuse("GetAlias", GONE)
+    found = [each for each in patient.complaints() if each[2] == CHARGE]
+    assert found == [("functions.alias", "wrong", CHARGE)]
+    assert "aws lambda create-alias" in patient.the("functions.alias", CHARGE)["advice"]
+
+
+def test_stack_without_operations_is_wrong(patient: Patient) -> None:
+    patient.reply("ListFunctions", {"Functions": []})
+    assert patient.complaints() == [("functions.found", "wrong", "once_op-*")]

@@ -1,0 +1,251 @@
+"""What may be wrong with table, bucket and queues: each is broken once, and is the one finding."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+import pytest
+from ailments import (
+    BUCKET,
+    GONE,
+    QUEUE,
+    TABLE,
+    Break,
+    backups_off,
+    changed,
+    parameters,
+    time_to_live_off,
+)
+from operating import Operator
+from patient import Patient, lifecycle
+
+KEY = "arn:aws:kms:us-east-1:123456789012:key/mine"
+
+
+# ---- the table ----
+
+
+def without_index(patient: Patient) -> None:
+    patient.change("DescribeTable", lambda answer: answer["Table"].pop("GlobalSecondaryIndexes"))
+
+
+def index(**values: Any) -> Break:
+    def how(answer: Any) -> None:
+        answer["Table"]["GlobalSecondaryIndexes"][0].update(values)
+
+    return lambda patient: patient.change("DescribeTable", how)
+
+
+TABLES: dict[str, tuple[Break, str, str, str]] = {
+    "gone": (lambda p: p.refuse("DescribeTimeToLive", GONE), "table.ttl", "wrong", "detect-stack-drift"),
+    "archived": (
+        changed("DescribeTable", "Table", TableStatus="INACCESSIBLE_ENCRYPTION_CREDENTIALS"),
+        "table.status",
+        "wrong",
+        "the key",
+    ),
+    "time to live off": (time_to_live_off, "table.ttl", "wrong", "aws dynamodb update-time-to-live"),
+    "time to live by another attribute": (
+        changed("DescribeTimeToLive", "TimeToLiveDescription", AttributeName="leaseExpiresAt"),
+        "table.ttl",
+        "wrong",
+        "turn it off for leaseExpiresAt",
+    ),
+    "no backups": (backups_off, "table.backup", "wrong", "update-continuous-backups"),
+    "no index": (without_index, "table.index", "wrong", "deploy"),
+    "index with other keys": (
+        index(KeySchema=[{"AttributeName": "status", "KeyType": "HASH"}]),
+        "table.index",
+        "wrong",
+        "put it back",
+    ),
+    "index that is being made": (index(IndexStatus="CREATING"), "table.index", "wrong", "wait"),
+    "no protection in prod": (
+        lambda p: (parameters(Stage="prod", IncludeExecutionData="false")(p), quiet_logs(p)),
+        "table.protection",
+        "wrong",
+        "--deletion-protection-enabled",
+    ),
+    "DynamoDB's key": (
+        changed("DescribeTable", "Table", SSEDescription={}),
+        "table.encryption",
+        "warning",
+        "SSEType=KMS`",
+    ),
+    "key that is out of reach": (
+        changed("DescribeTable", "Table", SSEDescription={"InaccessibleEncryptionDateTime": "2026-01-01"}),
+        "table.encryption",
+        "wrong",
+        "enable the key",
+    ),
+}
+
+
+def quiet_logs(patient: Patient) -> None:
+    changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=False)(patient)
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "advice"), TABLES.values(), ids=TABLES)
+def test_table(patient: Patient, breaks: Break, name: str, outcome: str, advice: str) -> None:
+    breaks(patient)
+    assert patient.complaints() == [(name, outcome, TABLE)]
+    assert advice in patient.the(name)["advice"]
+
+
+def test_with_a_key_of_yours_table_and_bucket_are_held_against_it(patient: Patient) -> None:
+    parameters(EncryptionKeyArn=KEY)(patient)
+    assert patient.complaints() == [("table.encryption", "wrong", TABLE), ("bucket.encryption", "wrong", BUCKET)]
+    assert f"KMSMasterKeyId={KEY}" in patient.the("table.encryption")["advice"]
+    assert KEY in patient.the("bucket.encryption")["advice"]
+
+
+# ---- the bucket ----
+
+
+def open_bucket(patient: Patient) -> None:
+    settings = {"BlockPublicAcls": True, "IgnorePublicAcls": True, "BlockPublicPolicy": False}
+    given = {**settings, "RestrictPublicBuckets": True}
+    patient.client("s3").put_public_access_block(Bucket=patient.ref(BUCKET), PublicAccessBlockConfiguration=given)
+
+
+def plain_http_bucket(patient: Patient) -> None:
+    patient.client("s3").delete_bucket_policy(Bucket=patient.ref(BUCKET))
+
+
+def rules(*given: dict[str, Any]) -> Break:
+    return lambda patient: lifecycle(patient, *given)
+
+
+BUCKETS: dict[str, tuple[Break, str, str, str]] = {
+    "public": (open_bucket, "bucket.public", "wrong", "put-public-access-block"),
+    "other encryption": (
+        lambda p: p.change(
+            "GetBucketEncryption",
+            lambda answer: answer["ServerSideEncryptionConfiguration"]["Rules"][0].update(
+                ApplyServerSideEncryptionByDefault={"SSEAlgorithm": "AES256"}
+            ),
+        ),
+        "bucket.encryption",
+        "wrong",
+        "put-bucket-encryption",
+    ),
+    "answers go early": (
+        rules({"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 29}}),
+        "bucket.lifecycle",
+        "wrong",
+        "37 days",
+    ),
+    "kept requests go": (
+        rules({"Filter": {"Prefix": ""}, "Expiration": {"Days": 90}}),
+        "bucket.lifecycle",
+        "wrong",
+        "",
+    ),
+    "requests of one tenant go": (
+        rules(
+            {"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 37}},
+            {"Filter": {"Prefix": "requests/a"}, "Expiration": {"Days": 90}},
+        ),
+        "bucket.lifecycle",
+        "wrong",
+        "responses/",
+    ),
+    "answers stay": (
+        rules({"Filter": {"Prefix": "other/"}, "Expiration": {"Days": 1}}),
+        "bucket.lifecycle",
+        "warning",
+        "add one for responses/",
+    ),
+    "rule is off": (
+        rules({"Status": "Disabled", "Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 37}}),
+        "bucket.lifecycle",
+        "warning",
+        "add one for responses/",
+    ),
+    "without TLS": (plain_http_bucket, "bucket.tls", "wrong", "put-bucket-policy"),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "advice"), BUCKETS.values(), ids=BUCKETS)
+def test_bucket(patient: Patient, breaks: Break, name: str, outcome: str, advice: str) -> None:
+    breaks(patient)
+    assert patient.complaints() == [(name, outcome, BUCKET)]
+    assert advice in patient.the(name)["advice"]
+
+
+# ---- the queues ----
+
+
+@pytest.mark.parametrize(
+    ("queue", "advice"),
+    [
+        ("RejectedRequestsQueue", "`once replay-rejected`"),
+        ("EventDeadLetterQueue", "`once send EVENT --via eventbridge`"),
+        ("RequestDeadLetterQueue", "start-message-move-task --source-arn arn:aws:sqs:"),
+        ("RecoveryDeadLetterQueue", "`once ls --overdue`"),
+    ],
+)
+def test_message_in_a_queue_that_should_be_empty_is_wrong(operator: Operator, queue: str, advice: str) -> None:
+    operator.cloud.client("sqs").send_message(QueueUrl=operator.cloud.resources[queue], MessageBody="{}")
+    done = operator.once("doctor", "--json")
+    assert done.code == 1
+    [found] = [each for each in done.answer["checks"] if each["outcome"] in ("wrong", "warning")]
+    assert (found["name"], found["outcome"], found["resource"]) == ("queues.empty", "wrong", queue)
+    assert found["message"].startswith("1 in it: ") and advice in found["advice"]
+
+
+def test_message_that_somebody_looks_at_still_counts(operator: Operator) -> None:
+    url, client = operator.cloud.outputs["RejectedQueueUrl"], operator.cloud.client("sqs")
+    client.send_message(QueueUrl=url, MessageBody="{}")
+    client.receive_message(QueueUrl=url)
+    assert operator.once("doctor").code == 1
+
+
+def queue(**values: str) -> Break:
+    """The attributes of the request queue are set otherwise."""
+
+    def breaks(patient: Patient) -> None:
+        client, url = patient.client("sqs"), patient.ref(QUEUE)
+        names = [*values, "Policy"]  # which moto forgets when another attribute is set
+        before = client.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+        client.set_queue_attributes(QueueUrl=url, Attributes={**before, **values})
+        patient.after.callback(client.set_queue_attributes, QueueUrl=url, Attributes=before)
+
+    return breaks
+
+
+def redrive(to: str, times: int) -> Break:
+    def breaks(patient: Patient) -> None:
+        arn = f"arn:aws:sqs:us-east-1:123456789012:once-{to}"
+        queue(RedrivePolicy=json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": times}))(patient)
+
+    return breaks
+
+
+def old_requests(patient: Patient) -> None:
+    patient.client("sqs").send_message(QueueUrl=patient.ref(QUEUE), MessageBody="{}")
+    points = [{"Timestamp": datetime.datetime(2026, 1, 1, 0, n), "Maximum": 600.0 + n} for n in range(2)]
+    patient.reply("GetMetricStatistics", {"Datapoints": points})
+
+
+QUEUES: dict[str, tuple[Break, str, str]] = {
+    "dead letters elsewhere": (redrive("RejectedRequestsQueue", 5), "queues.redrive", "set-queue-attributes"),
+    "given up soon": (redrive("RequestDeadLetterQueue", 1), "queues.redrive", "maxReceiveCount"),
+    "handed out again soon": (queue(VisibilityTimeout="59"), "queues.visibility", "VisibilityTimeout=60"),
+    "old requests": (old_requests, "queues.age", "triggers.pipe"),
+    "without TLS": (queue(Policy=""), "queues.tls", "OnlyOverTls"),
+    "without TLS for some": (
+        queue(Policy='{"Statement": {"Effect": "Deny", "Principal": "*", "Action": "sqs:*"}}'),
+        "queues.tls",
+        "OnlyOverTls",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "advice"), QUEUES.values(), ids=QUEUES)
+def test_request_queue(patient: Patient, breaks: Break, name: str, advice: str) -> None:
+    breaks(patient)
+    assert patient.complaints() == [(name, "wrong", QUEUE)]
+    assert advice in patient.the(name, QUEUE)["advice"]

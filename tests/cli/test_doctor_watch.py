@@ -1,0 +1,239 @@
+"""What may be wrong with triggers, alarms and operations: each is broken once, and is the one finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from ailments import (
+    GONE,
+    Break,
+    changed,
+    subscriptions,
+)
+from operating import Operator, put
+from patient import Patient, alarm
+
+# ---- the triggers ----
+
+
+def rule_off(logical_id: str) -> Break:
+    def breaks(patient: Patient) -> None:
+        given = {"Name": patient.ref(logical_id)}
+        if logical_id == "RequestRule":
+            given["EventBusName"] = patient.cloud.outputs["EventBusName"]
+        patient.client("events").disable_rule(**given)
+        patient.after.callback(patient.client("events").enable_rule, **given)
+
+    return breaks
+
+
+def target(**values: Any) -> Break:
+    return lambda patient: patient.change("ListTargetsByRule", lambda answer: answer["Targets"][0].update(values))
+
+
+def no_target(patient: Patient) -> None:
+    patient.change("ListTargetsByRule", lambda answer: answer.update(Targets=[]))
+
+
+def schedule(**values: Any) -> Break:
+    def breaks(patient: Patient) -> None:
+        name = patient.ref("RecoverySchedule")
+        given = {"State": "ENABLED", **patient.properties("RecoverySchedule"), **values}
+        patient.client("scheduler").update_schedule(Name=name, **given)
+
+    return breaks
+
+
+def schedule_to(**values: Any) -> Break:
+    return lambda p: schedule(Target={**p.properties("RecoverySchedule")["Target"], **values})(p)
+
+
+def pipe_stopped(patient: Patient) -> None:
+    patient.client("pipes").stop_pipe(Name=patient.ref("RequestPipe"))
+
+
+OTHER_QUEUE = {"Arn": "arn:aws:sqs:us-east-1:123456789012:other"}
+BOTH_RULES = ["RequestRule", "DeadExecutionRule"]
+TRIGGERS: dict[str, tuple[Break, str, str, list[str], str]] = {
+    "request rule off": (rule_off("RequestRule"), "triggers.rule", "wrong", BOTH_RULES[:1], "enable-rule"),
+    "death rule off": (rule_off("DeadExecutionRule"), "triggers.rule", "wrong", BOTH_RULES[1:], "enable-rule"),
+    "nothing is started": (no_target, "triggers.target", "wrong", BOTH_RULES, "put-targets"),
+    "another is started": (target(Arn="arn:other"), "triggers.target", "wrong", BOTH_RULES, "put-targets"),
+    "no dead letters": (target(DeadLetterConfig={}), "triggers.target", "wrong", BOTH_RULES, "put-targets"),
+    "dead letters elsewhere": (
+        target(DeadLetterConfig=OTHER_QUEUE),
+        "triggers.target",
+        "wrong",
+        BOTH_RULES,
+        "put-targets",
+    ),
+    "pipe is stopped": (pipe_stopped, "triggers.pipe", "wrong", ["RequestPipe"], "aws pipes start-pipe"),
+    "pipe failed": (
+        changed("DescribePipe", CurrentState="START_FAILED", StateReason="no role"),
+        "triggers.pipe",
+        "wrong",
+        ["RequestPipe"],
+        "mend that",
+    ),
+    "pipe is starting": (
+        changed("DescribePipe", CurrentState="STARTING"),
+        "triggers.pipe",
+        "warning",
+        ["RequestPipe"],
+        "look again",
+    ),
+    "pipe starts another": (
+        changed("DescribePipe", Target="arn:other"),
+        "triggers.pipe",
+        "wrong",
+        ["RequestPipe"],
+        "update-pipe",
+    ),
+    "schedule is off": (
+        schedule(State="DISABLED"),
+        "triggers.schedule",
+        "wrong",
+        ["RecoverySchedule"],
+        "--state ENABLED",
+    ),
+    "schedule starts another": (
+        schedule_to(Arn="arn:aws:states:us-east-1:123456789012:stateMachine:other"),
+        "triggers.schedule",
+        "wrong",
+        ["RecoverySchedule"],
+        "update-schedule",
+    ),
+    "schedule without dead letters": (
+        schedule_to(DeadLetterConfig=OTHER_QUEUE),
+        "triggers.schedule",
+        "wrong",
+        ["RecoverySchedule"],
+        "get-schedule",
+    ),
+    "schedule is deleted": (
+        lambda p: p.refuse("GetSchedule", GONE),
+        "triggers.schedule",
+        "wrong",
+        ["RecoverySchedule"],
+        "detect-stack-drift",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "resources", "advice"), TRIGGERS.values(), ids=TRIGGERS)
+def test_triggers(patient: Patient, breaks: Break, name: str, outcome: str, resources: list[str], advice: str) -> None:
+    breaks(patient)
+    assert patient.complaints() == [(name, outcome, each) for each in resources]
+    assert advice in patient.the(name, resources[0])["advice"]
+
+
+def test_rule_on_a_bus_of_its_own_is_found_by_the_id_that_cloudformation_gives_it(patient: Patient) -> None:
+    def on_aws(answer: Any) -> None:
+        for each in answer["StackResourceSummaries"]:
+            if each["LogicalResourceId"] == "RequestRule":
+                each["PhysicalResourceId"] = f"{patient.cloud.outputs['EventBusName']}|{each['PhysicalResourceId']}"
+
+    patient.change("ListStackResources", on_aws)
+    assert patient.complaints() == []
+
+
+# ---- the alarms ----
+
+
+RINGS = "QuarantinedOperationsAlarm"
+
+
+def rings(patient: Patient) -> None:
+    name = patient.ref(RINGS)
+    patient.client("cloudwatch").set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="2 > 0")
+
+
+DEAD_TOPIC = "arn:aws:sns:us-east-1:123456789012:gone"
+ALARMS: dict[str, tuple[Break, str, str, str, str]] = {
+    "rings": (rings, "alarms.state", "wrong", RINGS, "2 > 0"),
+    "deleted": (
+        lambda p: p.client("cloudwatch").delete_alarms(AlarmNames=[p.ref("TableErrorsAlarm")]),
+        "alarms.state",
+        "wrong",
+        "TableErrorsAlarm",
+        "detect-stack-drift",
+    ),
+    "switched off": (
+        lambda p: alarm(p, RINGS, ActionsEnabled=False),
+        "alarms.action",
+        "wrong",
+        RINGS,
+        "enable-alarm-actions",
+    ),
+    "without action": (lambda p: alarm(p, RINGS, AlarmActions=[]), "alarms.action", "wrong", RINGS, "AlarmTopic"),
+    "to a topic that is gone": (
+        lambda p: alarm(p, RINGS, AlarmActions=[DEAD_TOPIC]),
+        "alarms.action",
+        "wrong",
+        RINGS,
+        "AlarmTopic",
+    ),
+    "to nobody": (subscriptions(), "alarms.topic", "warning", "AlarmTopic", "aws sns subscribe"),
+    "to somebody who left": (subscriptions("Deleted"), "alarms.topic", "warning", "AlarmTopic", "sns subscribe"),
+    "to somebody who has not confirmed": (
+        subscriptions("PendingConfirmation"),
+        "alarms.topic",
+        "warning",
+        "AlarmTopic",
+        "follow the link",
+    ),
+}
+
+
+@pytest.mark.parametrize(("breaks", "name", "outcome", "resource", "advice"), ALARMS.values(), ids=ALARMS)
+def test_alarms(patient: Patient, breaks: Break, name: str, outcome: str, resource: str, advice: str) -> None:
+    breaks(patient)
+    complaints = [each for each in patient.complaints() if each[2] == resource]
+    assert complaints[0] == (name, outcome, resource)
+    assert {each[2] for each in patient.complaints()} == {resource}
+    assert advice in patient.the(name, resource)["advice"]
+
+
+def test_alarm_that_rings_says_what_it_means(patient: Patient) -> None:
+    rings(patient)
+    assert "Operations wait for an operator" in patient.the("alarms.state", RINGS)["message"]
+
+
+# ---- the operations ----
+
+
+def complaints(operator: Operator) -> list[tuple[str, str]]:
+    checks = operator.once("doctor", "--json").answer["checks"]
+    return [(each["name"], each["outcome"]) for each in checks if each["outcome"] in ("wrong", "warning")]
+
+
+def test_quarantined_operation_is_wrong(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    assert complaints(operator) == [("operations.quarantined", "wrong")]
+    out = operator.once("doctor").out
+    assert "✗ quarantined  IdempotencyTable: 1 wait for an operator: 1 × Runtime.ExitError" in out
+    assert "`once ls --status QUARANTINED`" in out
+
+
+@pytest.mark.parametrize(("since", "outcome"), [(60, "warning"), (600, "warning"), (601, "wrong")])
+def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Operator, since: int, outcome: str) -> None:
+    put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - since)
+    assert complaints(operator) == [("operations.overdue", outcome)]
+
+
+def test_lease_that_recovery_has_ended_is_a_warning(operator: Operator) -> None:
+    put(operator, "acme#told#ended", "IN_PROGRESS", 0)
+    assert complaints(operator) == [("operations.overdue", "warning")]
+
+
+def test_operation_in_progress_is_fine(operator: Operator) -> None:
+    put(operator, "acme#told#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
+    assert complaints(operator) == []
+
+
+def test_open_operation_without_a_function_is_wrong(operator: Operator) -> None:
+    put(operator, "acme#send-invoice#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
+    assert complaints(operator) == [("operations.functions", "wrong")]
+    assert "deploy once_op-send-invoice" in operator.once("doctor").out
