@@ -70,6 +70,11 @@ class Patient(Commands):
         """The answer of every call of this name is changed."""
         self._edge.changes.setdefault(call, []).append(how)
 
+    @property
+    def calls(self) -> set[str]:
+        """The names of all calls that were made."""
+        return set(self._edge.asked)
+
     def asked(self, call: str) -> str:
         """The body of the last call of this name."""
         return self._edge.asked[call]

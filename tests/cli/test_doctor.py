@@ -49,6 +49,13 @@ def test_healthy_local_cloud_has_nothing_wrong_and_says_what_it_leaves_out(opera
     assert not {"table.ttl", "machines.alias", "functions.alias", "queues.empty"} & left_out
 
 
+def test_it_only_reads(patient: Patient) -> None:
+    patient.once("doctor")
+    assert len(patient.calls) > 20
+    reading = re.compile(r"(Get|List|Describe|Query|BatchGet)\w*")
+    assert [call for call in patient.calls if not reading.fullmatch(call)] == []
+
+
 def test_every_resource_that_the_doctor_expects_is_in_the_template() -> None:
     resources = load(ROOT / "template.yaml").section("Resources")
     conditions = {"EventTrigger": "TakesEvents", "QueueTrigger": "TakesMessages"}
