@@ -53,7 +53,7 @@ def _action(deployment: Deployment, name: str) -> Verdict:
         )
     actions: list[str] = alarm.get("AlarmActions", [])
     topic = deployment.resources["AlarmTopic"].id if "AlarmTopic" in deployment.resources else "the stack's topic"
-    advice = f"deploy the template's alarm again, or in the console: Actions, In alarm, {topic}"
+    advice = f"in the console: edit the alarm, Configure actions, In alarm, {topic}"
     if not actions:
         return wrong("it has no action: nobody hears it", advice)
     dead = [arn for arn in actions if ":sns:" in arn and not _exists(deployment, arn)]

@@ -10,7 +10,7 @@ from cli.checkup.deployment import Deployment
 from cli.checkup.timeouts import Timeouts, timeouts_of
 from cli.checkup.verdict import Check, Gone, Verdict, ok, warning, wrong
 
-OPERATION, RECOVERY, ALIAS = "OperationStateMachine", "RecoveryStateMachine", "OperationStateMachineAliaslive"
+OPERATION, RECOVERY, ALIAS = "OperationStateMachine", "RecoveryStateMachine", "OperationStateMachineAlias"
 RUNS_BUSINESS_LOGIC = "ExecuteBusinessLogic"
 EXPRESS_LIMIT = 300
 """Seconds after which AWS ends an Express execution."""
@@ -21,6 +21,7 @@ def checks(deployment: Deployment) -> Iterator[Check]:
         yield Check("machines.status", machine, partial(_status, deployment, machine))
         yield Check("machines.type", machine, partial(_type, deployment, machine))
         yield Check("machines.log", machine, partial(_log, deployment, machine))
+        yield Check("machines.encryption", machine, partial(_encryption, deployment, machine))
     yield Check("machines.alias", ALIAS, partial(_alias, deployment))
     yield Check("machines.timeouts", OPERATION, partial(_timeouts, deployment))
 
@@ -90,6 +91,20 @@ def _log(deployment: Deployment, machine: str) -> Verdict:
     return ok(f"{level}, {'with' if data else 'without'} execution data")
 
 
+def _encryption(deployment: Deployment, machine: str) -> Verdict:
+    key = deployment.stack.parameters.get("EncryptionKeyArn", "")
+    in_use = _machine(deployment, machine).get("encryptionConfiguration", {}).get("kmsKeyId", "")
+    if in_use == key:
+        return ok("with your key" if key else "with AWS's key")
+    if not key:
+        return warning(f"it is encrypted with {in_use}, and EncryptionKeyArn is empty", "deploy with EncryptionKeyArn")
+    return wrong(
+        f"its executions are encrypted with {in_use or 'a key of AWS'}, not with EncryptionKeyArn",
+        f"`aws stepfunctions update-state-machine --state-machine-arn {deployment.id(machine)} "
+        f"--encryption-configuration type=CUSTOMER_MANAGED_KMS_KEY,kmsKeyId={key},kmsDataKeyReusePeriodSeconds=300`",
+    )
+
+
 def _alias(deployment: Deployment) -> Verdict:
     shares = {arn.rpartition(":")[2]: weight for arn, weight in routes(deployment).items()}
     if len(shares) == 1:
@@ -107,8 +122,8 @@ def _timeouts(deployment: Deployment) -> Verdict:
         if fault := _not_nested(deployment, found):
             return wrong(
                 f"version {version}: {fault}" if version.isdigit() else fault,
-                "deploy the template's definition again, with BusinessTimeoutSeconds and LeaseMarginSeconds as "
-                "it bounds them",
+                "change BusinessTimeoutSeconds or LeaseMarginSeconds within their bounds and deploy, which writes the "
+                "definition anew, also one that somebody changed past CloudFormation",
             )
     found = timeouts(deployment)["the newest"]
     task, lease = found.tasks[RUNS_BUSINESS_LOGIC], min(each or 0 for each in found.leases.values())

@@ -14,7 +14,7 @@ ALWAYS = (
     "RejectedRequestsQueue",
     "RejectedRequestsQueuePolicy",
     "OperationStateMachine",
-    "OperationStateMachineAliaslive",
+    "OperationStateMachineAlias",
     "OperationLogGroup",
     "CacheResponseFunction",
     "RecoveryStateMachine",

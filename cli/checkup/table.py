@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -80,7 +81,10 @@ def _index(deployment: Deployment) -> Verdict:
     blind = "recovery and `once ls` find open operations by it"
     if INDEX not in found:
         return wrong(
-            f"there is no index {INDEX}: {blind}", "deploy the template again; it makes the index from the table"
+            f"there is no index {INDEX}: {blind}",
+            f"`aws dynamodb update-table --table-name {deployment.id(TABLE)} --attribute-definitions "
+            "AttributeName=openShard,AttributeType=S AttributeName=leaseExpiresAt,AttributeType=N "
+            f"--global-secondary-index-updates '{json.dumps([{'Create': _made_new()}])}'`",
         )
     keys = [(each["AttributeName"], each["KeyType"]) for each in found[INDEX]["KeySchema"]]
     if keys != INDEX_KEYS:
@@ -93,6 +97,11 @@ def _index(deployment: Deployment) -> Verdict:
     if status != "ACTIVE":
         return wrong(f"the index {INDEX} is {status}: {blind}, and now see only part", "wait until it is ACTIVE")
     return ok(f"{INDEX} is active")
+
+
+def _made_new() -> dict[str, object]:
+    keys = [{"AttributeName": name, "KeyType": kind} for name, kind in INDEX_KEYS]
+    return {"IndexName": INDEX, "KeySchema": keys, "Projection": {"ProjectionType": "KEYS_ONLY"}}
 
 
 def _protection(deployment: Deployment) -> Verdict:

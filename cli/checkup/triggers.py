@@ -76,7 +76,9 @@ def _pipe(deployment: Deployment) -> Verdict:
     waits = "requests wait in the queue"
     if pipe["Target"] not in (deployment.id(OPERATION), deployment.id(ALIAS)):
         return wrong(
-            f"it starts {pipe['Target']}, not {OPERATION}", "deploy the template again, or `aws pipes update-pipe`"
+            f"it starts {pipe['Target']}, not {OPERATION}",
+            f"`aws pipes update-pipe --name {name} --role-arn {pipe.get('RoleArn')} "
+            f"--target {deployment.id(OPERATION)}`",
         )
     if state == "RUNNING":
         return ok("running")

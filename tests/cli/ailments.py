@@ -9,7 +9,7 @@ from typing import Any
 from patient import Patient
 
 TABLE, BUCKET, QUEUE = "IdempotencyTable", "ResponseBucket", "RequestQueue"
-MACHINE, ALIAS = "OperationStateMachine", "OperationStateMachineAliaslive"
+MACHINE, ALIAS = "OperationStateMachine", "OperationStateMachineAlias"
 GONE = "ResourceNotFoundException"
 
 Break = Callable[[Patient], object]

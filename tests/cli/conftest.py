@@ -12,7 +12,7 @@ from local import LocalCloud
 
 sys.path.insert(0, str(Path(__file__).parent))
 from operating import Operator
-from patient import Edge, Patient, on_aws
+from patient import Edge, Patient, locally, on_aws
 
 
 @pytest.fixture
@@ -30,3 +30,9 @@ def patient(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
     """The shared local cloud as it would be on AWS."""
     with on_aws(cloud, edge) as patient:
         yield patient
+
+
+@pytest.fixture
+def local_patient(cloud: LocalCloud, edge: Edge) -> Patient:
+    """The shared local cloud as it is."""
+    return locally(cloud, edge)

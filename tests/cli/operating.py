@@ -39,6 +39,8 @@ class Done:
 class Commands:
     """Gives commands as a user does."""
 
+    cloud: LocalCloud
+
     def once(self, *arguments: str, stdin: str = "") -> Done:
         out, err = io.StringIO(), io.StringIO()
         patches = (
@@ -187,7 +189,7 @@ def other_fence(operator: Operator) -> Iterator[None]:
     yield
 
 
-def put(operator: Operator, id: str, status: str, lease: int, **more: Any) -> None:
+def put(operator: Commands, id: str, status: str, lease: int, **more: Any) -> None:
     """A record, as an owner or recovery leaves it."""
     shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
     texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}

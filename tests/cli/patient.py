@@ -17,6 +17,7 @@ from cli.stack import Stack, connect
 from local import LocalCloud
 
 ON_AWS = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/0b7c6fd0"
+LOCALLY = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/local"
 Finding = Mapping[str, str]
 
 
@@ -136,6 +137,12 @@ class Patient(Commands):
         return replace(stack, now=now, **{"parameters": parameters, **self.fields})
 
 
+def locally(cloud: LocalCloud, edge: Edge) -> Patient:
+    """The stack as `once up` has it."""
+    edge.forget()
+    return Patient(cloud, LOCALLY, edge)
+
+
 @contextmanager
 def on_aws(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
     """The stack with all that the local cloud leaves out, as the template has it."""
@@ -183,9 +190,11 @@ def _policies(patient: Patient) -> None:
     for logical_id in _of(patient, "AWS::SQS::QueuePolicy"):
         given = patient.properties(logical_id)
         for queue in given["Queues"]:
-            set_policy = partial(patient.client("sqs").set_queue_attributes, QueueUrl=queue)
+            client = patient.client("sqs")
+            set_policy = partial(client.set_queue_attributes, QueueUrl=queue)
+            before = client.get_queue_attributes(QueueUrl=queue, AttributeNames=["Policy"]).get("Attributes", {})
             set_policy(Attributes={"Policy": json.dumps(given["PolicyDocument"])})
-            patient.after.callback(set_policy, Attributes={"Policy": ""})
+            patient.after.callback(set_policy, Attributes={"Policy": "", **before})
 
 
 def _bucket(patient: Patient) -> None:
@@ -227,6 +236,7 @@ def _answers(patient: Patient) -> None:
     def log(answer: Any) -> None:
         logical_id = "RecoveryStateMachine" if answer["type"] == "EXPRESS" else "OperationStateMachine"
         given = patient.properties(logical_id)["LoggingConfiguration"]
+        answer["encryptionConfiguration"] = {"type": "AWS_OWNED_KEY"}
         answer["loggingConfiguration"] = {
             "level": given["Level"],
             "includeExecutionData": given["IncludeExecutionData"] in (True, "true"),

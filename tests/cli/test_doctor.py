@@ -14,7 +14,6 @@ from ailments import (
     subscriptions,
     time_to_live_off,
 )
-from operating import Operator
 from patient import Patient
 
 from cli.checkup.deployment import Deployment, Resource
@@ -37,11 +36,11 @@ def test_healthy_stack_has_nothing_wrong_and_nothing_that_was_not_looked_at(pati
     assert groups == [["✓", name] for name in names]
 
 
-def test_healthy_local_cloud_has_nothing_wrong_and_says_what_it_leaves_out(operator: Operator) -> None:
-    done = operator.once("doctor")
+def test_healthy_local_cloud_has_nothing_wrong_and_says_what_it_leaves_out(local_patient: Patient) -> None:
+    done = local_patient.once("doctor")
     assert (done.code, done.err) == (0, "")
     assert "✗" not in done.out and "!" not in done.out, done.out
-    checks = operator.once("doctor", "--json").answer["checks"]
+    checks = local_patient.findings()
     skipped = [each for each in checks if each["outcome"] == "skipped"]
     assert {each["message"] for each in skipped} == {"not part of the local cloud"}
     left_out = {each["name"] for each in skipped}
@@ -114,9 +113,9 @@ def test_missing_resource_is_not_missed_again_by_what_looks_at_it(patient: Patie
 
 
 @pytest.mark.parametrize(("switch", "gone"), [("EventTrigger", "RequestRule"), ("QueueTrigger", "RequestPipe")])
-def test_trigger_that_is_switched_off_is_not_missed(operator: Operator, switch: str, gone: str) -> None:
-    with operator.cloud.deployed_with({switch: "false"}):
-        checks = operator.once("doctor", "--json").answer["checks"]
+def test_trigger_that_is_switched_off_is_not_missed(local_patient: Patient, switch: str, gone: str) -> None:
+    with local_patient.cloud.deployed_with({switch: "false"}):
+        checks = local_patient.findings()
     assert gone not in {each["resource"] for each in checks}
     assert {each["outcome"] for each in checks} == {"ok", "skipped"}
 

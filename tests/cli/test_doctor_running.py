@@ -50,14 +50,19 @@ def lease_lasts(expression: str) -> Callable[[Any], None]:
     return how
 
 
-EXPRESS_WAITS = ("queues.visibility", "wrong", QUEUE)
 MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
     "being deleted": (of_operation(status="DELETING"), "machines.status", "wrong", MACHINE, "deploy"),
-    "of another type": (parameters(StateMachineType="EXPRESS"), "machines.type", "wrong", MACHINE, "deploy"),
     "no log": (log(level="OFF"), "machines.log", "wrong", MACHINE, "--logging-configuration"),
     "log without a place": (log(destinations=[]), "machines.log", "wrong", MACHINE, "--logging-configuration"),
     "log of errors only": (log(level="ERROR"), "machines.log", "warning", MACHINE, "level ALL"),
     "log without data": (log(includeExecutionData=False), "machines.log", "warning", MACHINE, "with execution data"),
+    "another key": (
+        of_operation(encryptionConfiguration={"type": "CUSTOMER_MANAGED_KMS_KEY", "kmsKeyId": "arn:other"}),
+        "machines.encryption",
+        "warning",
+        MACHINE,
+        "EncryptionKeyArn",
+    ),
     "alias is gone": (
         lambda p: p.refuse("DescribeStateMachineAlias", "ResourceNotFound"),
         "machines.alias",
@@ -108,8 +113,20 @@ MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
 @pytest.mark.parametrize(("breaks", "name", "outcome", "resource", "advice"), MACHINES.values(), ids=MACHINES)
 def test_machines(patient: Patient, breaks: Break, name: str, outcome: str, resource: str, advice: str) -> None:
     breaks(patient)
-    assert [each for each in patient.complaints() if each != EXPRESS_WAITS] == [(name, outcome, resource)]
+    assert patient.complaints() == [(name, outcome, resource)]
     assert advice in patient.the(name, resource)["advice"]
+
+
+def test_machine_of_another_type_is_wrong_and_express_needs_a_longer_visibility(patient: Patient) -> None:
+    parameters(StateMachineType="EXPRESS")(patient)
+    assert patient.complaints() == [("machines.type", "wrong", MACHINE), ("queues.visibility", "wrong", QUEUE)]
+    assert "VisibilityTimeout=1800" in patient.the("queues.visibility")["advice"]
+
+
+def test_express_execution_ends_before_a_lease_of_more_than_five_minutes(patient: Patient) -> None:
+    parameters(StateMachineType="EXPRESS")(patient)
+    definition(lease_lasts("{% $string($floor($millis() / 1000) + 300) %}"))(patient)
+    assert ("machines.timeouts", "wrong", MACHINE) in patient.complaints()
 
 
 def rollout(patient: Patient) -> None:

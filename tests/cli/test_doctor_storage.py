@@ -18,8 +18,9 @@ from ailments import (
     parameters,
     time_to_live_off,
 )
-from operating import Operator
 from patient import Patient, lifecycle
+
+from cli.checkup.policies import refuses_plain_http
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/mine"
 
@@ -54,7 +55,7 @@ TABLES: dict[str, tuple[Break, str, str, str]] = {
         "turn it off for leaseExpiresAt",
     ),
     "no backups": (backups_off, "table.backup", "wrong", "update-continuous-backups"),
-    "no index": (without_index, "table.index", "wrong", "deploy"),
+    "no index": (without_index, "table.index", "wrong", '"IndexName": "open-operations"'),
     "index with other keys": (
         index(KeySchema=[{"AttributeName": "status", "KeyType": "HASH"}]),
         "table.index",
@@ -94,9 +95,14 @@ def test_table(patient: Patient, breaks: Break, name: str, outcome: str, advice:
     assert advice in patient.the(name)["advice"]
 
 
-def test_with_a_key_of_yours_table_and_bucket_are_held_against_it(patient: Patient) -> None:
+def test_with_a_key_of_yours_everything_is_held_against_it(patient: Patient) -> None:
     parameters(EncryptionKeyArn=KEY)(patient)
-    assert patient.complaints() == [("table.encryption", "wrong", TABLE), ("bucket.encryption", "wrong", BUCKET)]
+    assert patient.complaints() == [
+        ("table.encryption", "wrong", TABLE),
+        ("bucket.encryption", "wrong", BUCKET),
+        ("machines.encryption", "wrong", "OperationStateMachine"),
+        ("machines.encryption", "wrong", "RecoveryStateMachine"),
+    ]
     assert f"KMSMasterKeyId={KEY}" in patient.the("table.encryption")["advice"]
     assert KEY in patient.the("bucket.encryption")["advice"]
 
@@ -187,20 +193,18 @@ def test_bucket(patient: Patient, breaks: Break, name: str, outcome: str, advice
         ("RecoveryDeadLetterQueue", "`once ls --overdue`"),
     ],
 )
-def test_message_in_a_queue_that_should_be_empty_is_wrong(operator: Operator, queue: str, advice: str) -> None:
-    operator.cloud.client("sqs").send_message(QueueUrl=operator.cloud.resources[queue], MessageBody="{}")
-    done = operator.once("doctor", "--json")
-    assert done.code == 1
-    [found] = [each for each in done.answer["checks"] if each["outcome"] in ("wrong", "warning")]
-    assert (found["name"], found["outcome"], found["resource"]) == ("queues.empty", "wrong", queue)
+def test_message_in_a_queue_that_should_be_empty_is_wrong(local_patient: Patient, queue: str, advice: str) -> None:
+    local_patient.client("sqs").send_message(QueueUrl=local_patient.ref(queue), MessageBody="{}")
+    assert local_patient.complaints() == [("queues.empty", "wrong", queue)]
+    found = local_patient.the("queues.empty", queue)
     assert found["message"].startswith("1 in it: ") and advice in found["advice"]
 
 
-def test_message_that_somebody_looks_at_still_counts(operator: Operator) -> None:
-    url, client = operator.cloud.outputs["RejectedQueueUrl"], operator.cloud.client("sqs")
+def test_message_that_somebody_looks_at_still_counts(local_patient: Patient) -> None:
+    url, client = local_patient.ref("RejectedRequestsQueue"), local_patient.client("sqs")
     client.send_message(QueueUrl=url, MessageBody="{}")
     client.receive_message(QueueUrl=url)
-    assert operator.once("doctor").code == 1
+    assert local_patient.complaints() == [("queues.empty", "wrong", "RejectedRequestsQueue")]
 
 
 def queue(**values: str) -> Break:
@@ -249,3 +253,30 @@ def test_request_queue(patient: Patient, breaks: Break, name: str, advice: str) 
     breaks(patient)
     assert patient.complaints() == [(name, "wrong", QUEUE)]
     assert advice in patient.the(name, QUEUE)["advice"]
+
+
+TLS_ONLY: dict[str, Any] = {
+    "Effect": "Deny",
+    "Principal": "*",
+    "Action": "sqs:*",
+    "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "refuses"),
+    [
+        ({}, True),
+        ({"Principal": {"AWS": "*"}, "Action": ["s3:*"]}, True),
+        ({"Effect": "Allow"}, False),
+        ({"Principal": {"AWS": "arn:aws:iam::123456789012:root"}}, False),
+        ({"Action": "sqs:SendMessage"}, False),
+        ({"Condition": {"Bool": {"aws:SecureTransport": "true"}}}, False),
+        ({"Condition": {}}, False),
+    ],
+)
+def test_only_a_policy_that_denies_everything_to_everyone_refuses_plain_http(
+    changes: dict[str, Any], refuses: bool
+) -> None:
+    other = {"Effect": "Allow", "Principal": "*", "Action": "sqs:*"}
+    assert refuses_plain_http(json.dumps({"Statement": [other, {**TLS_ONLY, **changes}]})) is refuses

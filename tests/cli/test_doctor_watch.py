@@ -11,7 +11,7 @@ from ailments import (
     changed,
     subscriptions,
 )
-from operating import Operator, put
+from operating import put
 from patient import Patient, alarm
 
 # ---- the triggers ----
@@ -203,37 +203,40 @@ def test_alarm_that_rings_says_what_it_means(patient: Patient) -> None:
 # ---- the operations ----
 
 
-def complaints(operator: Operator) -> list[tuple[str, str]]:
-    checks = operator.once("doctor", "--json").answer["checks"]
-    return [(each["name"], each["outcome"]) for each in checks if each["outcome"] in ("wrong", "warning")]
+def now(patient: Patient) -> int:
+    return int(patient.cloud.clock.now())
 
 
-def test_quarantined_operation_is_wrong(operator: Operator) -> None:
-    operator.script({"exit": 1})
-    operator.quarantined()
-    assert complaints(operator) == [("operations.quarantined", "wrong")]
-    out = operator.once("doctor").out
-    assert "✗ quarantined  IdempotencyTable: 1 wait for an operator: 1 × Runtime.ExitError" in out
+def test_quarantined_operation_is_wrong(local_patient: Patient) -> None:
+    error = {"M": {"name": {"S": "Runtime.ExitError"}, "message": {"S": "exit status 1"}}}
+    for key in ("a", "b"):
+        put(local_patient, f"acme#charge-payment#{key}", "QUARANTINED", now(local_patient) - 9999, error=error)
+    assert local_patient.complaints() == [("operations.quarantined", "wrong", "IdempotencyTable")]
+    out = local_patient.once("doctor").out
+    assert "✗ quarantined  IdempotencyTable: 2 wait for an operator: 2 × Runtime.ExitError" in out
     assert "`once ls --status QUARANTINED`" in out
 
 
 @pytest.mark.parametrize(("since", "outcome"), [(60, "warning"), (600, "warning"), (601, "wrong")])
-def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Operator, since: int, outcome: str) -> None:
-    put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - since)
-    assert complaints(operator) == [("operations.overdue", outcome)]
+def test_overdue_operation_is_wrong_once_recovery_had_its_time(
+    local_patient: Patient, since: int, outcome: str
+) -> None:
+    put(local_patient, "acme#charge-payment#late", "IN_PROGRESS", now(local_patient) - since)
+    assert local_patient.complaints() == [("operations.overdue", outcome, "IdempotencyTable")]
+    assert "`once ls --overdue`" in local_patient.the("operations.overdue")["advice"]
 
 
-def test_lease_that_recovery_has_ended_is_a_warning(operator: Operator) -> None:
-    put(operator, "acme#told#ended", "IN_PROGRESS", 0)
-    assert complaints(operator) == [("operations.overdue", "warning")]
+def test_lease_that_recovery_has_ended_is_a_warning(local_patient: Patient) -> None:
+    put(local_patient, "acme#charge-payment#ended", "IN_PROGRESS", 0)
+    assert local_patient.complaints() == [("operations.overdue", "warning", "IdempotencyTable")]
 
 
-def test_operation_in_progress_is_fine(operator: Operator) -> None:
-    put(operator, "acme#told#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
-    assert complaints(operator) == []
+def test_operation_in_progress_is_fine(local_patient: Patient) -> None:
+    put(local_patient, "acme#charge-payment#now", "IN_PROGRESS", now(local_patient) + 60)
+    assert local_patient.complaints() == []
 
 
-def test_open_operation_without_a_function_is_wrong(operator: Operator) -> None:
-    put(operator, "acme#send-invoice#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
-    assert complaints(operator) == [("operations.functions", "wrong")]
-    assert "deploy once_op-send-invoice" in operator.once("doctor").out
+def test_open_operation_without_a_function_is_wrong(local_patient: Patient) -> None:
+    put(local_patient, "acme#send-invoice#now", "IN_PROGRESS", now(local_patient) + 60)
+    assert local_patient.complaints() == [("operations.functions", "wrong", "IdempotencyTable")]
+    assert "deploy once_op-send-invoice" in local_patient.the("operations.functions")["advice"]
