@@ -247,3 +247,10 @@ def test_only_one_cloud_is_open_in_a_process(cloud: LocalCloud) -> None:
 def test_function_folder_that_is_not_there_is_named(cloud: LocalCloud) -> None:
     with pytest.raises(LocalCloudError, match="nowhere"):
         cloud.add_function("nothing", FUNCTIONS / "nowhere")
+
+
+def test_queue_whose_properties_changed_keeps_its_messages(cloud: LocalCloud) -> None:
+    url, client = cloud.outputs["RequestQueueUrl"], cloud.client("sqs")
+    client.send_message(QueueUrl=url, MessageBody="kept")
+    with cloud.deployed_with({"MaxReceiveCount": 6}):
+        assert [each["Body"] for each in client.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
