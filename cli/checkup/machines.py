@@ -98,11 +98,12 @@ def _encryption(deployment: Deployment, machine: str) -> Verdict:
         return ok("with your key" if key else "with AWS's key")
     if not key:
         return warning(f"it is encrypted with {in_use}, and EncryptionKeyArn is empty", "deploy with EncryptionKeyArn")
-    return wrong(
+    verdict = wrong(
         f"its executions are encrypted with {in_use or 'a key of AWS'}, not with EncryptionKeyArn",
         f"`aws stepfunctions update-state-machine --state-machine-arn {deployment.id(machine)} "
         f"--encryption-configuration type=CUSTOMER_MANAGED_KMS_KEY,kmsKeyId={key},kmsDataKeyReusePeriodSeconds=300`",
     )
+    return verdict if in_use else deployment.absent(verdict)
 
 
 def _alias(deployment: Deployment) -> Verdict:

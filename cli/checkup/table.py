@@ -131,8 +131,9 @@ def _encryption(deployment: Deployment) -> Verdict:
     )
     if key and told.get("KMSMasterKeyArn") != key:
         in_use = told.get("KMSMasterKeyArn", "a key of AWS")
-        return wrong(f"it is encrypted with {in_use}, not with EncryptionKeyArn", f"{mend},KMSMasterKeyId={key}`")
-    if told.get("Status") not in ("ENABLED", "ENABLING", "UPDATING"):
+        verdict = wrong(f"it is encrypted with {in_use}, not with EncryptionKeyArn", f"{mend},KMSMasterKeyId={key}`")
+    elif told.get("Status") not in ("ENABLED", "ENABLING", "UPDATING"):
         verdict = warning("it is encrypted with a key that DynamoDB owns, not with one of the account", f"{mend}`")
-        return verdict if told else deployment.absent(verdict)
-    return ok("with your key" if key else "with the account's key")
+    else:
+        return ok("with your key" if key else "with the account's key")
+    return verdict if told else deployment.absent(verdict)

@@ -42,10 +42,11 @@ class Edge:
 
     def _before(self, model: Any, params: dict[str, Any], **_: Any) -> Any:
         body = params["body"]
-        self.asked[model.name] = body.decode() if isinstance(body, bytes) else str(body)
+        asked = body.decode() if isinstance(body, bytes) else str(body)
+        self.asked[model.name] = asked or f"{params['url_path']}?{params['query_string']}"
         if model.name in self.rewrites:
             old, new = self.rewrites[model.name]
-            params["body"] = self.asked[model.name].replace(old, new).encode()
+            params["body"] = asked.replace(old, new).encode()
         if model.name in self.replies:
             return AWSResponse("http://edge", 200, {}, None), self.replies[model.name]()
         return None
@@ -77,7 +78,7 @@ class Patient(Commands):
         return set(self._edge.asked)
 
     def asked(self, call: str) -> str:
-        """The body of the last call of this name."""
+        """The body of the last call of this name, or its path and query."""
         return self._edge.asked[call]
 
     def ask_for(self, call: str, instead_of: str, that: str) -> None:

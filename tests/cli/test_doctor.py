@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ailments import (
@@ -112,12 +113,23 @@ def test_missing_resource_is_not_missed_again_by_what_looks_at_it(patient: Patie
     assert found["outcome"] == "skipped" and found["message"] == "could not look: RecoverySchedule is not in the stack"
 
 
-@pytest.mark.parametrize(("switch", "gone"), [("EventTrigger", "RequestRule"), ("QueueTrigger", "RequestPipe")])
-def test_trigger_that_is_switched_off_is_not_missed(local_patient: Patient, switch: str, gone: str) -> None:
-    with local_patient.cloud.deployed_with({switch: "false"}):
-        checks = local_patient.findings()
-    assert gone not in {each["resource"] for each in checks}
-    assert {each["outcome"] for each in checks} == {"ok", "skipped"}
+@pytest.mark.parametrize(
+    ("parameter", "value", "not_missed"),
+    [
+        ("EventTrigger", "false", "RequestRule"),
+        ("QueueTrigger", "false", "RequestPipe"),
+        ("EventBusName", "default", "RequestBus"),
+        ("StateMachineType", "EXPRESS", ""),
+        ("EncryptionKeyArn", "arn:aws:kms:us-east-1:123456789012:key/mine", ""),
+        ("FunctionConcurrency", "3", ""),
+    ],
+)
+def test_stack_is_held_against_its_own_parameters(
+    local_patient: Patient, parameter: str, value: str, not_missed: str
+) -> None:
+    with local_patient.cloud.deployed_with({parameter: value}):
+        assert local_patient.complaints() == []
+        assert not_missed not in {each["resource"] for each in local_patient.findings()}
 
 
 # ---- what cannot be looked at ----
@@ -195,7 +207,12 @@ def test_stack_of_something_else_is_refused(patient: Patient) -> None:
 def test_stack_whose_first_deployment_failed_is_diagnosed_all_the_same(patient: Patient) -> None:
     stack_status("ROLLBACK_COMPLETE")(patient)
     patient.fields["outputs"] = {}
-    patient.change("ListStackResources", lambda answer: answer.update(StackResourceSummaries=[]))
+
+    def roll_back(answer: Any) -> None:
+        for each in answer["StackResourceSummaries"]:
+            each["ResourceStatus"] = "DELETE_COMPLETE"
+
+    patient.change("ListStackResources", roll_back)
     assert patient.complaints()[:2] == [("stack.status", "wrong", "once"), ("stack.resources", "wrong", "once")]
     assert "could not look: IdempotencyTable is not in the stack" in patient.once("doctor").out
 

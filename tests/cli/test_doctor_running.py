@@ -168,14 +168,18 @@ def test_payloads_in_the_log_of_prod_are_a_warning(patient: Patient) -> None:
 # ---- the functions ----
 
 
-def function(**values: Any) -> Break:
-    """What the state machine calls for charge-payment is configured otherwise."""
+def function(newest: bool = False, **values: Any) -> Break:
+    """The function of charge-payment is configured otherwise: what the state machine calls, or what came last."""
 
-    def how(answer: Any) -> None:
-        if answer["FunctionName"] == CHARGE:
-            answer.update(values)
+    def breaks(patient: Patient) -> None:
+        def how(answer: Any) -> None:
+            is_live = "live" in patient.asked("GetFunctionConfiguration")
+            if answer["FunctionName"] == CHARGE and is_live is not newest:
+                answer.update(values)
 
-    return lambda patient: patient.change("GetFunctionConfiguration", how)
+        patient.change("GetFunctionConfiguration", how)
+
+    return breaks
 
 
 def concurrency_zero(patient: Patient) -> None:
@@ -196,9 +200,9 @@ def new_function(patient: Patient) -> None:
 
 FUNCTIONS: dict[str, tuple[Break, str, str, str]] = {
     "failed": (function(State="Failed", StateReason="no key"), "functions.state", "wrong", "deploy again"),
-    "update failed": (function(LastUpdateStatus="Failed"), "functions.state", "wrong", "deploy again"),
+    "update failed": (function(newest=True, LastUpdateStatus="Failed"), "functions.state", "wrong", "deploy again"),
     "being made": (function(State="Pending"), "functions.state", "warning", "look again"),
-    "being updated": (function(LastUpdateStatus="InProgress"), "functions.state", "warning", "look again"),
+    "being updated": (function(newest=True, LastUpdateStatus="InProgress"), "functions.state", "warning", "look again"),
     "slow": (slow_function, "functions.timeout", "wrong", "BusinessTimeoutSeconds=3"),
     "stopped": (concurrency_zero, "functions.concurrency", "wrong", "delete-function-concurrency"),
     "other runtime": (function(Runtime="python3.11"), "functions.layer", "wrong", "Runtime"),
