@@ -56,7 +56,10 @@ def _found(deployment: Deployment, others: list[str]) -> Verdict:
 
 def _live(deployment: Deployment, name: str) -> Mapping[str, Any]:
     """What the state machine calls: the configuration of the version that the alias points at."""
-    return deployment.ask("lambda", "get_function_configuration", FunctionName=name, Qualifier=LIVE)
+    try:
+        return deployment.ask("lambda", "get_function_configuration", FunctionName=name, Qualifier=LIVE)
+    except Gone as gone:  # which the check of the alias tells
+        raise CannotLook(f"it has no alias {LIVE}") from gone
 
 
 def _alias(deployment: Deployment, name: str) -> Verdict:

@@ -261,6 +261,7 @@ def test_alias_that_is_not_at_one_version_is_a_warning(patient: Patient, alias: 
 
 def test_function_without_the_alias_is_wrong(patient: Patient) -> None:
     patient.refuse("GetAlias", GONE)
+    patient.refuse("GetFunctionConfiguration", GONE)
     found = [each for each in patient.complaints() if each[2] == CHARGE]
     assert found == [("functions.alias", "wrong", CHARGE)]
     assert "aws lambda create-alias" in patient.the("functions.alias", CHARGE)["advice"]
