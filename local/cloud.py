@@ -176,7 +176,7 @@ class LocalCloud:
             self.redeploy(*before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
-        deployed = deploy(template, self._door.direct, self.functions, before)
+        deployed = deploy(template, self._door.direct, self.functions, self.endpoint_url, before)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         self._deployed = deployed

@@ -65,12 +65,14 @@ Clients = Callable[[str], Any]
 """Gives the boto3 client of a service on the in-process backend."""
 
 
-def deploy(template: Template, clients: Clients, functions: Functions, before: Stack | None = None) -> Stack:
+def deploy(
+    template: Template, clients: Clients, functions: Functions, endpoint_url: str, before: Stack | None = None
+) -> Stack:
     """Make everything in the template. What `before` has with the same properties stays as it is, with its data.
 
     Raises TemplateError, or DefinitionError for a state machine's definition.
     """
-    deployment = _Deployment(template, clients, before.resources if before else {})
+    deployment = _Deployment(template, clients, endpoint_url, before.resources if before else {})
     for logical_id in template.section("Resources"):
         deployment.deployed(logical_id)
     resolver = deployment.resolver
@@ -96,7 +98,7 @@ def code_of(spec: FunctionSpec) -> Code:
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:
     """The rendered definition of every state machine of the template at `path`, by its file; makes nothing."""
     template = load(path, parameters)
-    deployment = _Deployment(template, _no_clients, {}, dry=True)
+    deployment = _Deployment(template, _no_clients, "", {}, dry=True)
     rendered = {}
     for logical_id, resource in template.section("Resources").items():
         if resource["Type"] == "AWS::StepFunctions::StateMachine":
@@ -113,6 +115,7 @@ def _no_clients(service: str) -> Any:
 class _Deployment:
     template: Template
     clients: Clients
+    endpoint_url: str
     before: Mapping[str, Deployed]
     dry: bool = False
     made: dict[str, Deployed] = field(default_factory=dict)
@@ -210,7 +213,10 @@ class _Deployment:
             put_contents(kind, made.physical_resource_id, held)
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
-        return Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute)
+        ref = made.physical_resource_id
+        if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
+            ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
+        return Deployed(kind, properties, ref, made.get_cfn_attribute)
 
     def _delete(self, kind: str, known: Deployed) -> None:
         model = moto_model(kind)

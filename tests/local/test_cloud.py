@@ -257,6 +257,11 @@ def test_a_stack_can_become_prod_and_dev_again_with_its_records_and_answers(clou
     assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
 
 
+def test_the_url_of_a_queue_leads_to_this_cloud_also_for_who_sends_where_it_points(cloud: LocalCloud) -> None:
+    for output in ("RequestQueueUrl", "RejectedQueueUrl"):
+        assert cloud.outputs[output].startswith(f"{cloud.endpoint_url}/")
+
+
 def test_queue_whose_properties_changed_keeps_its_messages(cloud: LocalCloud) -> None:
     url, client = cloud.outputs["RequestQueueUrl"], cloud.client("sqs")
     client.send_message(QueueUrl=url, MessageBody="kept")

@@ -64,7 +64,8 @@ class Project:
     def deploy(self, resources: str, parameters: Mapping[str, str] | None = None) -> Stack:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
-        self.stack = deploy(load(path, parameters), self.cloud.client, self.registry, self.stack)
+        template, cloud = load(path, parameters), self.cloud
+        self.stack = deploy(template, cloud.client, self.registry, cloud.endpoint_url, self.stack)
         return self.stack
 
 
