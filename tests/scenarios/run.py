@@ -1,0 +1,57 @@
+"""A run of scenarios in a stack: it has an id, adds one function, and takes away all that it made."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from scenarios import own_function
+from scenarios.backend import Backend
+from scenarios.cost import Cost, cost_of
+from scenarios.queues import Queues
+from scenarios.scene import Scene
+from scenarios.traces import Traces
+
+CLOCKS_DIFFER = 300
+"""Seconds that this machine's clock may be ahead of the stack's."""
+
+
+class LeftBehindError(AssertionError):
+    """After cleaning up, something of the run is still there."""
+
+
+@dataclass(frozen=True)
+class Run:
+    backend: Backend
+    id: str
+    queues: Queues
+    traces: Traces
+
+    def scene(self, longest: float) -> Scene:
+        """For one scenario, whose every wait may take so many seconds."""
+        return Scene(self.backend, self.id, self.queues, longest)
+
+    def cost(self) -> Cost:
+        """So far, recovery's executions of the operation machine included."""
+        return cost_of(self.backend, self.traces.executions())
+
+
+def new_id() -> str:
+    return f"e2e-{uuid.uuid4().hex[:8]}"
+
+
+@contextmanager
+def begun(backend: Backend, id: str) -> Iterator[Run]:
+    """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is."""
+    queues = Queues(backend.stack, id, backend.receive_seconds)
+    traces = Traces(backend, id, queues, backend.stack.now() - CLOCKS_DIFFER)
+    try:
+        own_function.deploy(backend, id)
+        yield Run(backend, id, queues, traces)
+    finally:
+        traces.delete()
+        left = {what: count for what, count in traces.left().items() if count}
+        if left:
+            raise LeftBehindError(f"{id} left behind: {', '.join(f'{n} {what}' for what, n in left.items())}")

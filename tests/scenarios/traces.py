@@ -1,0 +1,109 @@
+"""What a run leaves behind in a stack: found by its id, and deleted. Nothing of anybody else is touched."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scenarios import own_function
+from scenarios.backend import Backend, TooLateError
+from scenarios.queues import Queues
+from scenarios.tables import rows_with
+
+from cli.stack import Stack
+
+SECONDS_TO_END = 90
+"""For executions that a scenario left at work; what is not over by then is stopped."""
+TABLES = (
+    ("records", "TableName", "id", "id"),
+    ("charges", "ProviderLedgerTableName", "chargeId", "orderId"),
+    ("rows of orders", "OrdersTableName", "orderId", "requestId"),
+    ("rows of stock", "StockTableName", "sku", "sku"),
+)
+"""Of each table: what is in it, its output, its key, and the attribute that begins with the run's id."""
+QUEUES = ("RejectedQueueUrl", "RequestDeadLetterQueueUrl")
+PREFIXES = ("responses/", "requests/")
+MOST_EXECUTIONS = 2_000
+"""Of the stack since the run began; beyond that somebody else is at work, and the rest is not looked at."""
+
+
+@dataclass
+class Traces:
+    """Of one run, from `since` (epoch seconds) on."""
+
+    backend: Backend
+    run_id: str
+    queues: Queues
+    since: float
+
+    @property
+    def stack(self) -> Stack:
+        return self.backend.stack
+
+    def left(self) -> dict[str, int]:
+        """How much there is of each kind, own messages excepted: a look takes them away."""
+        counts = {name: len(self._rows(output, key)) for name, output, _, key in TABLES}
+        counts["objects"] = len(list(self._objects()))
+        counts["executions at work"] = len(self.executions(running=True))
+        counts["functions"] = int(own_function.exists(self.stack, self.run_id))
+        return counts
+
+    def delete(self) -> None:
+        """Delete all of it. What is still at work may end first: a scenario that failed left it at a gate, say."""
+        try:
+            self.backend.until(self._nothing_runs, SECONDS_TO_END, f"the end of the executions of {self.run_id}")
+        except TooLateError:
+            # Without its record, an owner that is stopped is nobody's to recover: see WasItTheOwner.
+            self._delete_rows()
+            for arn in self.executions(running=True):
+                self.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)
+        own_function.remove(self.stack, self.run_id)
+        self._delete_rows()
+        bucket = self.stack.outputs["ResponseBucketName"]
+        for key in self._objects():
+            self.stack.client("s3").delete_object(Bucket=bucket, Key=key)
+        for output in QUEUES:
+            if output in self.stack.outputs:
+                self.queues.own(output)
+
+    def executions(self, running: bool = False) -> list[str]:
+        """The ARNs of the run's executions of the operation machine, the newest first."""
+        return [each["executionArn"] for each in self._listed(running) if self._is_own(each)]
+
+    def _listed(self, running: bool) -> Iterator[Mapping[str, Any]]:
+        asked = {"stateMachineArn": self.stack.outputs["StateMachineArn"], **({"statusFilter": "RUNNING"} if running else {})}
+        pages = self.stack.client("stepfunctions").get_paginator("list_executions").paginate(**asked)
+        began = datetime.datetime.fromtimestamp(self.since, datetime.UTC)
+        for number, each in enumerate(entry for page in pages for entry in page["executions"]):
+            if each["startDate"] < began or number >= MOST_EXECUTIONS:
+                return
+            yield each
+
+    def _is_own(self, listed: Mapping[str, Any]) -> bool:
+        """By its name; those that a trigger or recovery started have the run's id in their input."""
+        if self.run_id in listed["name"]:
+            return True
+        found = self.stack.client("stepfunctions").describe_execution(executionArn=listed["executionArn"])
+        return self.run_id in found.get("input", "")
+
+    def _nothing_runs(self) -> bool | None:
+        return not self.executions(running=True) or None
+
+    def _rows(self, output: str, attribute: str) -> list[Mapping[str, Any]]:
+        return list(rows_with(self.stack, self.stack.outputs[output], attribute, "begins_with", self.run_id))
+
+    def _delete_rows(self) -> None:
+        for _, output, key, attribute in TABLES:
+            for row in self._rows(output, attribute):
+                self.stack.client("dynamodb").delete_item(
+                    TableName=self.stack.outputs[output], Key={key: {"S": row[key]}}
+                )
+
+    def _objects(self) -> Iterator[str]:
+        bucket = self.stack.outputs["ResponseBucketName"]
+        for prefix in PREFIXES:
+            pages = self.stack.client("s3").get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=bucket, Prefix=prefix + self.run_id):
+                yield from (each["Key"] for each in page.get("Contents", ()))
