@@ -65,8 +65,8 @@ class Scene:
         return self.request("charge-payment", payload, **more)
 
     def scripted(self, *script: Mapping[str, Any], **more: Any) -> Request:
-        """A request whose business logic does `script[attempt - 1]`; see function/app.py."""
-        return self.request(self.run_id, {"script": script}, **more)
+        """A request whose business logic does `script[n - 1]` when it is started for the nth time; see function/app.py."""
+        return self.request(self.run_id, {"script": list(script)}, **more)
 
     # ---- executions ----
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gates import Gates
-from invariants import invariants_hold
+from invariants import DECEIVED, invariants_hold
 
 from local import LocalCloud
 
@@ -41,5 +41,5 @@ def deceived() -> None:
 @pytest.fixture(autouse=True)
 def invariants(cloud: LocalCloud, request: pytest.FixtureRequest) -> Iterator[None]:
     """The promises, held against every write and against what is left."""
-    with invariants_hold(cloud, deceived="deceived" in request.fixturenames):
+    with invariants_hold(cloud, DECEIVED if "deceived" in request.fixturenames else ()):
         yield

@@ -1,4 +1,4 @@
-"""Business logic that does what its payload says, attempt by attempt.
+"""Business logic that does what its payload says, start by start.
 
 Each start and each end leaves a row among the orders: a count of them that no status can gloss over.
 """
@@ -21,10 +21,10 @@ ERRORS = {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "C
 
 @operation()
 def handler(request: Request) -> JSON:
-    note(request, "start", "")
+    number = note(request, "start", "")
     script = request.payload["script"]
     try:
-        result = perform(request, script[min(request.attempt, len(script)) - 1])
+        result = perform(request, script[min(number, len(script)) - 1])
     except Exception as error:
         note(request, "end", type(error).__name__)
         raise
@@ -68,7 +68,7 @@ def wait_at(gate: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
-def note(request: Request, what: str, error: str) -> None:
+def note(request: Request, what: str, error: str) -> int:
     """A row under the first number that is free, for all that the function may do with this table is to put."""
     dynamodb = client("dynamodb")
     for number in itertools.count(1):
@@ -81,4 +81,5 @@ def note(request: Request, what: str, error: str) -> None:
             )
         except dynamodb.exceptions.ConditionalCheckFailedException:
             continue
-        return
+        return number
+    raise AssertionError
