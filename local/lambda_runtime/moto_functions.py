@@ -1,6 +1,6 @@
 """Functions through moto: a client makes one of a zip file, asks what it is, and deletes it, as on Lambda.
 
-What there is: CreateFunction from a zip file, with layers and the alias `live`, GetFunctionConfiguration, DeleteFunction.
+There are CreateFunction from a zip file, with layers and the alias `live`, GetFunctionConfiguration, DeleteFunction.
 The functions of the template can be asked about, and neither replaced nor deleted: that is the deployment's job.
 """
 
@@ -78,7 +78,11 @@ class CreatedFunctions:
             return _answered(lambda: (201, self._alias(unquote(response.path.rsplit("/", 2)[-2]), given)))
 
         def delete(response: Any) -> Answer:
-            return _answered(lambda: (204, self._delete(unquote(response.path.rsplit("/", 1)[-1]))))
+            def gone() -> tuple[int, None]:
+                self._delete(unquote(response.path.rsplit("/", 1)[-1]))
+                return 204, None
+
+            return _answered(gone)
 
         with replaced(
             (LambdaResponse, "create_function", create),

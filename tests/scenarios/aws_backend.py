@@ -1,4 +1,4 @@
-"""A deployed stack: on AWS, or in `once up` when AWS_ENDPOINT_URL names it. Time is real, and every look has a bound."""
+"""A deployed stack: on AWS, or in `once up` when AWS_ENDPOINT_URL names it. Time is real, and every wait is bounded."""
 
 from __future__ import annotations
 

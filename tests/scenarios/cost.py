@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from bench.counting import INVOCATION, PUT, READ, TRANSITION, WRITE
 from scenarios.backend import Backend
+
+from bench.counting import INVOCATION, PUT, READ, TRANSITION, WRITE
 
 INDEX_UNITS, READ_UNITS = 2, 2
 GIGABYTES, GIGABYTE_SECOND = 0.5, 0.0000166667

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,20 +40,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def runs_on_aws(config: pytest.Config) -> bool:
-    return config.getoption("backend") == "aws"
+    return bool(config.getoption("backend") == "aws")
 
 
 def _stack(config: pytest.Config) -> Stack:
-    """The stack to run in. Raises Problem when it is none for this."""
-    option: Callable[[str], str | None] = config.getoption
-    name = option("stack")
-    if not name:
+    option = config.getoption
+    if not option("stack"):
         raise Problem("--backend=aws needs a stack: --stack NAME, or make e2e STACK=NAME")
-    if config.getoption("numprocesses", None) or hasattr(config, "workerinput"):
+    if option("numprocesses", None) or hasattr(config, "workerinput"):
         raise Problem("--backend=aws runs in one process: leave out -n")
+    return stack_for_scenarios(option("stack"), option("profile"), option("region"), option("allow_prod"))
+
+
+def stack_for_scenarios(name: str, profile: str | None, region: str | None, allow_prod: bool) -> Stack:
+    """The stack to run in. Raises Problem when it is none for this."""
     with clear_aws_errors():
-        stack = connect(name, option("profile"), option("region"))
-    if stack.parameters.get("Stage") == "prod" and not config.getoption("allow_prod"):
+        stack = connect(name, profile, region)
+    if stack.parameters.get("Stage") == "prod" and not allow_prod:
         raise Problem(
             f"the stack {name} is in prod (Stage=prod): the scenarios would quarantine operations and set off alarms "
             "there; if that is what you want: --allow-prod, or make e2e PROD=yes"
@@ -96,10 +98,10 @@ def announced(stack: Stack, run_id: str, items: list[pytest.Item]) -> list[str]:
     where = f"stack {stack.name} (Stage {stack.parameters.get('Stage')}), account {account}, region {region}"
     return [
         f"{run_id}: {len(runs)} scenarios in the {where}",
-        f"It deploys the function {stack.outputs['FunctionPrefix']}-{run_id}, and quarantines, refuses and stops requests "
-        "of its own: alarms may go off.",
+        f"It deploys the function {stack.outputs['FunctionPrefix']}-{run_id}.",
+        "It has requests of its own quarantined, refused and stopped: alarms may go off.",
         f"At its end it deletes all that has {run_id} in it; executions stay in the console for 90 days.",
-        f"It costs at most ${len(runs) * MOST_DOLLARS_EACH:.2f}; no single wait takes longer than {minutes:.0f} minutes.",
+        f"It costs at most ${len(runs) * MOST_DOLLARS_EACH:.2f}; no wait takes longer than {minutes:.0f} minutes.",
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 from scenarios.backend import Backend
@@ -74,11 +75,7 @@ def exists(stack: Stack, operation: str) -> bool:
 def remove(stack: Stack, operation: str) -> None:
     """Delete the function, and its log group where a role of yours let it make one."""
     functions, logs = stack.client("lambda"), stack.client("logs")
-    try:
+    with suppress(functions.exceptions.ResourceNotFoundException):
         functions.delete_function(FunctionName=name_of(stack, operation))
-    except functions.exceptions.ResourceNotFoundException:
-        pass
-    try:
+    with suppress(logs.exceptions.ResourceNotFoundException):
         logs.delete_log_group(logGroupName=f"/aws/lambda/{name_of(stack, operation)}")
-    except logs.exceptions.ResourceNotFoundException:
-        pass

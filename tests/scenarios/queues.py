@@ -28,13 +28,19 @@ class Queues:
 
     def own(self, output: str) -> list[str]:
         """The bodies of the run's messages that have come to the queue of this output, taken out of it."""
-        seen = self._seen.setdefault(output, [])
-        seen += self._take(self.stack.outputs[output])
-        return seen
+        self.take(output)
+        return self._seen[output]
 
-    def _take(self, url: str) -> list[str]:
+    def take(self, output: str) -> int:
+        """Take the run's own messages out of the queue of this output; how many there were."""
+        found = self._found(self.stack.outputs[output])
+        self._seen.setdefault(output, []).extend(found)
+        return len(found)
+
+    def _found(self, url: str) -> list[str]:
         queue = self.stack.client("sqs")
-        own, held = [], {}
+        own: list[str] = []
+        held: dict[str, str] = {}
         try:
             for _ in range(MOST_LOOKS):
                 received = self._receive(url)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from scenarios import own_function
-from scenarios.backend import Backend
+from scenarios.backend import Backend, TooLateError
 from scenarios.cost import Cost, cost_of
 from scenarios.queues import Queues
 from scenarios.scene import Scene
@@ -16,6 +16,7 @@ from scenarios.traces import Traces
 
 CLOCKS_DIFFER = 300
 """Seconds that this machine's clock may be ahead of the stack's."""
+SECONDS_TO_CLEAN_UP = 120
 
 
 class LeftBehindError(AssertionError):
@@ -51,7 +52,20 @@ def begun(backend: Backend, id: str) -> Iterator[Run]:
         own_function.deploy(backend, id)
         yield Run(backend, id, queues, traces)
     finally:
+        _clean_up(backend, id, traces)
+
+
+def _clean_up(backend: Backend, id: str, traces: Traces) -> None:
+    """More than once where it must be: recovery may just be starting what a stopped execution left."""
+    left: dict[str, int] = {}
+
+    def clean() -> bool | None:
         traces.delete()
-        left = {what: count for what, count in traces.left().items() if count}
-        if left:
-            raise LeftBehindError(f"{id} left behind: {', '.join(f'{n} {what}' for what, n in left.items())}")
+        left.clear()
+        left.update((what, count) for what, count in traces.left().items() if count)
+        return not left or None
+
+    try:
+        backend.until(clean, SECONDS_TO_CLEAN_UP, f"the end of {id}")
+    except TooLateError as error:
+        raise LeftBehindError(f"{id} left behind: {', '.join(f'{n} {what}' for what, n in left.items())}") from error

@@ -65,7 +65,7 @@ class Scene:
         return self.request("charge-payment", payload, **more)
 
     def scripted(self, *script: Mapping[str, Any], **more: Any) -> Request:
-        """A request whose business logic does `script[n - 1]` when it is started for the nth time; see function/app.py."""
+        """A request whose business logic does `script[n - 1]` at its nth start; see function/app.py."""
         return self.request(self.run_id, {"script": list(script)}, **more)
 
     # ---- executions ----
@@ -134,9 +134,7 @@ class Scene:
         if "result" in ended.output:
             return str(ended.output["result"]).encode()
         ref = ended.output["resultRef"]
-        body: bytes = (
-            self.backend.stack.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
-        )
+        body: bytes = self.backend.stack.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
         assert (hashlib.sha256(body).hexdigest(), len(body)) == (ref["sha256"], ref["bytes"])
         return body
 

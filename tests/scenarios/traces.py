@@ -43,10 +43,11 @@ class Traces:
         return self.backend.stack
 
     def left(self) -> dict[str, int]:
-        """How much there is of each kind, own messages excepted: a look takes them away."""
+        """How much there is of each kind; looking at messages takes them away."""
         counts = {name: len(self._rows(output, key)) for name, output, _, key in TABLES}
         counts["objects"] = len(list(self._objects()))
         counts["executions at work"] = len(self.executions(running=True))
+        counts["messages"] = sum(map(self.queues.take, self._queues()))
         counts["functions"] = int(own_function.exists(self.stack, self.run_id))
         return counts
 
@@ -64,16 +65,20 @@ class Traces:
         bucket = self.stack.outputs["ResponseBucketName"]
         for key in self._objects():
             self.stack.client("s3").delete_object(Bucket=bucket, Key=key)
-        for output in QUEUES:
-            if output in self.stack.outputs:
-                self.queues.own(output)
+        for output in self._queues():
+            self.queues.take(output)
+
+    def _queues(self) -> list[str]:
+        return [output for output in QUEUES if output in self.stack.outputs]
 
     def executions(self, running: bool = False) -> list[str]:
         """The ARNs of the run's executions of the operation machine, the newest first."""
         return [each["executionArn"] for each in self._listed(running) if self._is_own(each)]
 
     def _listed(self, running: bool) -> Iterator[Mapping[str, Any]]:
-        asked = {"stateMachineArn": self.stack.outputs["StateMachineArn"], **({"statusFilter": "RUNNING"} if running else {})}
+        asked = {"stateMachineArn": self.stack.outputs["StateMachineArn"]}
+        if running:
+            asked["statusFilter"] = "RUNNING"
         pages = self.stack.client("stepfunctions").get_paginator("list_executions").paginate(**asked)
         began = datetime.datetime.fromtimestamp(self.since, datetime.UTC)
         for number, each in enumerate(entry for page in pages for entry in page["executions"]):
