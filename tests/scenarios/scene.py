@@ -162,6 +162,15 @@ class Scene:
         """Orders that scripted business logic wrote in its step."""
         return len(self._notes(request, "order"))
 
+    def placed(self, request: Request) -> int:
+        """Orders that place-order wrote for a request."""
+        return len(self._rows("OrdersTableName", "requestId", id_of(request)))
+
+    def available(self, sku: str) -> int:
+        """Pieces of an article that place-order has left on the shelf."""
+        [row] = self._rows("StockTableName", "sku", sku)
+        return int(row["available"])
+
     def taken(self, sku: str) -> int:
         """Pieces of an article that scripted business logic took from stock."""
         return sum(int(row["taken"]) for row in self._rows("StockTableName", "sku", sku))

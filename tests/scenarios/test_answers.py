@@ -9,6 +9,8 @@ from scenarios.scene import Scene
 
 pytestmark = pytest.mark.longest(60)
 DAY = 86_400
+FIRST_DELIVERY = 100
+"""Pieces of an article that place-order finds on the shelf."""
 
 
 def test_duplicate_gets_the_first_ones_answer_byte_for_byte_and_starts_nothing(scene: Scene) -> None:
@@ -30,6 +32,16 @@ def test_ten_requests_at_once_have_one_effect_and_one_answer(scene: Scene) -> No
     assert len({scene.answer(each) for each in ended}) == 1
     assert scene.charges(request) == 1
     assert scene.record_in(request, "COMPLETED")["fence"] == 1
+
+
+def test_order_and_what_it_takes_off_the_shelf_are_written_together_and_once(scene: Scene) -> None:
+    sku = scene.key()
+    items = [{"sku": sku, "quantity": 2}, {"sku": sku, "quantity": 1}]
+    request = scene.request("place-order", {"customer": "e2e", "items": items}, onConflict="wait")
+    ended = [scene.end_of(arn) for arn in [scene.start(request), scene.start(request)]]
+    assert sorted(each.disposition for each in ended) == ["EXECUTED", "REPLAYED"]
+    assert len({scene.answer(each) for each in ended}) == 1
+    assert (scene.placed(request), scene.available(sku)) == (1, FIRST_DELIVERY - 3)
 
 
 def test_business_logic_is_started_once_however_often_a_request_comes(scene: Scene) -> None:
