@@ -25,6 +25,15 @@ class Queues:
     """What is in each message of this run, and in no other."""
     receive_seconds: int
     _seen: dict[str, list[str]] = field(default_factory=dict)
+    _expected: list[tuple[str, str]] = field(default_factory=list)
+
+    def expect(self, output: str, what: str) -> None:
+        """A message with `what` in it is going to come to the queue of this output."""
+        self._expected.append((output, what))
+
+    def missing(self) -> list[str]:
+        """What of the messages that are expected has not been seen."""
+        return [what for output, what in self._expected if not any(what in body for body in self._seen.get(output, ()))]
 
     def own(self, output: str) -> list[str]:
         """The bodies of the run's messages that have come to the queue of this output, taken out of it."""

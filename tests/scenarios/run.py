@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from scenarios import own_function
 from scenarios.backend import Backend, TooLateError
 from scenarios.cost import Cost, cost_of
+from scenarios.executions import Executions
 from scenarios.queues import Queues
 from scenarios.scene import Scene
 from scenarios.traces import Traces
@@ -28,15 +29,15 @@ class Run:
     backend: Backend
     id: str
     queues: Queues
-    traces: Traces
+    executions: Executions
 
     def scene(self, longest: float) -> Scene:
         """For one scenario, whose every wait may take so many seconds."""
-        return Scene(self.backend, self.id, self.queues, longest)
+        return Scene(self.backend, self.id, self.queues, self.executions, longest)
 
     def cost(self) -> Cost:
         """So far, recovery's executions of the operation machine included."""
-        return cost_of(self.backend, self.traces.executions())
+        return cost_of(self.backend, self.executions.all())
 
 
 def new_id() -> str:
@@ -47,12 +48,12 @@ def new_id() -> str:
 def begun(backend: Backend, id: str) -> Iterator[Run]:
     """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is."""
     queues = Queues(backend.stack, id, backend.receive_seconds)
-    traces = Traces(backend, id, queues, backend.stack.now() - CLOCKS_DIFFER)
+    executions = Executions(backend.stack, id, backend.stack.now() - CLOCKS_DIFFER)
     try:
         own_function.deploy(backend, id)
-        yield Run(backend, id, queues, traces)
+        yield Run(backend, id, queues, executions)
     finally:
-        _clean_up(backend, id, traces)
+        _clean_up(backend, id, Traces(backend, id, queues, executions))
 
 
 def _clean_up(backend: Backend, id: str, traces: Traces) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from botocore.config import Config
 from scenarios.backend import Backend, Done
+from scenarios.executions import Executions
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -47,6 +48,7 @@ class Scene:
     run_id: str
     """`e2e-` and eight hexadecimal digits: the tenant of every request, and the operation that follows a script."""
     queues: Queues
+    executions: Executions
     longest: float
     """Seconds that each wait of this scenario may take."""
 
@@ -81,6 +83,16 @@ class Scene:
 
     def run(self, request: Any) -> Ended:
         return self.end_of(self.start(request))
+
+    def came_of(self, request: Request, at_least: int) -> list[Ended]:
+        """What a request came to that triggers delivered so often, or more often: once all of it has ended."""
+
+        def look() -> list[Ended] | None:
+            found = [self._ended(arn) for arn in self.executions.about(request["idempotencyKey"])]
+            ended = [each for each in found if each is not None]
+            return ended if len(found) == len(ended) >= at_least else None
+
+        return self.until(look, f"{at_least} executions of {id_of(request)}")
 
     def stop(self, arn: str) -> None:
         self.backend.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scenarios import own_function
 from scenarios.backend import Backend, TooLateError
+from scenarios.executions import Executions
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -25,18 +25,16 @@ TABLES = (
 """Of each table: what is in it, its output, its key, and the attribute that begins with the run's id."""
 QUEUES = ("RejectedQueueUrl", "RequestDeadLetterQueueUrl")
 PREFIXES = ("responses/", "requests/")
-MOST_EXECUTIONS = 2_000
-"""Of the stack since the run began; beyond that somebody else is at work, and the rest is not looked at."""
 
 
 @dataclass
 class Traces:
-    """Of one run, from `since` (epoch seconds) on."""
+    """Of one run."""
 
     backend: Backend
     run_id: str
     queues: Queues
-    since: float
+    executions: Executions
 
     @property
     def stack(self) -> Stack:
@@ -46,8 +44,9 @@ class Traces:
         """How much there is of each kind; looking at messages takes them away."""
         counts = {name: len(self._rows(output, key)) for name, output, _, key in TABLES}
         counts["objects"] = len(list(self._objects()))
-        counts["executions at work"] = len(self.executions(running=True))
+        counts["executions at work"] = len(self.executions.all(running=True))
         counts["messages"] = sum(map(self.queues.take, self._queues()))
+        counts["messages on their way to a dead-letter queue"] = len(self.queues.missing())
         counts["functions"] = int(own_function.exists(self.stack, self.run_id))
         return counts
 
@@ -58,7 +57,7 @@ class Traces:
         except TooLateError:
             # Without its record, an owner that is stopped is nobody's to recover: see WasItTheOwner.
             self._delete_rows()
-            for arn in self.executions(running=True):
+            for arn in self.executions.all(running=True):
                 self.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)
         own_function.remove(self.stack, self.run_id)
         self._delete_rows()
@@ -71,30 +70,8 @@ class Traces:
     def _queues(self) -> list[str]:
         return [output for output in QUEUES if output in self.stack.outputs]
 
-    def executions(self, running: bool = False) -> list[str]:
-        """The ARNs of the run's executions of the operation machine, the newest first."""
-        return [each["executionArn"] for each in self._listed(running) if self._is_own(each)]
-
-    def _listed(self, running: bool) -> Iterator[Mapping[str, Any]]:
-        asked = {"stateMachineArn": self.stack.outputs["StateMachineArn"]}
-        if running:
-            asked["statusFilter"] = "RUNNING"
-        pages = self.stack.client("stepfunctions").get_paginator("list_executions").paginate(**asked)
-        began = datetime.datetime.fromtimestamp(self.since, datetime.UTC)
-        for number, each in enumerate(entry for page in pages for entry in page["executions"]):
-            if each["startDate"] < began or number >= MOST_EXECUTIONS:
-                return
-            yield each
-
-    def _is_own(self, listed: Mapping[str, Any]) -> bool:
-        """By its name; those that a trigger or recovery started have the run's id in their input."""
-        if self.run_id in listed["name"]:
-            return True
-        found = self.stack.client("stepfunctions").describe_execution(executionArn=listed["executionArn"])
-        return self.run_id in found.get("input", "")
-
     def _nothing_runs(self) -> bool | None:
-        return not self.executions(running=True) or None
+        return not self.executions.all(running=True) or None
 
     def _rows(self, output: str, attribute: str) -> list[Mapping[str, Any]]:
         return list(rows_with(self.stack, self.stack.outputs[output], attribute, "begins_with", self.run_id))
