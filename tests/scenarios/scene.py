@@ -219,7 +219,7 @@ class Scene:
 
     def open(self, request: Request, gate: str) -> None:
         bucket = self.backend.stack.outputs["ResponseBucketName"]
-        key = f"responses/{request['tenant']}/gates/{request['idempotencyKey']}/{gate}"
+        key = f"responses/{request['tenant']}/gates/{request['idempotencyKey']}/{gate}"  # as function/app.py has it
         self.backend.stack.client("s3").put_object(Bucket=bucket, Key=key, Body=b"")
 
     def started(self, request: Request) -> str:

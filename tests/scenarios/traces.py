@@ -42,7 +42,7 @@ class Traces:
 
     def left(self) -> dict[str, int]:
         """How much there is of each kind; looking at messages takes them away."""
-        counts = {name: len(self._rows(output, key)) for name, output, _, key in TABLES}
+        counts = {what: len(self._rows(output, attribute)) for what, output, _, attribute in TABLES}
         counts["objects"] = len(list(self._objects()))
         counts["executions at work"] = len(self.executions.all(running=True))
         counts["messages"] = sum(map(self.queues.take, self._queues()))
@@ -51,7 +51,9 @@ class Traces:
         return counts
 
     def delete(self) -> None:
-        """Delete all of it. What is still at work may end first: a scenario that failed left it at a gate, say."""
+        """Delete all of it. What is still at work ends first, at whatever gate a scenario left it."""
+        bucket = self.stack.outputs["ResponseBucketName"]
+        self.stack.client("s3").put_object(Bucket=bucket, Key=f"responses/{self.run_id}/gates/all", Body=b"")
         try:
             self.backend.until(self._nothing_runs, SECONDS_TO_END, f"the end of the executions of {self.run_id}")
         except TooLateError:
@@ -61,7 +63,6 @@ class Traces:
                 self.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)
         own_function.remove(self.stack, self.run_id)
         self._delete_rows()
-        bucket = self.stack.outputs["ResponseBucketName"]
         for key in self._objects():
             self.stack.client("s3").delete_object(Bucket=bucket, Key=key)
         for output in self._queues():
