@@ -92,6 +92,11 @@ def run_id_of(printed: str) -> str:
     return found[1]
 
 
+def alike(text: str) -> set[str]:
+    """The lines, with every number and id alike."""
+    return {re.sub(r"\d[\d.:]*", "n", re.sub(r"e2e-[0-9a-f]{8}", "e2e", line)) for line in text.splitlines()}
+
+
 def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -> None:
     done = subprocess.run(command(), cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout
@@ -104,6 +109,9 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
     assert "skipped" not in done.stdout
     assert f"{run_id}: cleaned up" in done.stdout
     assert_empty(up, run_id)
+    [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    lines = alike("\n".join(line for line in shown.splitlines() if line != "..." and "passed in" not in line))
+    assert lines <= alike(done.stdout)
 
 
 def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
