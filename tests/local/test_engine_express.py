@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3
@@ -104,8 +105,13 @@ def synchronously(cloud: LocalCloud, machine: str) -> dict[str, Any]:
 
 
 def test_synchronous_start_waits_for_the_end_and_tells_what_it_came_to(cloud: LocalCloud) -> None:
-    waits = {**WAITS, "E": succeed("$states.input.n")}
-    done = synchronously(cloud, create(cloud, waits, "EXPRESS"))
+    waits = create(cloud, {**WAITS, "E": succeed("$states.input.n")}, "EXPRESS")
+    with ThreadPoolExecutor() as pool:
+        with cloud.clock.held():  # type: ignore[attr-defined]
+            answer = pool.submit(synchronously, cloud, waits)
+            with pytest.raises(TimeoutError):
+                answer.result(0.5)
+        done = answer.result(20)
     assert (done["status"], done["output"], done["input"]) == ("SUCCEEDED", "1", '{"n": 1}')
     fails = {"F": {"Type": "Fail", "Error": "Mine", "Cause": "so it is"}}
     failed = synchronously(cloud, create(cloud, fails, "EXPRESS"))

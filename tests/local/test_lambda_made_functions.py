@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +15,9 @@ from botocore.exceptions import ClientError
 from local import LocalCloud
 
 CODE = """
-import os, once
+import os
 def handler(event, context):
-    return {"saw": os.environ["SEEN"], "n": event["payload"]["n"]}
+    return {"saw": os.environ["SEEN"], "n": event["payload"]["n"], "path": os.environ["PYTHONPATH"]}
 """
 NAME = "once_op-made"
 REQUEST = {"operation": "made", "idempotencyKey": "k", "payload": {"n": 7}}
@@ -56,7 +58,9 @@ def test_function_that_a_client_made_runs_with_its_layer_until_it_is_deleted(clo
     alias = functions.create_alias(FunctionName=NAME, Name="live", FunctionVersion=made["Version"])
     assert alias["AliasArn"].endswith(f":{NAME}:live")
     execution = cloud.run(REQUEST)
-    assert json.loads(execution.output["result"]) == {"saw": "this", "n": 7}
+    answer = json.loads(execution.output["result"])
+    assert (answer["saw"], answer["n"]) == ("this", 7)
+    assert [Path(each).name for each in answer["path"].split(os.pathsep)][1:] == ["shared"]
     functions.delete_function(FunctionName=NAME)
     for gone in (functions.delete_function, functions.get_function_configuration):
         with pytest.raises(functions.exceptions.ResourceNotFoundException):

@@ -26,8 +26,6 @@ MOST_REAL_SECONDS = 60.0
 
 
 class LocalBackend:
-    function_seconds = 6
-    """The task gives up after seven: the shared cloud's business logic has two."""
     look_seconds = 0.01
     receive_seconds = 0
     has_host_prefixes = False
@@ -37,6 +35,7 @@ class LocalBackend:
         self._cloud = cloud
         self._clock = cloud.clock
         self.stack: Stack = replace(connect("once", None, None), now=self._clock.now)
+        self.function_seconds = self.stack.number("BusinessTimeoutSeconds")
 
     def until(self, look: Callable[[], Found | None], within: float, what: str) -> Found:
         """Time passes only while nothing is at work: until then, what is looked for may still come by itself."""
