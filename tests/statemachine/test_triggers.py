@@ -1,4 +1,4 @@
-"""Events and messages that start nothing do not end in silence; tests/scenarios has those that do."""
+"""The ready events, and events and messages that start nothing; tests/scenarios has what triggers deliver again and again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import charge, id_of
+from scenario import charge, id_of, rows
 
 from local import LocalCloud
 
