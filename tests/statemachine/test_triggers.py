@@ -1,4 +1,4 @@
-"""The ready events, and events and messages that start nothing; tests/scenarios has what triggers deliver again and again."""
+"""The ready events, and what starts nothing; tests/scenarios has what triggers deliver again and again."""
 
 from __future__ import annotations
 
