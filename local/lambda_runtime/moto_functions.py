@@ -24,17 +24,7 @@ from local.lambda_runtime.spec import FunctionSpec, function_arn
 
 Answer = tuple[int, dict[str, Any], str]
 Properties = Mapping[str, Mapping[str, Any]]
-COPIED = (
-    "Role",
-    "Runtime",
-    "Handler",
-    "Timeout",
-    "MemorySize",
-    "Architectures",
-    "Environment",
-    "KmsKeyArn",
-    "LoggingConfig",
-)
+COPIED = ("Role", "Runtime", "Handler", "Architectures", "Environment", "LoggingConfig")
 """Members that CloudFormation and the Lambda API write alike."""
 
 
@@ -127,6 +117,8 @@ class CreatedFunctions:
             "FunctionName": name,
             "FunctionArn": function_arn(name),
             **{key: properties[key] for key in COPIED if key in properties},
+            "Timeout": int(properties.get("Timeout", 3)),
+            "MemorySize": int(properties.get("MemorySize", 128)),
             "Layers": [{"Arn": arn} for arn in properties.get("Layers", ())],
             "Version": "1",
             "State": "Active",

@@ -74,7 +74,7 @@ def test_function_of_the_template_tells_what_it_is_and_is_not_to_be_deleted(clou
     assert told["Environment"]["Variables"]["ORDERS_TABLE"] == cloud.resources["OrdersTable"]
     assert [layer["Arn"] for layer in told["Layers"]] == layers(cloud)
     assert told["Role"].startswith("arn:aws:iam::")
-    assert (told["Runtime"], told["State"]) == ("python3.13", "Active")
+    assert (told["Runtime"], told["State"], told["Timeout"]) == ("python3.13", "Active", 2)
     with pytest.raises(functions.exceptions.InvalidParameterValueException):
         functions.delete_function(FunctionName="once_op-place-order")
 
