@@ -105,6 +105,7 @@ class CreatedFunctions:
             environment=given.get("Environment", {}).get("Variables", {}),
             memory=int(given.get("MemorySize", 128)),
             python_path=tuple(self._layers()[arn] for arn in given.get("Layers", ())),
+            role=given["Role"],
         )
         self._runtime.register(name, spec)
         return self._configuration(name)
