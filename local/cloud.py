@@ -98,12 +98,14 @@ class LocalCloud:
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
-        self._stack.enter_context(serve_descriptions(lambda: self.functions.functions))
         self._stack.enter_context(
             serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self._deployed.resources)
         )
-        self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._layers)
+        self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._folder_of_layer)
         self._stack.enter_context(self._created.served())
+        self._stack.enter_context(
+            serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
+        )
         self._door = Door(self.functions, self.permissions)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(aliases_of_state_machines())
@@ -156,9 +158,13 @@ class LocalCloud:
         resources = self._deployed.resources.values()
         return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::Function"}
 
-    def _layers(self) -> Mapping[str, Path]:
-        layers = (each for each in self._deployed.resources.values() if each.type == "AWS::Lambda::LayerVersion")
-        return {each.ref: self._template.folder / str(each.properties["Content"]["S3Key"]) for each in layers}
+    def _layers(self) -> Mapping[str, Mapping[str, Any]]:
+        resources = self._deployed.resources.values()
+        return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::LayerVersion"}
+
+    def _folder_of_layer(self, arn: str) -> Path | None:
+        content = self._layers().get(arn)
+        return None if content is None else self._template.folder / str(content["Content"]["S3Key"])
 
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""

@@ -1,7 +1,7 @@
-"""Functions through moto: a client makes one of a zip file, asks what it is, and deletes it, as on Lambda.
+"""Functions through moto: a client makes one of a zip file, and deletes it, as on Lambda.
 
-There are CreateFunction from a zip file, with layers and the alias `live`, GetFunctionConfiguration, DeleteFunction.
-The functions of the template can be asked about, and neither replaced nor deleted: that is the deployment's job.
+There are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` tells what
+a function is. The functions of the template are neither replaced nor deleted here: that is the deployment's job.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from local.engine.patching import replaced
+from local.lambda_runtime.descriptions import VERSION, configuration
 from local.lambda_runtime.runtime import ALIAS, LambdaRuntime
 from local.lambda_runtime.spec import FunctionSpec, function_arn
 
 Answer = tuple[int, dict[str, Any], str]
 Properties = Mapping[str, Mapping[str, Any]]
-COPIED = ("Role", "Runtime", "Handler", "Architectures", "Environment", "LoggingConfig")
+COPIED = ("Role", "Runtime", "Architectures", "Environment", "LoggingConfig")
 """Members that CloudFormation and the Lambda API write alike."""
 
 
@@ -37,14 +38,14 @@ class Refused(Exception):
 
 
 class CreatedFunctions:
-    """The functions that clients made. `deployed` gives the template's by name, `layers` folders by ARN."""
+    """The functions that clients made. `deployed` gives the template's by name, `layer` a folder by ARN."""
 
     def __init__(
-        self, runtime: LambdaRuntime, deployed: Callable[[], Properties], layers: Callable[[], Mapping[str, Path]]
+        self, runtime: LambdaRuntime, deployed: Callable[[], Properties], layer: Callable[[str], Path | None]
     ) -> None:
         self._runtime = runtime
         self._deployed = deployed
-        self._layers = layers
+        self._layer = layer
         self._made: dict[str, tuple[dict[str, Any], Path]] = {}
 
     def clear(self) -> None:
@@ -60,9 +61,6 @@ class CreatedFunctions:
         def create(response: Any) -> Answer:
             return _answered(lambda: (201, self._create(json.loads(response.body))))
 
-        def configuration(response: Any) -> Answer:
-            return _answered(lambda: (200, self._configuration(unquote(response.path.rsplit("/", 2)[-2]))))
-
         def alias(response: Any) -> Answer:
             given = json.loads(response.body)
             return _answered(lambda: (201, self._alias(unquote(response.path.rsplit("/", 2)[-2]), given)))
@@ -76,7 +74,6 @@ class CreatedFunctions:
 
         with replaced(
             (LambdaResponse, "create_function", create),
-            (LambdaResponse, "get_function_configuration", configuration),
             (LambdaResponse, "create_alias", alias),
             (LambdaResponse, "delete_function", delete),
         ):
@@ -90,7 +87,8 @@ class CreatedFunctions:
         if name in self._runtime.functions:
             raise Refused(409, "ResourceConflictException", f"Function already exist: {name}")
         code = given.get("Code", {}).get("ZipFile")
-        unknown = [arn for arn in given.get("Layers", ()) if arn not in self._layers()]
+        layers = {arn: self._layer(arn) for arn in given.get("Layers", ())}
+        unknown = [arn for arn, path in layers.items() if path is None]
         if code is None or unknown:
             what = f"layer version {unknown[0]} does not exist" if unknown else "the local cloud takes a ZipFile"
             raise Refused(400, "InvalidParameterValueException", what)
@@ -104,27 +102,17 @@ class CreatedFunctions:
             timeout=float(given.get("Timeout", 3)),
             environment=given.get("Environment", {}).get("Variables", {}),
             memory=int(given.get("MemorySize", 128)),
-            python_path=tuple(self._layers()[arn] for arn in given.get("Layers", ())),
+            python_path=tuple(path for path in layers.values() if path is not None),
             role=given["Role"],
         )
         self._runtime.register(name, spec)
-        return self._configuration(name)
+        return configuration(name, spec, VERSION, self.told(name))
 
-    def _configuration(self, name: str) -> dict[str, Any]:
-        properties = self._made[name][0] if name in self._made else self._deployed().get(name)
-        if properties is None:
-            raise _not_found(function_arn(name))
-        return {
-            "FunctionName": name,
-            "FunctionArn": function_arn(name),
-            **{key: properties[key] for key in COPIED if key in properties},
-            "Timeout": int(properties.get("Timeout", 3)),
-            "MemorySize": int(properties.get("MemorySize", 128)),
-            "Layers": [{"Arn": arn} for arn in properties.get("Layers", ())],
-            "Version": "1",
-            "State": "Active",
-            "LastUpdateStatus": "Successful",
-        }
+    def told(self, name: str) -> dict[str, Any]:
+        """What a function was made of, as the Lambda API writes it, beside what its spec says."""
+        given = self._made[name][0] if name in self._made else self._deployed().get(name, {})
+        layers = {"Layers": [{"Arn": arn} for arn in given.get("Layers", ())]}
+        return {**layers, **{key: given[key] for key in COPIED if key in given}}
 
     def _alias(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         """Every function of the runtime has the alias `live`, and no other."""

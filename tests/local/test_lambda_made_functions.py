@@ -118,3 +118,12 @@ def test_reset_forgets_functions_that_clients_made(cloud: LocalCloud) -> None:
     make(cloud)
     cloud.reset()
     assert NAME not in cloud.functions.functions
+
+
+def test_layer_of_the_template_tells_what_it_is_for_and_another_is_not_there(cloud: LocalCloud) -> None:
+    functions = cloud.client("lambda")
+    [arn] = layers(cloud)
+    told = functions.get_layer_version_by_arn(Arn=arn)
+    assert (told["CompatibleRuntimes"], told["CompatibleArchitectures"]) == (["python3.13"], ["arm64"])
+    with pytest.raises(functions.exceptions.ResourceNotFoundException):
+        functions.get_layer_version_by_arn(Arn=f"{arn.rpartition(':')[0]}:99")
