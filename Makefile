@@ -6,10 +6,10 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test proof soak lint bench clean requirements tools
+.PHONY: help setup demo test e2e proof soak lint bench clean requirements tools
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/installed ## Make the virtual environment with pinned, hashed requirements
 
@@ -27,6 +27,9 @@ demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash
 
 test: setup ## Run all tests on the local cloud
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+
+e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
+	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
 proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less)
 	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(foreach part,$(PARTS),--only $(part))

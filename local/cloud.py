@@ -21,6 +21,7 @@ from local.expressions import quick_update_expressions
 from local.isolation import CREDENTIALS, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.lambda_runtime.descriptions import serve_descriptions
+from local.lambda_runtime.moto_functions import CreatedFunctions
 from local.lambda_runtime.moto_invocations import serve_moto_invocations
 from local.permissions import Caller, Denial, Permissions
 from local.permissions.http import HttpGuard
@@ -97,9 +98,13 @@ class LocalCloud:
         self.functions = LambdaRuntime(self.environment)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
-        self._stack.enter_context(serve_descriptions(lambda: self.functions.functions))
         self._stack.enter_context(
             serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self._deployed.resources)
+        )
+        self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._folder_of_layer)
+        self._stack.enter_context(self._created.served())
+        self._stack.enter_context(
+            serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
         )
         self._door = Door(self.functions, self.permissions)
         self._stack.enter_context(install(self.clock, self._door))
@@ -148,6 +153,18 @@ class LocalCloud:
     def parameters(self) -> Mapping[str, str]:
         """The parameters of the template, with their values."""
         return self._template.parameters
+
+    def _functions_of_the_template(self) -> Mapping[str, Mapping[str, Any]]:
+        resources = self._deployed.resources.values()
+        return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::Function"}
+
+    def _layers(self) -> Mapping[str, Mapping[str, Any]]:
+        resources = self._deployed.resources.values()
+        return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::LayerVersion"}
+
+    def _folder_of_layer(self, arn: str) -> Path | None:
+        content = self._layers().get(arn)
+        return None if content is None else self._template.folder / str(content["Content"]["S3Key"])
 
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""
@@ -377,6 +394,7 @@ class LocalCloud:
             else:
                 self.functions.register(name, self._deployed.functions[name])
         self._added.clear()
+        self._created.clear()
         _empty_storage()
 
     def _fall_silent(self) -> None:

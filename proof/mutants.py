@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 COPIED = ("bench", "cli", "docs", "events", "functions", "local", "proof", "shared", "statemachine", "tests")
 FILES = ("pyproject.toml", "samconfig.toml", "template.yaml", "README.md", "Makefile", "CHANGELOG.md")
 LINKED = (".venv", "build")
-REST = ("tests/statemachine", "tests/model", "tests/unit", "tests/faults", "tests/template")
+REST = ("tests/statemachine", "tests/scenarios", "tests/model", "tests/unit", "tests/faults", "tests/template")
 AT_A_TIME = 2
 LONGEST_RUN = 240
 """Seconds; tests that hang have caught the mutant, too."""

@@ -13,6 +13,7 @@ RECOVERY = "statemachine/recovery.asl.yaml"
 STEP_LOG = "shared/once/step_log.py"
 
 STATE_MACHINE = "tests/statemachine/"
+SCENARIOS = "tests/scenarios/"
 CONDITIONS = "tests/model/test_conditions.py"
 MODEL = "tests/model/test_model.py::test_every_promise_is_kept_and_an_end_is_in_reach_from_every_state"
 NAMED = f"{CONDITIONS}::test_write_goes_through_for_the_lock_that_it_names_and_for_no_other"
@@ -211,7 +212,7 @@ LOCK = (
         OPERATION,
         "finishedAt = :at, leaseExpiresAt = :now, openShard = :openShard",
         "finishedAt = :at, leaseExpiresAt = :now, expiresAt = :now, openShard = :openShard",
-        f"{STATE_MACHINE}test_errors.py::test_error_that_needs_attention_is_quarantined",
+        f"{SCENARIOS}test_errors.py::test_business_logic_that_asks_for_attention_is_quarantined",
     ),
 )
 
@@ -248,7 +249,7 @@ DECISIONS = (
         OPERATION,
         "$id := $tenant & '#' & $r.operation",
         "$id := 'default#' & $r.operation",
-        f"{STATE_MACHINE}test_requests.py::test_tenants_and_operations_are_apart",
+        f"{SCENARIOS}test_answers.py::test_tenants_and_operations_are_apart_under_the_same_key",
     ),
     _mutant(
         "ReadRecord may read what was there before",
@@ -360,7 +361,7 @@ DECISIONS = (
         OPERATION,
         "$failure.name = 'PermanentError'",
         "$failure.name = 'NoSuchError'",
-        f"{STATE_MACHINE}test_errors.py::test_permanent_error_is_recorded_and_replayed_to_every_duplicate",
+        f"{SCENARIOS}test_errors.py::test_permanent_error_is_recorded_and_replayed_to_every_duplicate",
     ),
     _mutant(
         "a result that Step Functions cannot carry is tried again",

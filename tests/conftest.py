@@ -16,6 +16,22 @@ from proof.concurrency_server import DYNOXIDE
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "statemachine")]
 
+from scenarios.options import (  # noqa: E402 - found once the path is there
+    pytest_addoption,
+    pytest_collection_finish,
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_terminal_summary,
+)
+
+__all__ = [
+    "pytest_addoption",
+    "pytest_collection_finish",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_terminal_summary",
+]
+
 
 @pytest.fixture(scope="session")
 def shared_cloud() -> Iterator[LocalCloud]:

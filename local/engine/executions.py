@@ -218,6 +218,16 @@ def mend(clock: Clock) -> Iterator[None]:
         redrive(execution)
         return ActionResult({"redriveDate": execution.redrive_date})
 
+    def respond_start_sync(self: Any) -> Any:
+        """Waits for the end, in real time as well when the clock's is virtual: nothing else can be done meanwhile."""
+        arn = self._get_param("stateMachineArn")
+        if self.stepfunction_backend.describe_state_machine(arn).type != "EXPRESS":
+            raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
+        given = self._get_param("name"), self._get_param("input")
+        execution = self.stepfunction_backend.start_execution(arn, *given)
+        ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
+        return ActionResult(_description(execution, clock))
+
     with (
         _quiet(),
         replaced(
@@ -228,6 +238,7 @@ def mend(clock: Clock) -> Iterator[None]:
             (StepFunctionResponse, "list_executions", respond_list),
             (StepFunctionResponse, "stop_execution", respond_stop),
             (StepFunctionResponse, "redrive_execution", respond_redrive),
+            (StepFunctionResponse, "start_sync_execution", respond_start_sync),
         ),
     ):
         yield

@@ -1,4 +1,4 @@
-"""What the Lambda API tells of the functions: their configuration, alias and concurrency, and which there are."""
+"""What the Lambda API tells of functions: their configuration, alias and concurrency, which there are, and layers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,15 @@ Answer = tuple[int, dict[str, str], str]
 
 
 @contextmanager
-def serve_descriptions(functions: Functions) -> Iterator[None]:
-    """While it is open, moto tells of these functions; of others it tells what it has been told itself."""
+def serve_descriptions(
+    functions: Functions,
+    more: Callable[[str], Mapping[str, Any]],
+    layers: Callable[[], Mapping[str, Mapping[str, Any]]],
+) -> Iterator[None]:
+    """While it is open, moto tells of these functions; of others it tells what it has been told itself.
+
+    `more` gives what a function's spec does not say of it, by its name; `layers` the properties of layers, by ARN.
+    """
     from moto.awslambda.responses import LambdaResponse
 
     theirs = {
@@ -34,7 +41,7 @@ def serve_descriptions(functions: Functions) -> Iterator[None]:
         spec = functions().get(name)
         if spec is None or qualifier not in (None, LATEST, ALIAS, VERSION):
             return theirs["get_function_configuration"](self)
-        return _answer(_configuration(name, spec, qualifier))
+        return _answer(configuration(name, spec, qualifier, more(name)))
 
     def get_function_concurrency(self: Any) -> Any:
         spec = functions().get(_part(self, -2))
@@ -49,10 +56,27 @@ def serve_descriptions(functions: Functions) -> Iterator[None]:
         return _answer({"AliasArn": function_arn(name, alias), "Name": alias, "FunctionVersion": VERSION})
 
     def list_functions(self: Any) -> Any:
-        mine = [_configuration(name, spec, None) for name, spec in functions().items()]
+        mine = [configuration(name, spec, None, more(name)) for name, spec in functions().items()]
         return _answer({"Functions": [*mine, *json.loads(theirs["list_functions"](self))["Functions"]]})
 
-    answers = (get_function_configuration, get_function_concurrency, get_alias, list_functions)
+    def get_layer_version_by_arn(self: Any) -> Any:
+        arn = self._get_param("Arn")
+        if arn not in layers():
+            return (
+                404,
+                {"status": "404", "X-Amzn-ErrorType": "ResourceNotFoundException"},
+                '{"Message": "no such layer"}',
+            )
+        told = {key: value for key, value in layers()[arn].items() if key.startswith("Compatible")}
+        return _answer({"LayerVersionArn": arn, "Version": int(arn.rpartition(":")[2]), **told})
+
+    answers = (
+        get_function_configuration,
+        get_function_concurrency,
+        get_alias,
+        list_functions,
+        get_layer_version_by_arn,
+    )
     with replaced(*((LambdaResponse, each.__name__, each) for each in answers)):
         yield
 
@@ -61,8 +85,10 @@ def _part(request: Any, index: int) -> str:
     return unquote(request.path.rstrip("/").split("/")[index])
 
 
-def _configuration(name: str, spec: FunctionSpec, qualifier: str | None) -> dict[str, Any]:
+def configuration(name: str, spec: FunctionSpec, qualifier: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    """GetFunctionConfiguration's answer."""
     return {
+        **more,
         "FunctionName": name,
         "FunctionArn": function_arn(name, qualifier),
         "Handler": spec.handler,

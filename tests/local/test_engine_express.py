@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import boto3
 import pytest
+from botocore.config import Config
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task
 
@@ -93,3 +96,28 @@ def test_reset_ends_a_running_express_execution(cloud: LocalCloud) -> None:
     finally:
         cloud.clock.leave()
     assert running.status == "ABORTED"
+
+
+def synchronously(cloud: LocalCloud, machine: str) -> dict[str, Any]:
+    client = boto3.client("stepfunctions", region_name="us-east-1", config=Config(inject_host_prefix=False))
+    answer: dict[str, Any] = client.start_sync_execution(stateMachineArn=machine, name="now", input='{"n": 1}')
+    return answer
+
+
+def test_synchronous_start_waits_for_the_end_and_tells_what_it_came_to(cloud: LocalCloud) -> None:
+    waits = create(cloud, {**WAITS, "E": succeed("$states.input.n")}, "EXPRESS")
+    with ThreadPoolExecutor() as pool:
+        with cloud.clock.held():  # type: ignore[attr-defined]
+            answer = pool.submit(synchronously, cloud, waits)
+            with pytest.raises(TimeoutError):
+                answer.result(0.5)
+        done = answer.result(20)
+    assert (done["status"], done["output"], done["input"]) == ("SUCCEEDED", "1", '{"n": 1}')
+    fails = {"F": {"Type": "Fail", "Error": "Mine", "Cause": "so it is"}}
+    failed = synchronously(cloud, create(cloud, fails, "EXPRESS"))
+    assert (failed["status"], failed["error"], failed["cause"]) == ("FAILED", "Mine", "so it is")
+
+
+def test_standard_machine_is_not_started_synchronously(cloud: LocalCloud) -> None:
+    with pytest.raises(ClientError, match="not supported by this type"):
+        synchronously(cloud, create(cloud, {"E": END}))

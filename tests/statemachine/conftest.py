@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from gates import Gates
+from invariants import DECEIVED, invariants_hold
 
 from local import LocalCloud
-from proof import checker
-from proof.journal import Actor, Journal
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 
@@ -41,13 +40,6 @@ def deceived() -> None:
 
 @pytest.fixture(autouse=True)
 def invariants(cloud: LocalCloud, request: pytest.FixtureRequest) -> Iterator[None]:
-    """The promises, held against every write and against what is left; what a test itself writes is an operator's."""
-    journal = Journal(cloud)
-    with journal.open(), journal.acting(Actor("operator")), cloud.intercept(journal.interceptor):
+    """The promises, held against every write and against what is left."""
+    with invariants_hold(cloud, DECEIVED if "deceived" in request.fixturenames else ()):
         yield
-    for invocation in cloud.invocations():
-        journal.started(invocation.event)
-    found = checker.faults(journal, at_rest=False)
-    if "deceived" in request.fixturenames:
-        found = [fault for fault in found if "started" not in fault.what and "taken over" not in fault.what]
-    assert not found, "\n".join(map(str, found))

@@ -1,48 +1,13 @@
-"""Duplicates that arrive while the owner is at work, and many at once."""
+"""Duplicates that arrive while the owner is at work, and many at once; tests/scenarios has what each is told."""
 
 from __future__ import annotations
 
 import time
 
 from gates import Gates
-from scenario import answer, cause, charge, record_of, result, rows, scripted
+from scenario import answer, charge, record_of, result, rows, scripted
 
 from local import LocalCloud
-
-
-def test_duplicate_of_a_running_operation_is_acknowledged_by_default(cloud: LocalCloud, gates: Gates) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    owner = cloud.start(request)
-    gates.wait_for_starts(1)
-    duplicate = cloud.run(request)
-    assert duplicate.output["disposition"] == "IN_PROGRESS"
-    assert "result" not in duplicate.output
-    gates.open("go")
-    assert cloud.wait(owner).output["disposition"] == "EXECUTED"
-    assert gates.starts() == 1
-
-
-def test_duplicate_that_rejects_conflicts_fails_with_operation_in_progress(cloud: LocalCloud, gates: Gates) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    owner = cloud.start(request)
-    gates.wait_for_starts(1)
-    duplicate = cloud.run(request | {"onConflict": "reject"})
-    assert duplicate.error == "OperationInProgress"
-    assert cause(duplicate)["owner"] == owner
-    gates.open("go")
-    cloud.wait(owner)
-
-
-def test_waiting_duplicate_gets_the_owners_result(cloud: LocalCloud, gates: Gates) -> None:
-    request = scripted({"await": "go", "then": {"return": {"n": 1}}})
-    owner = cloud.start(request)
-    gates.wait_for_starts(1)
-    waiter = cloud.start(request | {"onConflict": "wait"})
-    gates.open("go")
-    first, second = cloud.wait(owner), cloud.wait(waiter)
-    assert second.output["disposition"] == "REPLAYED"
-    assert answer(cloud, second) == answer(cloud, first)
-    assert gates.starts() == 1
 
 
 def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, gates: Gates) -> None:

@@ -1,4 +1,4 @@
-"""What an error of the business logic comes to."""
+"""What an error of the business logic comes to, beyond what tests/scenarios has."""
 
 from __future__ import annotations
 
@@ -10,40 +10,10 @@ from local import LocalCloud
 from local.faults import fails
 
 
-def test_permanent_error_is_recorded_and_replayed_to_every_duplicate(cloud: LocalCloud, gates: Gates) -> None:
-    request = scripted({"raise": "PermanentError", "message": "the account is closed"})
-    first, second = cloud.run(request), cloud.run(request)
-    assert first.error == second.error == "OperationFailed"
-    assert first.cause == second.cause
-    assert cause(first)["name"] == "PermanentError"
-    assert cause(first)["message"] == "the account is closed"
-    assert gates.starts() == 1
-    assert record_of(cloud, request)["status"] == "FAILED"
-
-
-def test_declined_card_is_a_failure_that_is_replayed(cloud: LocalCloud) -> None:
-    request = charge("declined")
-    request["payload"]["card"] = "declined"
-    first, second = cloud.run(request), cloud.run(request)
-    assert first.error == second.error == "OperationFailed"
-    assert "CardDeclined" in cause(first)["message"]
-    assert first.cause == second.cause
-    assert len(cloud.invocations("charge-payment")) == 1
-
-
 def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(cloud: LocalCloud) -> None:
     execution = cloud.run(charge("bad", amount=-1))
     assert execution.error == "OperationFailed"
     assert "amount" in cause(execution)["message"]
-
-
-def test_error_that_needs_attention_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
-    request = scripted({"raise": "NeedsAttention", "message": "the provider's answer makes no sense"})
-    first, second = cloud.run(request), cloud.run(request)
-    assert first.error == second.error == "NeedsAttention"
-    assert cause(second)["message"] == "the provider's answer makes no sense"
-    assert gates.starts() == 1
-    assert record_of(cloud, request)["status"] == "QUARANTINED"
 
 
 def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: LocalCloud, gates: Gates) -> None:

@@ -86,12 +86,6 @@ def test_different_payload_under_the_same_key_is_refused(
     assert cloud.run(request(first)).output["disposition"] == "REPLAYED"
 
 
-def test_tenants_and_operations_are_apart(cloud: LocalCloud, plain: str) -> None:
-    for request in (charge(), charge() | {"tenant": "globex"}, charge() | {"operation": plain}):
-        assert cloud.run(request).output["disposition"] == "EXECUTED"
-    assert rows(cloud, "ProviderLedgerTable") == 2
-
-
 def test_request_without_optional_fields_gets_the_defaults(cloud: LocalCloud, plain: str) -> None:
     execution = cloud.run({"operation": plain, "idempotencyKey": "k", "payload": {}})
     assert execution.output["tenant"] == "default"
@@ -160,15 +154,3 @@ def test_longest_legal_request_is_executed(cloud: LocalCloud, plain: str) -> Non
     execution = cloud.run(request)
     assert execution.output["id"] == id_of(request)
     assert result(cloud, execution) == 1
-
-
-def test_operation_without_a_function_is_quarantined_and_the_error_names_it(cloud: LocalCloud) -> None:
-    request = charge() | {"operation": "no-such-thing"}
-    execution = cloud.run(request)
-    assert execution.error == "NeedsAttention"
-    assert f"{cloud.outputs['FunctionPrefix']}-no-such-thing" in cause(execution)["message"]
-    record = record_of(cloud, request)
-    assert record["status"] == "QUARANTINED"
-    ref = record["requestRef"]
-    kept = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
-    assert json.loads(kept) == request

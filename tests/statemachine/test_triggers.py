@@ -1,4 +1,4 @@
-"""Requests by event and by message: redelivery has one effect, and nothing ends in silence."""
+"""The ready events, and what starts nothing; tests/scenarios has what triggers deliver again and again."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import charge, id_of, record_of, rows
+from scenario import charge, id_of, rows
 
 from local import LocalCloud
 
 EVENTS = Path(__file__).parents[2] / "events"
-POISON = 5
 
 
 @pytest.fixture(autouse=True)
@@ -53,26 +52,6 @@ def test_the_ready_event_of_each_trigger_starts_the_same_operation_once(cloud: L
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-def test_event_starts_the_operation_that_its_detail_requests(cloud: LocalCloud) -> None:
-    put(cloud, charge())
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-
-
-def test_message_starts_the_operation_that_its_body_requests(cloud: LocalCloud) -> None:
-    send(cloud, json.dumps(charge()))
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-    assert waiting(cloud, "RequestQueueUrl") == 0
-
-
-def test_redelivery_by_every_way_has_one_effect(cloud: LocalCloud) -> None:
-    put(cloud, charge(), times=3)
-    send(cloud, json.dumps(charge()), times=3)
-    cloud.run(charge())
-    assert rows(cloud, "ProviderLedgerTable") == 1
-    assert len(cloud.invocations("charge-payment")) == 1
-    assert record_of(cloud, charge())["fence"] == 1
-
-
 def test_event_of_another_type_is_none_of_ours(cloud: LocalCloud) -> None:
     put(cloud, charge(), DetailType="OrderPlaced")
     assert cloud.record(id_of(charge())) is None
@@ -83,15 +62,6 @@ def test_message_that_is_no_request_is_refused_and_kept(cloud: LocalCloud, body:
     send(cloud, body)
     [kept] = cloud.rejected()
     assert kept["error"] == "InvalidRequest"
-    assert waiting(cloud, "RequestQueueUrl") == 0
-
-
-def test_message_too_large_to_start_an_execution_with_ends_in_the_dead_letter_queue(cloud: LocalCloud) -> None:
-    send(cloud, json.dumps(charge(x="y" * 300_000)))
-    for _ in range(POISON):
-        cloud.clock.advance(61)
-        cloud.settle()
-    assert waiting(cloud, "RequestDeadLetterQueueUrl") == 1
     assert waiting(cloud, "RequestQueueUrl") == 0
 
 

@@ -1,0 +1,84 @@
+"""`make e2e` that cannot begin says why in one line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scenarios import options
+
+from cli.problem import Problem
+from cli.stack import Stack
+from local import LocalCloud
+
+ROOT = Path(__file__).parents[2]
+
+
+def refused(*options: str, **environment: str) -> str:
+    """What is said by a run that nobody has credentials for."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    nothing = {
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "HOME": "/nonexistent",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        **environment,
+    }
+    command = [sys.executable, "-m", "pytest", "tests/scenarios", "--backend=aws", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**clean, **nothing}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    [line] = [line for line in done.stderr.splitlines() if line]
+    return line
+
+
+def test_run_without_a_stack_is_told_how_to_name_one() -> None:
+    assert "make e2e STACK=NAME" in refused()
+
+
+def test_run_without_credentials_is_told_to_log_in() -> None:
+    assert "log in, or give --profile" in refused("--stack", "once-dev")
+
+
+def test_run_in_more_than_one_process_is_refused() -> None:
+    assert "one process" in refused("--stack", "once-dev", "-n", "2")
+
+
+def test_run_where_nobody_answers_is_told_about_the_endpoint() -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+    assert "once up" in refused("--stack", "once", AWS_ENDPOINT_URL="http://127.0.0.1:9", **keys)
+
+
+def asked_for(monkeypatch: pytest.MonkeyPatch, allow_prod: bool = False, **parameters: str) -> Stack:
+    """What becomes of a stack with these parameters; the local cloud cannot take back a deployment to prod."""
+    deployed = {"Stage": "dev", "StateMachineType": "STANDARD", "BusinessTimeoutSeconds": "30", **parameters}
+    monkeypatch.setattr(options, "connect", lambda name, *_: Stack(name, {}, deployed, None))
+    return options.stack_for_scenarios("mine", None, None, allow_prod)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "word"),
+    [
+        ("Stage", "prod", "--allow-prod"),
+        ("StateMachineType", "EXPRESS", "EXPRESS"),
+        ("BusinessTimeoutSeconds", "2", "too short"),
+    ],
+)
+def test_stack_that_is_none_for_this_is_refused(
+    monkeypatch: pytest.MonkeyPatch, parameter: str, value: str, word: str
+) -> None:
+    with pytest.raises(Problem, match=f"the stack mine .*{word}"):
+        asked_for(monkeypatch, **{parameter: value})
+
+
+def test_stack_in_prod_is_taken_when_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked_for(monkeypatch, allow_prod=True, Stage="prod").name == "mine"
+
+
+def test_stack_that_is_not_there_is_named(cloud: LocalCloud) -> None:
+    with pytest.raises(Problem, match="there is no stack nowhere here"):
+        options.stack_for_scenarios("nowhere", None, None, allow_prod=False)

@@ -1,0 +1,129 @@
+"""Functions that a client makes through the Lambda API: they run as business functions, until they are deleted."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local import LocalCloud
+
+CODE = """
+import os
+def handler(event, context):
+    return {"saw": os.environ["SEEN"], "n": event["payload"]["n"], "path": os.environ["PYTHONPATH"]}
+"""
+NAME = "once_op-made"
+REQUEST = {"operation": "made", "idempotencyKey": "k", "payload": {"n": 7}}
+
+
+def zipped(code: str = CODE) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("app.py", code)
+    return content.getvalue()
+
+
+def layers(cloud: LocalCloud) -> list[str]:
+    """SAM gives a layer a name that tells its versions apart."""
+    return [ref for logical_id, ref in cloud.resources.items() if logical_id.startswith("OnceLayer")]
+
+
+def make(cloud: LocalCloud, **more: Any) -> dict[str, Any]:
+    given = {
+        "FunctionName": NAME,
+        "Role": "arn:aws:iam::123456789012:role/any",
+        "Runtime": "python3.13",
+        "Handler": "app.handler",
+        "Code": {"ZipFile": zipped()},
+        "Environment": {"Variables": {"SEEN": "this"}},
+        "Layers": layers(cloud),
+        "Publish": True,
+        **more,
+    }
+    made: dict[str, Any] = cloud.client("lambda").create_function(**given)
+    return made
+
+
+def test_function_that_a_client_made_runs_with_its_layer_until_it_is_deleted(cloud: LocalCloud) -> None:
+    made = make(cloud)
+    functions = cloud.client("lambda")
+    functions.get_waiter("published_version_active").wait(FunctionName=NAME, Qualifier=made["Version"])
+    alias = functions.create_alias(FunctionName=NAME, Name="live", FunctionVersion=made["Version"])
+    assert alias["AliasArn"].endswith(f":{NAME}:live")
+    execution = cloud.run(REQUEST)
+    answer = json.loads(execution.output["result"])
+    assert (answer["saw"], answer["n"]) == ("this", 7)
+    assert [Path(each).name for each in answer["path"].split(os.pathsep)][1:] == ["shared"]
+    functions.delete_function(FunctionName=NAME)
+    for gone in (functions.delete_function, functions.get_function_configuration):
+        with pytest.raises(functions.exceptions.ResourceNotFoundException):
+            gone(FunctionName=NAME)
+    assert cloud.run({**REQUEST, "idempotencyKey": "other"}).error == "NeedsAttention"
+
+
+def test_function_that_a_client_made_may_do_what_its_role_may(cloud: LocalCloud) -> None:
+    code = """
+import boto3
+def handler(event, context):
+    boto3.client("dynamodb").scan(TableName=event["payload"]["table"])
+"""
+    told = cloud.client("lambda").get_function_configuration(FunctionName="once_op-place-order")
+    make(cloud, Role=told["Role"], Code={"ZipFile": zipped(code)})
+    cloud.run({**REQUEST, "payload": {"table": cloud.resources["OrdersTable"]}, "onCrash": "quarantine"})
+    assert [each.action for each in cloud.denials()] == ["dynamodb:Scan"]
+
+
+def test_function_of_the_template_tells_what_it_is_and_is_not_to_be_deleted(cloud: LocalCloud) -> None:
+    functions = cloud.client("lambda")
+    told = functions.get_function_configuration(FunctionName="once_op-place-order")
+    assert told["Environment"]["Variables"]["ORDERS_TABLE"] == cloud.resources["OrdersTable"]
+    assert [layer["Arn"] for layer in told["Layers"]] == layers(cloud)
+    assert told["Role"].startswith("arn:aws:iam::")
+    assert (told["Runtime"], told["State"], told["Timeout"]) == ("python3.13", "Active", 2)
+    with pytest.raises(functions.exceptions.InvalidParameterValueException):
+        functions.delete_function(FunctionName="once_op-place-order")
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        ({"FunctionName": "once_op-place-order"}, "ResourceConflictException"),
+        ({"Layers": ["arn:aws:lambda:us-east-1:123456789012:layer:none:1"]}, "InvalidParameterValueException"),
+        ({"Code": {"S3Bucket": "b", "S3Key": "k"}}, "InvalidParameterValueException"),
+    ],
+)
+def test_function_that_cannot_be_made_is_refused(cloud: LocalCloud, more: dict[str, Any], code: str) -> None:
+    with pytest.raises(ClientError) as refused:
+        make(cloud, **more)
+    assert refused.value.response["Error"]["Code"] == code
+
+
+def test_alias_of_nothing_or_of_another_name_is_refused(cloud: LocalCloud) -> None:
+    functions = cloud.client("lambda")
+    with pytest.raises(functions.exceptions.ResourceNotFoundException):
+        functions.create_alias(FunctionName=NAME, Name="live", FunctionVersion="1")
+    make(cloud)
+    with pytest.raises(functions.exceptions.InvalidParameterValueException):
+        functions.create_alias(FunctionName=NAME, Name="other", FunctionVersion="1")
+
+
+def test_reset_forgets_functions_that_clients_made(cloud: LocalCloud) -> None:
+    make(cloud)
+    cloud.reset()
+    assert NAME not in cloud.functions.functions
+
+
+def test_layer_of_the_template_tells_what_it_is_for_and_another_is_not_there(cloud: LocalCloud) -> None:
+    functions = cloud.client("lambda")
+    [arn] = layers(cloud)
+    told = functions.get_layer_version_by_arn(Arn=arn)
+    assert (told["CompatibleRuntimes"], told["CompatibleArchitectures"]) == (["python3.13"], ["arm64"])
+    with pytest.raises(functions.exceptions.ResourceNotFoundException):
+        functions.get_layer_version_by_arn(Arn=f"{arn.rpartition(':')[0]}:99")

@@ -1,0 +1,73 @@
+"""What every scenario has at hand: `scene`; on the local cloud it is held against the promises, too."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from invariants import BEGUN_ANEW, invariants_hold
+from scenarios.aws_backend import AwsBackend
+from scenarios.cost import MOST_DOLLARS_EACH
+from scenarios.local_backend import LocalBackend
+from scenarios.options import REPORT, RUN_ID, STACK, longest, runs_on_aws
+from scenarios.run import Run, begun, new_id
+from scenarios.scene import Scene
+
+from local import LocalCloud
+
+
+@pytest.fixture(scope="session")
+def run_on_aws(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> Iterator[Run]:
+    """One run for all scenarios; it cleans up also when it is interrupted, or told to end."""
+    option, report = pytestconfig.getoption, pytestconfig.stash[REPORT]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    backend = AwsBackend(pytestconfig.stash[STACK], option("profile"), option("region"))
+    id, most = pytestconfig.stash[RUN_ID], MOST_DOLLARS_EACH * request.session.testscollected
+    with begun(backend, id) as run:
+        yield run
+        cost = run.cost()
+        report.append(f"{id}: {cost}")
+        assert cost.most_dollars < most
+    report.append(f"{id}: cleaned up, and looked: no record, row, object, message or function of it is left")
+
+
+@pytest.fixture(scope="module")
+def patient_cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
+    """Business logic waits at a gate in real time, which on a busy machine must not be over before it is opened."""
+    with shared_cloud.deployed_with({"BusinessTimeoutSeconds": "30"}):
+        yield shared_cloud
+
+
+@pytest.fixture
+def run(request: pytest.FixtureRequest) -> Iterator[Run]:
+    """On the local cloud, one run for each scenario, with a cloud that is empty."""
+    if runs_on_aws(request.config):
+        yield request.getfixturevalue("run_on_aws")
+        return
+    request.getfixturevalue("patient_cloud")
+    cloud: LocalCloud = request.getfixturevalue("cloud")
+    with cloud.delivering(), begun(LocalBackend(cloud), new_id()) as run:
+        yield run
+        assert run.cost().most_dollars < MOST_DOLLARS_EACH
+
+
+@pytest.fixture(autouse=True)
+def invariants(run: Run, request: pytest.FixtureRequest) -> Iterator[None]:
+    """The promises, where every write can be seen."""
+    if runs_on_aws(request.config):
+        yield
+        return
+    tolerated = BEGUN_ANEW if "begun_anew" in request.fixturenames else ()
+    with invariants_hold(request.getfixturevalue("cloud"), tolerated):
+        yield
+
+
+@pytest.fixture
+def begun_anew() -> None:
+    """For a scenario in which an operator starts an operation again."""
+
+
+@pytest.fixture
+def scene(run: Run, request: pytest.FixtureRequest) -> Scene:
+    return run.scene(longest(request.node))

@@ -1,0 +1,77 @@
+"""What an error of business logic comes to."""
+
+from __future__ import annotations
+
+import pytest
+from scenarios.scene import Scene
+
+pytestmark = pytest.mark.longest(60)
+CRASHED = ("Runtime.ExitError", "Lambda.Unknown")
+"""What Lambda says, and what Step Functions' manual says that it makes of what Lambda cannot explain."""
+
+
+def test_permanent_error_is_recorded_and_replayed_to_every_duplicate(scene: Scene) -> None:
+    request = scene.scripted({"raises": "PermanentError", "message": "the account is closed"})
+    first, again = scene.run(request), scene.run(request)
+    assert first.error == again.error == "OperationFailed"
+    assert first.cause == again.cause
+    assert (first.cause["name"], first.cause["message"]) == ("PermanentError", "the account is closed")
+    assert scene.record_in(request, "FAILED")["error"]["message"] == "the account is closed"
+    assert scene.starts(request) == 1
+
+
+def test_declined_card_charges_nothing(scene: Scene) -> None:
+    request = scene.charge()
+    request["payload"]["card"] = "declined"
+    first, again = scene.run(request), scene.run(request)
+    assert first.error == again.error == "OperationFailed"
+    assert first.cause == again.cause
+    assert scene.charges(request) == 0
+
+
+def test_passing_error_is_retried_and_succeeds_with_attempt_two(scene: Scene) -> None:
+    request = scene.scripted({"raises": "ConnectionError"}, {"returns": "second"})
+    ended = scene.run(request)
+    assert (ended.disposition, ended.output["attempt"], scene.answer(ended)) == ("EXECUTED", 2, b'"second"')
+    record = scene.record_in(request, "COMPLETED")
+    assert (record["fence"], record["attempts"]) == (2, 2)
+    assert scene.ends(request) == ["ConnectionError", ""]
+
+
+def test_function_that_crashes_is_retried_and_its_step_is_not_done_twice(scene: Scene) -> None:
+    sku = scene.key()
+    request = scene.scripted({"takes": sku, "exits": 3}, {"takes": sku, "returns": "second"})
+    ended = scene.run(request)
+    assert (ended.output["attempt"], scene.answer(ended)) == (2, b'"second"')
+    assert scene.starts(request) == 2
+    assert (scene.orders(request), scene.taken(sku)) == (1, 1)
+
+
+def test_function_that_crashes_and_must_not_run_again_is_quarantined_with_its_request(scene: Scene) -> None:
+    request = scene.scripted({"exits": 3}, {"returns": "never"}, onCrash="quarantine")
+    assert scene.run(request).error == "NeedsAttention"
+    assert scene.run(request).error == "NeedsAttention"
+    record = scene.record_in(request, "QUARANTINED")
+    assert record["error"]["name"] in CRASHED
+    assert scene.kept_request(record) == request
+    assert scene.starts(request) == 1
+
+
+def test_business_logic_that_asks_for_attention_is_quarantined(scene: Scene) -> None:
+    request = scene.scripted({"raises": "NeedsAttention", "message": "the provider's answer makes no sense"})
+    first, again = scene.run(request), scene.run(request)
+    assert first.error == again.error == "NeedsAttention"
+    assert again.cause["message"] == "the provider's answer makes no sense"
+    record = scene.record_in(request, "QUARANTINED")
+    assert "expiresAt" not in record and record["error"]["name"] == "NeedsAttention"
+    assert scene.starts(request) == 1
+
+
+def test_operation_without_a_function_is_quarantined_and_the_error_names_the_function(scene: Scene) -> None:
+    request = scene.request("no-such-operation", {})
+    ended = scene.run(request)
+    assert ended.error == "NeedsAttention"
+    assert f"{scene.backend.stack.outputs['FunctionPrefix']}-no-such-operation" in ended.cause["message"]
+    record = scene.record_in(request, "QUARANTINED")
+    assert record["error"]["name"] == "Lambda.ResourceNotFoundException"
+    assert scene.kept_request(record) == request
