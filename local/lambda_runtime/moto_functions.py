@@ -1,7 +1,7 @@
 """Functions through moto: a client makes one of a zip file, and deletes it, as on Lambda.
 
-There are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction. `descriptions` tells of a
-function what it is. The functions of the template are neither replaced nor deleted here: that is the deployment's job.
+There are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` tells of
+each what it is. The functions of the template are neither replaced nor deleted here: that is the deployment's job.
 """
 
 from __future__ import annotations
