@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from local.clock import Clock, VirtualClock
+from local.contents import empty_everything
 from local.deploy import Stack, deploy
 from local.engine.door import Door, Interceptor
 from local.events import Delivery, Fate, lost
@@ -395,7 +396,7 @@ class LocalCloud:
                 self.functions.register(name, self._deployed.functions[name])
         self._added.clear()
         self._created.clear()
-        _empty_storage()
+        empty_everything()
 
     def _fall_silent(self) -> None:
         """Stop all executions and deliveries, without the events that this would set off."""
@@ -410,22 +411,6 @@ class LocalCloud:
             for execution in running:
                 self.wait(execution.exec_arn)
             machine.executions.clear()
-
-
-def _empty_storage() -> None:
-    """Straight at moto's backends: through their APIs it would take longer than most tests."""
-    from moto.dynamodb.models import dynamodb_backends
-    from moto.s3.models import s3_backends
-    from moto.sqs.models import sqs_backends
-
-    for table in dynamodb_backends[ACCOUNT][REGION].tables.values():
-        table.items.clear()
-    for bucket in s3_backends[ACCOUNT]["aws"].buckets.values():
-        bucket.keys.clear()
-    for queue in sqs_backends[ACCOUNT][REGION].queues.values():
-        queue._messages.clear()
-        queue.pending_messages.clear()
-        queue.deleted_messages.clear()
 
 
 def _plain(value: Any) -> Any:

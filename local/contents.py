@@ -1,4 +1,4 @@
-"""What a table, a bucket or a queue holds, so that one whose properties changed keeps its data."""
+"""What tables, buckets and queues hold: kept when their properties change, and forgotten on a reset."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
     model = _model(kind, ref)
     for attribute, content in held.items():
         setattr(model, attribute, content)
+
+
+def empty_everything() -> None:
+    """Straight at moto's backends: through their APIs it would take longer than most tests."""
+    from moto.dynamodb.models import dynamodb_backends
+    from moto.s3.models import s3_backends
+    from moto.sqs.models import sqs_backends
+
+    holders = {
+        "AWS::DynamoDB::Table": dynamodb_backends[ACCOUNT][REGION].tables,
+        "AWS::S3::Bucket": s3_backends[ACCOUNT]["aws"].buckets,
+        "AWS::SQS::Queue": sqs_backends[ACCOUNT][REGION].queues,
+    }
+    for kind, models in holders.items():
+        for model in models.values():
+            for attribute in _CONTENTS[kind]:
+                getattr(model, attribute).clear()
 
 
 def _model(kind: str, ref: str) -> Any:

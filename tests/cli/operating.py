@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-from cli import operators
-from cli.main import main
+from commands import Done, once
+
 from cli.stack import Stack, connect
 from local import Execution, LocalCloud
 from local.faults import fails
@@ -22,43 +20,13 @@ FUNCTION = Path(__file__).parent / "functions" / "told"
 ID = "default#told#k"
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command came to."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def answer(self) -> Any:
-        assert self.code in (0, 1), self.err
-        return json.loads(self.out)
-
-
 class Commands:
     """Gives commands as a user does."""
 
     cloud: LocalCloud
 
     def once(self, *arguments: str, stdin: str = "") -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        patches = (
-            mock.patch("sys.argv", ["once", *arguments]),
-            mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
-            mock.patch.object(operators, "connect", self._connect),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        )
-        with contextlib.ExitStack() as stack:
-            for each in patches:
-                stack.enter_context(each)  # type: ignore[arg-type]
-            try:
-                main()
-                code = 0
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-        return Done(code, out.getvalue(), err.getvalue())
+        return once(self._connect, *arguments, stdin=stdin)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         raise NotImplementedError

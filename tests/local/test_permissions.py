@@ -22,7 +22,8 @@ PUT = {"TableName": "once-OrdersTable", "Item": {"orderId": {"S": "1"}}}
 @pytest.fixture
 def caller(cloud: LocalCloud) -> str:
     """A function with a role that may keep responses in the bucket, and nothing else."""
-    cloud.add_function("caller", FUNCTIONS / "caller", role="BuildReportRole")
+    # A client of some services takes more than the 2 seconds of the shared cloud to make on a busy machine.
+    cloud.add_function("caller", FUNCTIONS / "caller", role="BuildReportRole", timeout=30)
     return f"{PREFIX}caller"
 
 

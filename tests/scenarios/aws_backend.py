@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from scenarios.backend import Done, TooLateError
+from commands import Done
+from scenarios.backend import TooLateError
 
 from cli.stack import Stack
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from commands import Done
 
 from cli.stack import Stack
 
@@ -13,15 +14,6 @@ Found = TypeVar("Found")
 
 class TooLateError(AssertionError):
     """What a scenario waits for did not come within the time that it may take."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """What a `once` command came to."""
-
-    code: int
-    out: str
-    err: str
 
 
 class Backend(Protocol):

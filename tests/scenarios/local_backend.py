@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
-from unittest import mock
 
-from scenarios.backend import Done, TooLateError
+from commands import Done, once
+from scenarios.backend import TooLateError
 
-from cli import operators
-from cli.main import main
 from cli.stack import Stack, connect
 from local import LocalCloud, VirtualClock
 
@@ -55,16 +51,4 @@ class LocalBackend:
         return found
 
     def once(self, *arguments: str) -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        with (
-            mock.patch("sys.argv", ["once", *arguments]),
-            mock.patch.object(operators, "connect", lambda *_: self.stack),
-            contextlib.redirect_stdout(out),
-            contextlib.redirect_stderr(err),
-        ):
-            try:
-                main()
-                code = 0
-            except SystemExit as ended:
-                code = int(ended.code or 0)
-        return Done(code, out.getvalue(), err.getvalue())
+        return once(lambda *_, **__: self.stack, *arguments)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from botocore.config import Config
-from scenarios.backend import Backend, Done
+from commands import Done
+from scenarios.backend import Backend
 from scenarios.executions import Executions
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
