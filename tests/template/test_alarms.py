@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local.template import load
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 
 
@@ -26,6 +30,17 @@ def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> 
     for name, alarm in alarms.items():
         threshold = alarm["Threshold"]
         assert threshold == 0 or threshold["Ref"].removesuffix("Seconds").endswith("Threshold"), name
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
+def test_no_period_of_an_alarm_on_what_sweeps_count_is_without_a_sweep(minutes: int) -> None:
+    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
+    period = int(template.section("Mappings")["SweepAlarms"][str(minutes)]["Period"])
+    assert period >= 2 * 60 * minutes
+    for name in ("QuarantinedOperationsAlarm", "OverdueOperationsAlarm"):
+        alarm = template.section("Resources")[name]["Properties"]
+        assert alarm["Period"]["Fn::FindInMap"][0] == "SweepAlarms"
+        assert alarm["EvaluationPeriods"] * period <= 86_400
 
 
 def test_no_data_is_no_alarm(alarms: Resources) -> None:

@@ -15,7 +15,7 @@ from local.intrinsics import Resolver
 from local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
-GRADUAL = {"Canary": "Canary10Percent5Minutes", "Linear": "Linear10PercentEvery1Minute"}
+GRADUAL = {"Canary": "Canary10Percent10Minutes", "Linear": "Linear10PercentEvery1Minute"}
 Resources = Mapping[str, dict[str, Any]]
 
 
@@ -57,7 +57,7 @@ def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout:
         assert group["ServiceRoleArn"]["Fn::If"][1] == {"Fn::GetAtt": ["FunctionRolloutRole", "Arn"]}
 
 
-@pytest.mark.parametrize(("rollout", "kind", "minutes"), [("Canary", "CANARY", 5), ("Linear", "LINEAR", 1)])
+@pytest.mark.parametrize(("rollout", "kind", "minutes"), [("Canary", "CANARY", 10), ("Linear", "LINEAR", 1)])
 def test_a_gradual_rollout_moves_the_state_machine_and_goes_back_on_failures(
     rollout: str, kind: str, minutes: int
 ) -> None:
@@ -98,6 +98,14 @@ def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
     made = deployed(rollout).section("Resources")
     named = {name: set(references(list(each.values()))) & set(made) for name, each in made.items()}
     assert len(list(TopologicalSorter(named).static_order())) == len(made)
+
+
+@pytest.mark.parametrize(("kind", "alias"), [("STANDARD", "live"), ("EXPRESS", "live-express")])
+def test_another_type_is_another_machine_with_an_alias_of_its_own(kind: str, alias: str) -> None:
+    template = load(TEMPLATE, {"StateMachineType": kind})
+    name = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["Name"]
+    assert name["Fn::If"][1 if kind == "EXPRESS" else 2] == alias
+    assert name["Fn::If"][0] == "IsExpress"
 
 
 def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(resources: Resources) -> None:
