@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli import history, kept
-from cli.records import Record, find, has_expired, is_express, owner_status
+from cli.records import OPERATOR, Record, find, has_expired, is_express, owner_status
 from cli.stack import Stack
 
 
@@ -36,7 +36,7 @@ def _parsed(text: str | None) -> Any:
 def _console(stack: Stack, owner: str) -> dict[str, str]:
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
-    if "stateMachine" in found and not is_express(owner):
+    if "stateMachine" in found and not is_express(owner) and OPERATOR not in owner:
         found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
     return found
 
@@ -55,8 +55,8 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
     if "error" in record:
         yield f"  {'error':<12}{record['error']['name']}: {record['error']['message']}"
     for key in ("result", "resultRef", "requestRef"):
-        if key in record:
-            yield f"  {key:<12}{short(record[key])}"
+        if key in record:  # a reference is there to be copied
+            yield f"  {key:<12}{short(record[key]) if key == 'result' else json.dumps(record[key])}"
     if shown["request"] is not None:
         yield f"  {'request':<12}{short(shown['request'])}"
     for name, step in shown["steps"].items():

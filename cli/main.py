@@ -205,17 +205,23 @@ def replay_rejected(
     error: Annotated[
         str | None, typer.Option("--error", metavar="NAME", help="Only with this error, e.g. Unavailable.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be started.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be done.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="At most so many.")] = 100,
+    discard: Annotated[
+        bool, typer.Option("--discard", help="Delete them instead; wants --error. What is deleted is lost.")
+    ] = False,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Start refused requests again. Each leaves the queue once its start is accepted. JSON: {messages: [...]}."""
+    """Start refused requests again, or discard them. Each leaves the queue once its start is accepted.
+
+    JSON: {messages: [{messageId, id, error, message, refused, outcome, executionArn, reason}]}.
+    """
     from cli import operators
 
-    raise typer.Exit(operators.replay_rejected((stack, profile, region), error, dry_run, limit, as_json))
+    raise typer.Exit(operators.replay_rejected((stack, profile, region), error, dry_run, limit, discard, as_json))
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,8 @@ from cli.problem import Problem
 from cli.reading import read_event, read_result, where
 from cli.stack import Stack, clear_aws_errors, connect
 
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+"""Of a tenant or an operation."""
 Place = tuple[str, str | None, str | None]
 """Stack, profile and region."""
 
@@ -49,18 +52,26 @@ def ls(
     if overdue and "QUARANTINED" in statuses:
         raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status QUARANTINED")
 
+    for option, name in (("--tenant", tenant), ("--operation", operation)):
+        if name is not None and not NAME.fullmatch(name):
+            raise Problem(f"{option} {name}: there can be none: a name matches {NAME.pattern}")
+    asked = " ".join(
+        [*(f"--status {each}" for each in statuses), *(["--overdue"] if overdue else [])]
+        + [f"{option} {name}" for option, name in (("--tenant", tenant), ("--operation", operation)) if name]
+    )
+
     def wanted(id: str) -> bool:
         its_tenant, its_operation, _ = id.split("#", 2)
         return tenant in (None, its_tenant) and operation in (None, its_operation)
 
     def work(stack: Stack) -> int:
         found = listing.open_operations(stack, chosen, overdue, wanted, limit)
-        return _print(found, as_json, "\n".join(_table(found, stack.now())))
+        return _print(found, as_json, "\n".join(_table(found, stack.now(), asked)))
 
     return _on_stack(place, "", work)
 
 
-def _table(found: dict[str, Any], now: float) -> list[str]:
+def _table(found: dict[str, Any], now: float, asked: str) -> list[str]:
     head = ("id", "status", "attempts", "recoveries", "since", "lease over since", "error")
     rows = [head] + [
         (
@@ -77,7 +88,7 @@ def _table(found: dict[str, Any], now: float) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     if not found["operations"]:
-        lines = ["Nothing is open."]
+        lines = [f"Nothing is open that matches {asked}." if asked else "Nothing is open."]
     return lines if found["isComplete"] else [*lines, "There are more: raise --limit, or choose with --tenant."]
 
 
@@ -98,6 +109,8 @@ def retry(place: Place, id: str, as_json: bool) -> int:
 
 
 def resolve(place: Place, id: str, result: str | None, failed: str | None, as_json: bool) -> int:
+    if failed is not None and not failed.strip():
+        raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
     if (result is None) == (failed is None):
         raise Problem(f"{id}: give one of --result FILE and --failed MESSAGE")
     text = None if result is None else read_result(result)
@@ -133,12 +146,15 @@ def redrive(place: Place, id: str, as_json: bool) -> int:
     return _on_stack(place, id, work)
 
 
-def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, as_json: bool) -> int:
+def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, discard: bool, as_json: bool) -> int:
+    if discard and error is None:
+        raise Problem("--discard: say which requests are lost on purpose, with --error NAME")
+
     def work(stack: Stack) -> int:
-        done = rejected.replay(stack, error, dry_run, limit)
+        done = rejected.replay(stack, error, dry_run, limit, discard)
         lines = [
-            f"{each['outcome']:<12}{each['error']}  {each['executionArn'] or each['messageId']}"
-            + (f"  {each['reason']}" if each["reason"] else "")
+            f"{each['outcome']:<14}{each['error']}  {each['id'] or each['messageId']}"
+            + "".join(f"  {each[key]}" for key in ("message", "reason", "executionArn") if each[key])
             for each in done
         ]
         _print({"messages": done}, as_json, "\n".join(lines) or "No such message is in the queue.")

@@ -1,4 +1,4 @@
-"""`once replay-rejected`: refused requests are started again; each message goes only after its start was accepted."""
+"""`once replay-rejected`: refused requests are started again, or discarded; each message goes only after that."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ HIDDEN_SECONDS = 120
 """How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
 LEFT = ("UNREADABLE", "NO_INPUT", "NOT_STARTED")
 """Outcomes of messages that stay in the queue because they could not be replayed."""
+GOES = ("STARTED", "DISCARDED")
 
 
-def replay(stack: Stack, error: str | None, dry_run: bool, limit: int) -> list[dict[str, Any]]:
-    """Start refused requests again: {messageId, error, outcome, executionArn, reason} of each.
+def replay(stack: Stack, error: str | None, dry_run: bool, limit: int, discard: bool = False) -> list[dict[str, Any]]:
+    """Start refused requests again, or discard them: {messageId, id, error, message, refused, outcome, executionArn,
+    reason} of each; `id` is None where the request has none, `refused` the execution that refused it.
 
     As many messages are looked at as were in the queue when this began, each once: what is refused again is newer.
     """
@@ -32,9 +34,9 @@ def replay(stack: Stack, error: str | None, dry_run: bool, limit: int) -> list[d
                 break
             for message in fresh[: min(left, limit - len(done))]:
                 left -= 1
-                if outcome := _replay_one(stack, message, error, dry_run):
+                if outcome := _replay_one(stack, message, error, dry_run, discard):
                     done.append(outcome)
-                if outcome and outcome["outcome"] == "STARTED":
+                if outcome and outcome["outcome"] in GOES:
                     queue.delete_message(QueueUrl=url, ReceiptHandle=held.pop(message["MessageId"]))
     finally:
         for receipt in held.values():
@@ -60,24 +62,37 @@ def _receive(queue: Any, url: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _replay_one(stack: Stack, message: dict[str, Any], error: str | None, dry_run: bool) -> dict[str, Any] | None:
+def _replay_one(
+    stack: Stack, message: dict[str, Any], error: str | None, dry_run: bool, discard: bool
+) -> dict[str, Any] | None:
     """What became of a message, or None when it is refused for another reason than the one asked for."""
-    about = {"messageId": message["MessageId"], "error": None, "outcome": "", "executionArn": None, "reason": None}
+    unknown = dict.fromkeys(("id", "error", "message", "refused", "executionArn", "reason"))
+    about = {"messageId": message["MessageId"], **unknown, "outcome": ""}
     try:
         body = json.loads(message["Body"])
-        about["error"] = body["error"]
-        source = body["executionArn"]
+        about |= {"error": body["error"], "message": body.get("message"), "id": _id_of(body.get("input"))}
+        source = about["refused"] = body["executionArn"]
     except (ValueError, KeyError, TypeError):
         reason = "it is no message of Once"
         return {**about, "outcome": "UNREADABLE", "reason": reason} if error is None else None
     if error not in (None, about["error"]):
         return None
+    if discard:
+        return {**about, "outcome": "WOULD_DISCARD" if dry_run else "DISCARDED"}
     text = _text(body["input"]) if "input" in body else _input_of(stack, source)
     if text is None:
         return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
     if dry_run:
         return {**about, "outcome": "WOULD_START"}
     return {**about, **_start(stack, message["MessageId"], text)}
+
+
+def _id_of(request: Any) -> str | None:
+    """What the request is about, as far as it says so."""
+    [only] = request if isinstance(request, list) and len(request) == 1 else [request]
+    if not isinstance(only, dict) or not {"operation", "idempotencyKey"} <= set(only):
+        return None
+    return f"{only.get('tenant', 'default')}#{only['operation']}#{only['idempotencyKey']}"
 
 
 def _text(request: Any) -> str:

@@ -123,9 +123,10 @@ def _result(execution: Execution) -> str:
 
 
 def message_of(execution: Execution) -> str:
-    """The message in the cause of a failure, on one line and without what a terminal would obey."""
+    """Error and message in the cause of a failure, on one line and without what a terminal would obey."""
     try:
-        message = str(json.loads(execution.cause or "")["message"])
-    except (ValueError, KeyError, TypeError):
+        told = json.loads(execution.cause or "")
+        message = ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
+    except (ValueError, KeyError, TypeError, AttributeError):
         message = execution.cause or execution.status
     return "".join(c if c.isprintable() else " " for c in message)

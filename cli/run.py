@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cli.cloud import find_template, local_cloud
+from cli.output import trouble
 from cli.reading import read_event
 
 if TYPE_CHECKING:
@@ -38,11 +40,14 @@ def run_events(
             executions = [follow(cloud, cloud.start(request), progress) for request in requests]
         happened = effects.since()
         denials = cloud.denials()
+        printed = list(trouble(cloud))
     if as_json:
         report.print_json(executions, happened)
     else:
         progress.print()
         report.print_table(executions, happened)
+    for line in printed:
+        print(line, file=sys.stderr)
     report.tell_denials(denials)
     return report.exit_code(executions)
 

@@ -77,9 +77,9 @@ def connect(name: str, profile: str | None, region: str | None, needed: Collecti
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
 BAD_CREDENTIALS = ("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException")
 ADVICE = {
-    "NoCredentialsError": "log in, or give --profile",
+    "NoCredentialsError": "log in, give --profile, or for the local cloud the export lines that `once up` printed",
     "PartialCredentialsError": "log in, or give --profile",
-    "NoRegionError": "give --region",
+    "NoRegionError": "give --region, or for the local cloud the export lines that `once up` printed",
     "ProfileNotFound": "see `aws configure list-profiles`",
     "EndpointConnectionError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
     "ConnectTimeoutError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
@@ -114,4 +114,4 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         raise Problem(text + _advice(code)) from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
-        raise Problem(" ".join(f"{prefix}{error}".split()) + (f"; {advice}" if advice else "")) from error
+        raise Problem(" ".join(f"{prefix}{error}".split()).rstrip(".") + (f"; {advice}" if advice else "")) from error

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from cli.cloud import clear_errors, find_template, local_cloud
+from cli.output import lines_of
 from cli.problem import Problem
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def stay_up(port: int, template: Path | None) -> int:
     from cli import report
     from local import RealClock
 
-    with local_cloud(path, RealClock(), port) as cloud:
+    with local_cloud(path, RealClock(), port, _print_output) as cloud:
         changes = _watch(path, stopping)
         _tell(cloud)
         told: set[Denial] = set()
@@ -67,6 +68,11 @@ def _watch(template: Path, stopping: threading.Event) -> queue.Queue[set[str]]:
             options = {"recursive": recursive, "wanted": wanted}
             threading.Thread(target=follow, args=tuple(paths), kwargs=options, daemon=True).start()
     return changes
+
+
+def _print_output(function: str, line: str) -> None:
+    for each in lines_of(function, line):
+        typer.echo(each, err=True)
 
 
 def _tell(cloud: LocalCloud) -> None:

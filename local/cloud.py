@@ -6,7 +6,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -46,8 +46,9 @@ class LocalCloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
-    endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver. Raises TemplateError or
-    DefinitionError when the template cannot be deployed, and PortInUseError.
+    endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver; `on_output` gets the name of
+    a function and each line that it prints. Raises TemplateError or DefinitionError when the template cannot be
+    deployed, and PortInUseError.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class LocalCloud:
         clock: Clock | None = None,
         port: int = 0,
         events: bool = True,
+        on_output: Callable[[str, str], None] | None = None,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
         self._parameters = dict(parameters or {})
         self._port = port
         self._events = events
+        self._on_output = on_output
         self._stack = ExitStack()
         self._added: dict[str, FunctionSpec] = {}
 
@@ -96,7 +99,7 @@ class LocalCloud:
         self.permissions = Permissions()
         self._server = Server(HttpGuard(self._caller, self.permissions), self._port)
         self._stack.callback(self._server.close)
-        self.functions = LambdaRuntime(self.environment)
+        self.functions = LambdaRuntime(self.environment, self._on_output)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
         self._stack.enter_context(

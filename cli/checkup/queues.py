@@ -62,7 +62,10 @@ def _empty(deployment: Deployment, queue: str) -> Verdict:
 def _remedy(deployment: Deployment, queue: str) -> str:
     if queue == "RejectedRequestsQueue":
         lists, starts = deployment.once("replay-rejected --dry-run"), deployment.once("replay-rejected")
-        return f"{lists} lists them with their errors; mend the cause, then {starts} starts them again"
+        return (
+            f"{lists} lists them with what is wrong; {starts} --error NAME starts those again that can succeed now, "
+            "and with --discard deletes those that never can"
+        )
     then = {
         "EventDeadLetterQueue": f"send each again with {deployment.once('send EVENT --via eventbridge')}",
         DEAD_REQUESTS: f"`aws sqs start-message-move-task --source-arn {_arn(deployment, queue)}` moves them back",

@@ -94,3 +94,34 @@ def test_no_more_messages_are_looked_at_than_were_there_at_the_start() -> None:
 
     stack = Stack("once", {"RejectedQueueUrl": "url"}, {}, None, clients={"sqs": Endless()})
     assert len(replay_messages(stack, None, True, 9)) == 2
+
+
+def test_what_was_refused_is_told_and_can_be_discarded_by_its_error(operator: Operator) -> None:
+    refuse(operator, "a", "b")
+    [first, _] = operator.once("replay-rejected", "--dry-run", "--json").answer["messages"]
+    assert first["id"] in ("default#told#a", "default#told#b")
+    assert "payload" in first["message"] and ":execution:" in first["refused"]
+    listed = operator.once("replay-rejected", "--dry-run").out
+    assert "default#told#a" in listed and first["message"] in listed
+
+    careless = operator.once("replay-rejected", "--discard")
+    assert careless.code == 2 and "--error" in careless.err
+    assert replay(operator, "--discard", "--error", "PayloadMismatch") == (0, [])
+    assert replay(operator, "--discard", "--error", "InvalidRequest", "--dry-run") == (0, ["WOULD_DISCARD"] * 2)
+    assert len(operator.cloud.rejected()) == 2
+    assert replay(operator, "--discard", "--error", "InvalidRequest") == (0, ["DISCARDED"] * 2)
+    assert operator.cloud.rejected() == []
+
+
+def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) -> None:
+    assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches --tenant acme.\n"
+    mistyped = operator.once("ls", "--operation", "Send Invoice")
+    assert mistyped.code == 2 and "--operation Send Invoice" in mistyped.err
+
+
+def test_an_operation_is_not_resolved_as_failed_without_a_reason(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    done = operator.once("resolve", "default#told#k", "--failed", " ")
+    assert done.code == 2 and "--failed" in done.err
+    assert operator.record["status"] == "QUARANTINED"
