@@ -6,7 +6,7 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test e2e proof soak lint bench clean requirements tools
+.PHONY: help setup demo test e2e proof soak lint sam bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -19,7 +19,7 @@ setup: .venv/installed ## Make the virtual environment with pinned, hashed requi
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
 	@touch $@
 
 demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
@@ -49,6 +49,8 @@ lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, templa
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
+
+sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
 bench: setup ## Count calls, units and dollars of each path, and time what starts
 	@$(BIN)/python -m bench

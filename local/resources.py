@@ -13,7 +13,7 @@ from local.engine.patching import replaced
 ACCOUNT = "123456789012"
 STACK = "once"
 ALIASES = ("live", "live-express")
-"""Of state machines and functions, as the template has it."""
+"""Of the operation machine, by its type, as the template has it."""
 
 
 @dataclass(frozen=True)
