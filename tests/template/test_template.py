@@ -104,8 +104,8 @@ def test_functions_run_on_python_3_13_and_arm64_behind_an_alias(translated: Temp
         assert made[f"{name}Aliaslive"]["Type"] == "AWS::Lambda::Alias"
 
 
-def test_a_changed_setting_or_library_reaches_the_alias(source: Mapping[str, Any], resources: Resources) -> None:
-    assert source["Globals"]["Function"]["AutoPublishAliasAllProperties"] is True
+def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, resources: Resources) -> None:
+    assert all(function["Properties"]["AutoPublishAliasAllProperties"] for function in functions.values())
     assert resources["OnceLayer"]["Properties"]["PublishLambdaVersion"] is True
 
 
