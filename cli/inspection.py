@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli import history, kept
-from cli.records import OPERATOR, Record, find, has_expired, is_express, owner_status
+from cli.records import OPERATOR, RELEASED, Record, find, has_expired, is_express, owner_status
 from cli.stack import Stack
 
 
@@ -45,7 +45,8 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
     """The same for people."""
     record: Record = shown["record"]
     expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
-    yield f"{shown['id']}  {record['status']}{expired}"
+    was_released = record.get("error", {}).get("name") == RELEASED
+    yield f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}"
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"

@@ -15,6 +15,7 @@ from cli.problem import Problem
 from cli.records import (
     ALIVE,
     OPERATOR,
+    RELEASED,
     STATUSES,
     Changed,
     Record,
@@ -150,7 +151,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
         ":status": "FAILED",
         ":at": _now(stack),
         ":over": int(stack.now()) - CLOCKS_DIFFER,
-        ":error": {"name": "ReleasedByOperator", "message": "the lock was released; a new request starts afresh"},
+        ":error": {"name": RELEASED, "message": "the lock was released; a new request starts afresh"},
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :over, #error = :error "

@@ -146,7 +146,10 @@ def show(
 def retry(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Start a quarantined operation again. With its kept request; attempts begin anew, finished steps are kept."""
+    """Start a quarantined operation again. With its kept request; attempts begin anew, finished steps are kept.
+
+    Also one IN_PROGRESS under an operator, when a retry was cut off. JSON: {id, executionArn, fence, requestDeleted}.
+    """
     from cli import operators
 
     raise typer.Exit(operators.retry((stack, profile, region), id, as_json))

@@ -15,6 +15,8 @@ STATUSES = ("IN_PROGRESS", "QUARANTINED")
 """Of an open record: one that holds a lock."""
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
+RELEASED = "ReleasedByOperator"
+"""The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
 ALIVE = ("RUNNING", "PENDING_REDRIVE")
 """Of an execution that goes on, or will."""
 LONGEST_NAME = 80

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import io
 import logging
 import threading
 from typing import Any
@@ -51,8 +53,9 @@ class Server:
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         try:
-            self._server = Loopback(HOST, port, Dispatcher(), Handler)
-        except (OSError, SystemExit) as error:  # werkzeug prints its advice and exits
+            with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
+                self._server = Loopback(HOST, port, Dispatcher(), Handler)
+        except (OSError, SystemExit) as error:
             raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()

@@ -204,6 +204,15 @@ def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(op
     assert operator.record["fence"] > before["fence"] + 1
 
 
+def test_what_was_released_is_shown_as_that_without_a_link_to_an_execution(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    assert say(operator, "release", "--yes").code == 0
+    shown = operator.once("show", ID).out
+    assert shown.startswith(f"{ID}  RELEASED  EXPIRED: the next request with this id starts afresh")
+    assert "executions/details" not in shown
+
+
 def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> None:
     operator.script({"await": "go", "return": 1})
     with operator.cloud.deployed_with({"BusinessTimeoutSeconds": 30}):  # two commands take a while on a busy machine
