@@ -41,7 +41,7 @@ def test_run_without_a_stack_is_told_how_to_name_one() -> None:
 
 
 def test_run_without_credentials_is_told_to_log_in() -> None:
-    assert "log in, or give --profile" in refused("--stack", "once-dev")
+    assert "log in, give --profile" in refused("--stack", "once-dev")
 
 
 def test_run_in_more_than_one_process_is_refused() -> None:
