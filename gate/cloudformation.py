@@ -1,8 +1,7 @@
 """cfn-lint on the translated template, with its definitions rendered.
 
-`sam validate --lint` sees neither a definition in a file nor a state machine of SAM's own type, so here each is a plain
-AWS::StepFunctions::StateMachine with its definition inside. Warnings are left to `sam validate`, which has them on the
-template as it is written.
+`sam validate --lint` does not see a definition that is in a file, so here each state machine has its own inside.
+Warnings are left to `sam validate`, which has them on the template as it is written.
 """
 
 from __future__ import annotations

@@ -24,21 +24,11 @@ from typing import Any, Protocol
 
 from local.contents import put_contents, take_contents
 from local.definition import render_definition
+from local.deployed import Deployed
 from local.intrinsics import NO_VALUE, Resolver, TemplateError
 from local.lambda_runtime.spec import FunctionSpec
 from local.resources import ACCOUNT, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from local.template import REGION, Template, load
-
-
-@dataclass(frozen=True)
-class Deployed:
-    """A resource that exists: what Ref and GetAtt give, and what it was made of."""
-
-    type: str
-    properties: Mapping[str, Any]
-    ref: str
-    attributes: Callable[[str], str]
-
 
 Code = frozenset[tuple[str, int, int]]
 

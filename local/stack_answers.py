@@ -5,22 +5,14 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
+from local.deployed import Deployed
 from local.engine.patching import replaced
 from local.resources import ACCOUNT, STACK
 from local.template import REGION
 
 Values = Callable[[], Mapping[str, str]]
-
-
-class Deployed(Protocol):
-    """A deployed resource; one whose condition does not hold has no `ref`."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def ref(self) -> str: ...
 
 
 @contextmanager

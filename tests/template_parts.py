@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from local.intrinsics import Resolver
+from local.template import Template
+
 
 def references(node: Any) -> Iterator[str]:
     """Every logical id or parameter that a part of a template refers to."""
@@ -25,3 +28,14 @@ def references(node: Any) -> Iterator[str]:
                 yield from references(own)
             else:
                 yield from references(value)
+
+
+def resolver(template: Template) -> Resolver:
+    """Resolves values of a deployed template as CloudFormation does; a resource is called by its logical id."""
+    return Resolver(
+        {**template.parameters, "AWS::Region": "us-east-1", "AWS::StackName": "once"},
+        template.section("Mappings"),
+        template.section("Conditions"),
+        lambda logical_id: logical_id,
+        lambda logical_id, name: f"{logical_id}.{name}",
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from local.clock import Clock
+from local.deployed import Deployed
 from local.events import queues, rules
 from local.events.attempts import Attempts
 from local.events.courier import Activity, Courier
@@ -18,19 +19,6 @@ from local.events.targets import Clients, Targets
 from local.permissions import Guard
 from local.resources import ACCOUNT
 from local.template import REGION
-
-
-class Deployed(Protocol):
-    """A deployed resource."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def properties(self) -> Mapping[str, Any]: ...
-    @property
-    def ref(self) -> str: ...
-    @property
-    def attributes(self) -> Callable[[str], str]: ...
 
 
 class Exchange:

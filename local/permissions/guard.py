@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
+from local.deployed import Deployed
 from local.lambda_runtime.spec import ACCOUNT
 from local.permissions.needs import ANY, Need, needed
-from local.permissions.policies import Answer, Deployed, Permission, Role, roles_of
+from local.permissions.policies import Answer, Permission, Role, roles_of
 
 ANYTHING = None
 """The role of who is held to nothing."""

@@ -7,11 +7,12 @@ moto has an evaluator, for callers that it knows. It takes an unmet condition of
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any
 
+from local.deployed import Deployed
 from local.intrinsics import TemplateError
 from local.permissions.conditions import holds, matches
 from local.permissions.managed import managed_policy
@@ -20,19 +21,6 @@ from local.permissions.needs import Need
 _MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
 _OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")
 _log = logging.getLogger(__name__)
-
-
-class Deployed(Protocol):
-    """A deployed resource."""
-
-    @property
-    def type(self) -> str: ...
-    @property
-    def properties(self) -> Mapping[str, Any]: ...
-    @property
-    def ref(self) -> str: ...
-    @property
-    def attributes(self) -> Callable[[str], str]: ...
 
 
 class Answer(Enum):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.deploy import Deployed
+from local.deployed import Deployed
 from local.intrinsics import TemplateError
 from local.permissions.needs import Need
 from local.permissions.policies import Answer, Role, roles_of

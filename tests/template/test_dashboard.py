@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import resolver
 
-from local.intrinsics import Resolver
 from local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -35,14 +35,7 @@ def widgets(source_of_dashboard: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_dashboard_is_json_whichever_triggers_are_on(on: str) -> None:
     template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on})
-    resolver = Resolver(
-        {**template.parameters, "AWS::Region": "us-east-1", "AWS::StackName": "once"},
-        template.section("Mappings"),
-        template.section("Conditions"),
-        lambda logical_id: logical_id,
-        lambda logical_id, name: f"{logical_id}.{name}",
-    )
-    body = resolver.resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
+    body = resolver(template).resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
     shown = json.dumps(json.loads(body)["widgets"])
     assert ("RequestQueue.QueueName" in shown, "EventDeadLetterQueue.QueueName" in shown) == ((on == "true"),) * 2
 

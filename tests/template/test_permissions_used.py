@@ -13,7 +13,7 @@ from roles import with_more, without
 from scenario import charge
 
 from local import LocalCloud
-from local.deploy import Deployed
+from local.deployed import Deployed
 from local.permissions import Denial
 from local.permissions.guard import Use
 from local.permissions.policies import Permission, Role

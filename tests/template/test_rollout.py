@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from template_parts import references
+from template_parts import references, resolver
 
-from local.intrinsics import Resolver
 from local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -32,15 +31,8 @@ def aliases(template: Template) -> dict[str, dict[str, Any]]:
 def alias_of_machine(rollout: str) -> dict[str, Any]:
     """The alias's deployment preference as CloudFormation resolves it; a resource is called by its logical id."""
     template = deployed(rollout)
-    resolver = Resolver(
-        template.parameters,
-        template.section("Mappings"),
-        template.section("Conditions"),
-        lambda logical_id: logical_id,
-        lambda logical_id, name: f"{logical_id}.{name}",
-    )
     written = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["DeploymentPreference"]
-    preference: dict[str, Any] = resolver.resolve(written)
+    preference: dict[str, Any] = resolver(template).resolve(written)
     return preference
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import resolver
 
-from local.intrinsics import Resolver
 from local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -86,15 +86,10 @@ KEYS = [f"arn:aws:kms:us-east-1:123456789012:key/{name}" for name in ("now", "fo
 )
 def test_what_a_former_key_encrypted_stays_readable(given: tuple[str, str], allowed: list[str]) -> None:
     template = load(TEMPLATE, {"EncryptionKeyArn": given[0], "FormerEncryptionKeyArn": given[1]})
-    resolver = Resolver(
-        template.parameters,
-        template.section("Mappings"),
-        template.section("Conditions"),
-        lambda logical_id: logical_id,
-        lambda logical_id, name: f"{logical_id}.{name}",
+    assert resolver(template).holds("UsesKeys")
+    policy = resolver(template).resolve(
+        template.section("Resources")["EncryptionKeyPolicy"]["Properties"]["PolicyDocument"]
     )
-    assert resolver.holds("UsesKeys")
-    policy = resolver.resolve(template.section("Resources")["EncryptionKeyPolicy"]["Properties"]["PolicyDocument"])
     assert policy["Statement"][0]["Resource"] == allowed
 
 
