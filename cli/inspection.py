@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from once.step import CLOSINGS
+
 from cli import history, kept
 from cli.records import OPERATOR, RELEASED, Record, find, has_expired, is_express, owner_status
 from cli.stack import Stack
@@ -23,7 +25,7 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "ownerStatus": owner_status(stack, owner),
         "owners": history.owners(stack, owner),
         "started": [] if express else history.started_for(stack, id),
-        "steps": record.get("steps", {}),
+        "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": _parsed(kept.read(stack, record)) if "requestRef" in record else None,
         "console": _console(stack, owner),
     }
