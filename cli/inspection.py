@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from once.step import CLOSINGS
-
 from cli import history, kept
 from cli.records import OPERATOR, RELEASED, Record, find, has_expired, is_express, owner_status
 from cli.stack import Stack
@@ -15,6 +13,8 @@ from cli.stack import Stack
 
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
     """{id, expired, record, ownerStatus, owners, started, steps, request, console}; see `history` for the lists."""
+    from once.step import CLOSINGS  # slow to import, and no other command needs it
+
     record = find(stack, id)
     owner = record["owner"]
     express = is_express(stack.outputs["StateMachineArn"]) or is_express(owner)
