@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from engine_machines import END, Execute, create, executes, start, succeed, task
 
 from local import Execution, LocalCloud
 from local.engine import Call
+from local.engine.limits import matches
 from local.faults import fails, never_arrives
 
 Given = dict[str, Any]
@@ -448,3 +450,22 @@ def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
     with forced_switching(), ThreadPoolExecutor(8) as pool:
         for number in range(20):
             assert sum(pool.map(attempt, [f"k{number}"] * 8)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "caught"),
+    [
+        ("States.TaskFailed", "Mine", True),
+        ("States.TaskFailed", "States.Permissions", True),
+        ("States.TaskFailed", "States.Timeout", False),
+        ("States.TaskFailed", "States.DataLimitExceeded", False),
+        ("States.ALL", "States.Timeout", True),
+        ("States.ALL", "States.Runtime", False),
+        ("States.ALL", "States.DataLimitExceeded", False),
+        ("States.Runtime", "States.Runtime", True),
+        ("mine", "Mine", False),
+    ],
+)
+def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> None:
+    named = SimpleNamespace(error_names=[SimpleNamespace(error_name=name)])
+    assert matches(named, error) is caught

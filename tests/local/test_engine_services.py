@@ -148,6 +148,19 @@ def test_message_body_of_an_object_is_its_json(machine: Execute, cloud: LocalClo
     assert {"MessageId", "MD5OfMessageBody"} <= set(output)
 
 
+def test_message_whose_body_has_a_character_that_sqs_does_not_allow_is_refused(
+    machine: Execute, cloud: LocalCloud
+) -> None:
+    """JSON escapes control characters, so these pass; U+FFFE and U+FFFF need no escape in JSON, and are refused."""
+    arguments = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": {"a": "{% $states.input %}"}}
+    assert machine({"S": task("sqs:sendMessage", arguments)}, "a\x00b").status == "SUCCEEDED"
+    refused = machine({"S": task("sqs:sendMessage", arguments)}, "a\uffffb")
+    assert (refused.error, "outside the allowed set" in str(refused.cause)) == (
+        "SQS.InvalidMessageContentsException",
+        True,
+    )
+
+
 def test_metrics_arrive_with_numbers_and_dimensions(machine: Execute, cloud: LocalCloud) -> None:
     calls: list[Call] = []
 
