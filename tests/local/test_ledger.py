@@ -80,6 +80,8 @@ def problem_of(mark: pytest.Mark) -> str | None:
         return None if any(word in given["page"] for word in DOCUMENTS) else f"no document: {given['page']}"
     if set(given) == {"recorded", "says"}:
         return None if ".json" in given["recorded"] else "no recording"
+    if set(given) == {"suite", "says"}:
+        return None if "/test/" in given["suite"].replace(", ", "/") else "no suite"
     if set(given) == {"model", "says"}:
         return None if _plain(given["says"]) in model_text(given["model"]) else f"not in the model: {given['says']}"
     return f"not a source: {sorted(given)}"
@@ -143,4 +145,4 @@ def test_ledger_is_counted(record_property: pytest.RecordProperty | Any) -> None
 
 
 def _kind(mark: pytest.Mark) -> str:
-    return next((kind for kind in ("unconfirmed", "model", "recorded") if kind in mark.kwargs), "page")
+    return next((kind for kind in ("unconfirmed", "model", "recorded", "suite") if kind in mark.kwargs), "page")
