@@ -12,6 +12,8 @@ from local import Execution, LocalCloud
 from local.engine import Call
 from local.faults import fails
 
+pytestmark = pytest.mark.ours
+
 A_LEASE = 1000
 """Seconds after which any lease is over."""
 
