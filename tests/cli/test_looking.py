@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from operating import ID, Operator, put
 
-KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "console"]
+KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "requestMissing", "console"]
 
 
 def in_one_shard(count: int) -> list[str]:

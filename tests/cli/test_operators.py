@@ -229,7 +229,7 @@ def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> 
 def test_redrive_lets_an_owner_that_died_in_finalize_complete_without_business_logic(operator: Operator) -> None:
     dead = operator.died_in("Finalize")
     done = say(operator, "redrive", "--json")
-    assert done.answer == {"id": ID, "executionArn": dead.arn, "from": "Finalize"}
+    assert done.answer == {"id": ID, "executionArn": dead.arn, "from": "Finalize", "requestDeleted": True}
     assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
     assert operator.record["result"] == "7" and operator.starts == 1
 
@@ -261,10 +261,10 @@ def test_redrive_that_nobody_knows_of_is_left_to_recovery(operator: Operator) ->
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
 
 
-def _refused(status: int = 400) -> None:
+def _refused(status: int = 400, code: str = "ExecutionNotRedrivable") -> None:
     from botocore.exceptions import ClientError
 
-    error = {"Error": {"Code": "Refused", "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    error = {"Error": {"Code": code, "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
     raise ClientError(error, "RedriveExecution")  # type: ignore[arg-type]  # botocore's stubs want more metadata
 
 
