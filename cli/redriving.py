@@ -8,6 +8,7 @@ that is cut off leaves a record that recovery takes up.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +25,7 @@ QUARANTINING = ("KeepRequest", "RecordQuarantine")
 ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
 """The newest event of an execution that has ended. DescribeExecution is eventually consistent, and may say so late."""
 PATIENCE = 60
-"""Seconds of lease while the owner is revived: nobody else looks after the record meanwhile."""
+"""Seconds of lease, at least, while the owner is revived: nobody else looks after the record meanwhile."""
 NOT_REDRIVABLE = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 
 
@@ -93,7 +94,7 @@ def _claim(stack: Stack, record: Record) -> Record:
         "owner": record["owner"],
         "fence": record["fence"],
         "status": "IN_PROGRESS",
-        "leaseExpiresAt": max(int(stack.now()), record["leaseExpiresAt"]) + PATIENCE,
+        "leaseExpiresAt": max(int(stack.now()), record["leaseExpiresAt"]) + PATIENCE + random.randrange(PATIENCE),  # noqa: S311 - two that claim in the same second are told apart
     }
     values = {
         ":status": claimed["status"],

@@ -8,9 +8,8 @@ from typing import Any
 def opened(given: Any) -> Any:
     """The request in an execution's input; the input itself where it is none that the state machine would open."""
     request = given[0] if isinstance(given, list) and len(given) == 1 else given
-    if isinstance(given, list) and isinstance(request, dict) and set(request) == {"body"}:
-        return request["body"]
-    return request
+    in_envelope = isinstance(request, dict) and set(request) == {"body"} and isinstance(request["body"], dict)
+    return request["body"] if in_envelope else request
 
 
 def id_of(given: Any) -> str | None:

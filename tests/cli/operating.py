@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,8 @@ class Operator(Commands):
         self._folder = folder
         self._before: dict[str, Callable[[], object]] = {}
         self._after: dict[str, Callable[[], object]] = {}
+        self._lie: dict[str, str] = {}
+        self._twice = False
         self.script({"return": 7})
         environment = {"GATES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
         cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
@@ -83,7 +86,14 @@ class Operator(Commands):
             events = stack.client(service).meta.events
             events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
             events.register("after-call", lambda model, **_: self._pop(self._after, model.name))
+        events = stack.client("stepfunctions").meta.events
+        events.register("after-call.stepfunctions.DescribeExecution", lambda parsed, **_: parsed.update(self._lie))
+        stack.client("dynamodb").meta.events.register("provide-client-params.dynamodb.UpdateItem", self._send_first)
         return stack
+
+    def _send_first(self, params: dict[str, Any], **_: Any) -> None:
+        if self._twice:
+            self.cloud.client("dynamodb").update_item(**params)
 
     def _pop(self, actions: dict[str, Callable[[], object]], name: str) -> None:
         if action := actions.pop(name, None):
@@ -126,6 +136,53 @@ class Operator(Commands):
             return proceed()
 
         return strike
+
+    def change(self, attributes: dict[str, Any]) -> None:
+        """Somebody else writes these attributes of the record."""
+        from boto3.dynamodb.types import TypeSerializer
+
+        self.cloud.client("dynamodb").update_item(
+            TableName=self.cloud.outputs["TableName"],
+            Key={"id": {"S": ID}},
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in attributes),
+            ExpressionAttributeNames={f"#{name}": name for name in attributes},
+            ExpressionAttributeValues={f":{name}": TypeSerializer().serialize(attributes[name]) for name in attributes},
+        )
+
+    @contextlib.contextmanager
+    def holding(self, state: str) -> Iterator[None]:
+        """Executions stand still at their call in a state while the context is open."""
+        go = threading.Event()
+
+        def hold(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.state == state:
+                assert go.wait(20)
+            return proceed()
+
+        with self.cloud.intercept(hold):
+            try:
+                yield
+            finally:
+                go.set()
+                self.cloud.settle()
+
+    @contextlib.contextmanager
+    def described_as(self, status: str) -> Iterator[None]:
+        """The commands are told an old status by DescribeExecution, as it may happen on AWS."""
+        self._lie = {"status": status, "redriveStatus": "REDRIVABLE"}
+        try:
+            yield
+        finally:
+            self._lie = {}
+
+    @contextlib.contextmanager
+    def every_write_sent_twice(self) -> Iterator[None]:
+        """The answer of the commands' first update of a record is lost, and botocore sends it once more."""
+        self._twice = True
+        try:
+            yield
+        finally:
+            self._twice = False
 
     def redriven(self, arn: str) -> Execution:
         """By somebody who goes around the commands."""
