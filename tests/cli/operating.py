@@ -125,6 +125,30 @@ class Operator(Commands):
         assert self.record["status"] == "QUARANTINED" and self.record["owner"] == dead.arn
         return dead
 
+    def quarantined_by_recovery(
+        self, text: str, state: str = "ExecuteBusinessLogic", name: str | None = None
+    ) -> Execution:
+        """A record of an owner whose request recovery could not read: it says so, and names no request."""
+        with self.cloud.intercept(self._stopping(state)):
+            dead = self.cloud.run(text, name)
+        at = {"finishedAt": "2026-01-01T00:00:00Z", "leaseExpiresAt": int(self.cloud.clock.now())}
+        shard = f"QUARANTINED#{hashlib.sha256(ID.encode()).hexdigest()[0]}"
+        error = {"name": "RequestUnreadable", "message": "too large"}
+        self.change({"status": "QUARANTINED", "error": error, "openShard": shard, **at})
+        return dead
+
+    @staticmethod
+    def unreadable() -> dict[str, Any]:
+        return {"M": {"name": {"S": "RequestUnreadable"}, "message": {"S": "too large"}}}
+
+    def input_of(self, arn: str) -> str:
+        described = self.cloud.client("stepfunctions").describe_execution(executionArn=arn)
+        return str(described["input"])
+
+    def forget_kept(self) -> None:
+        for key in self.kept():
+            self.cloud.client("s3").delete_object(Bucket=self.cloud.outputs["ResponseBucketName"], Key=key)
+
     def lease_over(self) -> None:
         self.cloud.clock.advance(3600)  # type: ignore[attr-defined]
 
