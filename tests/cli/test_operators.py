@@ -224,3 +224,43 @@ def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> 
         assert operator.record == before
         operator.open("go")
         operator.cloud.wait(arn)
+
+
+@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
+def test_write_whose_answer_was_lost_and_that_is_repeated_knows_itself(operator: Operator, command: str) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    before = operator.quarantined()
+    with operator.every_write_sent_twice():
+        done = say(operator, command)
+    assert done.code == 0 and operator.kept() == []
+    operator.cloud.settle()
+    after = operator.record
+    assert after["status"] == ("COMPLETED" if command == "retry" else "FAILED")
+    assert after["fence"] == before["fence"] + (2 if command == "retry" else 1)
+
+
+@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
+def test_record_whose_owner_was_revived_under_the_same_fence_is_left_alone(operator: Operator, command: str) -> None:
+    operator.script({"exit": 1})
+    before = operator.quarantined()
+    operator.before("UpdateItem", lambda: operator.change({"leaseExpiresAt": before["leaseExpiresAt"] + 60}))
+    assert say(operator, command).code == 3
+    assert operator.record == {**before, "leaseExpiresAt": before["leaseExpiresAt"] + 60}
+
+
+def test_release_refuses_while_the_execution_that_a_retry_started_is_about_to_take_the_lock(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    with operator.holding("TakeOverLock"):
+        started = say(operator, "retry", "--json").answer["executionArn"]
+        before = operator.record
+        done = say(operator, "release")
+        assert done.code == 3 and started in done.err and "RUNNING" in done.err
+        assert operator.record == before
+    assert operator.record["result"] == "8"
+
+
+def test_release_of_a_retry_that_was_cut_off_frees_the_lock(operator: Operator) -> None:
+    half_done(operator)
+    assert say(operator, "release").code == 0
+    assert operator.record["error"]["name"] == "ReleasedByOperator" and operator.kept() == []
