@@ -17,6 +17,8 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
 
     See `history` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
     """
+    from once.step import CLOSINGS  # slow to import, and no other command needs it
+
     record = find(stack, id)
     owner = record["owner"]
     request, missing = _request(stack, record)
@@ -27,7 +29,7 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "ownerStatus": owner_status(stack, owner),
         "owners": history.owners(stack, owner),
         "started": history.started_for(stack, id),
-        "steps": record.get("steps", {}),
+        "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestMissing": missing,
         "console": _console(stack, owner),
