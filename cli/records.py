@@ -73,14 +73,14 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
 
     encode = TypeSerializer().serialize
     names = {f"#{name}": name for name in ("status", "owner", "result", "error", "steps")}
-    shown_values = {":was": shown["status"], ":theirs": shown["owner"], ":fence": shown["fence"]}
-    condition = "#status = :was AND #owner = :theirs AND fence = :fence"
-    # An owner that is revived, by recovery or by another operator, has a new lease under the same fence.
-    if "leaseExpiresAt" in shown:
-        condition += " AND leaseExpiresAt = :lease"
-        shown_values[":lease"] = shown["leaseExpiresAt"]
-    else:
-        condition += " AND attribute_not_exists(leaseExpiresAt)"
+    # The lease, which every open record has: a revived owner gets a new one under the same fence.
+    condition = "#status = :was AND #owner = :theirs AND fence = :fence AND leaseExpiresAt = :lease"
+    shown_values = {
+        ":was": shown["status"],
+        ":theirs": shown["owner"],
+        ":fence": shown["fence"],
+        ":lease": shown["leaseExpiresAt"],
+    }
     try:
         stack.client("dynamodb").update_item(
             TableName=stack.table,

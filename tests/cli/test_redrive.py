@@ -121,14 +121,16 @@ def test_redrive_leaves_alone_what_changed_after_it_was_read(operator: Operator,
 
 
 @pytest.mark.parametrize("is_quarantined", [True, False])
-def test_redrive_leaves_alone_what_another_claimed_under_the_same_fence(
-    operator: Operator, is_quarantined: bool
+@pytest.mark.parametrize("change", [{"leaseExpiresAt": 9}, {"status": "FAILED"}, {"owner": "arn:another"}], ids=list)
+def test_redrive_leaves_alone_what_another_changed_under_the_same_fence(
+    operator: Operator, is_quarantined: bool, change: dict[str, Any]
 ) -> None:
+    """Another who claims it gives it a new lease, for example."""
     dead = operator.quarantined_by_another() if is_quarantined else operator.died_in("Finalize")
     before = operator.record
-    operator.before("UpdateItem", lambda: operator.change({"leaseExpiresAt": before["leaseExpiresAt"] + 90}))
+    operator.before("UpdateItem", lambda: operator.change(change))
     assert say(operator).code == 3
-    assert operator.record == {**before, "leaseExpiresAt": before["leaseExpiresAt"] + 90}
+    assert operator.record == {**before, **change}
     assert operator.cloud.describe(dead.arn).status == "ABORTED"
 
 
@@ -247,7 +249,9 @@ def test_kept_request_stays_when_the_record_is_quarantined_again_before_it_would
 def test_redrive_into_quarantine_leaves_it_its_request(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"})
     dead = operator.died_in("RecordQuarantine")
-    assert say(operator, "--json").answer["from"] == "RecordQuarantine"
+    with operator.holding("RecordQuarantine"):
+        done = say(operator, "--json").answer
+    assert (done["from"], done["requestDeleted"]) == ("RecordQuarantine", False)
     assert operator.cloud.wait(dead.arn).error == "NeedsAttention"
     assert operator.record["status"] == "QUARANTINED" and operator.kept() == [operator.record["requestRef"]["key"]]
 
