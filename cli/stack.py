@@ -92,12 +92,17 @@ def is_denied(code: str) -> bool:
     return "AccessDenied" in code or code.startswith("Unauthorized") or code == "AuthorizationError"
 
 
+def is_throttling(code: str) -> bool:
+    """Whether an error code says that the call may be made later."""
+    return "Throttl" in code or code in THROTTLED
+
+
 def _advice(code: str) -> str:
     if code in BAD_CREDENTIALS:
         return "; log in again, or give --profile"
     if is_denied(code):
         return "; use a profile that may do this (--profile)"
-    return "; AWS is throttling: try again in a moment" if "Throttl" in code or code in THROTTLED else ""
+    return "; AWS is throttling: try again in a moment" if is_throttling(code) else ""
 
 
 @contextmanager
