@@ -24,6 +24,8 @@ class Stack:
     now: Callable[[], float] = time.time
     id: str = ""
     status: str = ""
+    is_protected: bool = False
+    """Whether CloudFormation refuses to delete it (termination protection)."""
     clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
@@ -71,7 +73,10 @@ def connect(name: str, profile: str | None, region: str | None, needed: Collecti
     parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
     if missing := [each for each in needed if each not in outputs]:
         raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
-    return Stack(name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"])
+    protected = bool(stack.get("EnableTerminationProtection"))
+    return Stack(
+        name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"], is_protected=protected
+    )
 
 
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
