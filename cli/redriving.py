@@ -24,8 +24,8 @@ QUARANTINING = ("KeepRequest", "RecordQuarantine")
 """From these it ends in quarantine, which is of use only to a record that is not there yet."""
 ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
 """The newest event of an execution that has ended. DescribeExecution is eventually consistent, and may say so late."""
-PATIENCE = 60
-"""Seconds of lease, at least, while the owner is revived: nobody else looks after the record meanwhile."""
+SPREAD = 60
+"""Seconds among which an operator's lease is chosen. Nobody else looks after the record while its owner is revived."""
 NOT_REDRIVABLE = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 
 
@@ -94,7 +94,7 @@ def _claim(stack: Stack, record: Record) -> Record:
         "owner": record["owner"],
         "fence": record["fence"],
         "status": "IN_PROGRESS",
-        "leaseExpiresAt": max(int(stack.now()), record["leaseExpiresAt"]) + PATIENCE + random.randrange(PATIENCE),  # noqa: S311 - two that claim in the same second are told apart
+        "leaseExpiresAt": _new_lease(stack, record),
     }
     values = {
         ":status": claimed["status"],
@@ -106,6 +106,13 @@ def _claim(stack: Stack, record: Record) -> Record:
         update += " REMOVE finishedAt, recoveries, requestRef"
     write(stack, record, update, values, then=claimed)
     return claimed
+
+
+def _new_lease(stack: Stack, record: Record) -> int:
+    """An end that nobody has read: beyond any that a state machine gives, and another operator's is another one."""
+    longest = stack.number("BusinessTimeoutSeconds") + 5 + stack.number("LeaseMarginSeconds")
+    spread = 1 + random.randrange(SPREAD)  # noqa: S311 - tells two claims of one second apart, hides nothing
+    return max(int(stack.now()), int(record["leaseExpiresAt"])) + longest + spread
 
 
 def _redrive(stack: Stack, record: Record, claimed: Record) -> None:

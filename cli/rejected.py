@@ -39,7 +39,8 @@ def replay(stack: Stack, error: str | None, dry_run: bool, limit: int, discard: 
                 if outcome := _replay_one(stack, message, error, dry_run, discard):
                     done.append(outcome)
                 if outcome and outcome["outcome"] in GOES:
-                    queue.delete_message(QueueUrl=url, ReceiptHandle=held.pop(message["MessageId"]))
+                    queue.delete_message(QueueUrl=url, ReceiptHandle=held[message["MessageId"]])
+                    del held[message["MessageId"]]  # only now: one that could not be deleted is shown again at the end
     finally:
         for receipt in held.values():
             queue.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=0)

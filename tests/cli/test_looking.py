@@ -166,3 +166,12 @@ def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_fa
     found = owners(Stack("once", {}, {}, None, clients={"stepfunctions": Executions()}), "second")
     assert [each["owner"] for each in found] == ["second", "first"]
     assert [(lock["state"], lock["fence"]) for lock in found[0]["locks"]] == [("RetryFailed", 2)]
+
+
+def test_show_says_how_long_a_lease_lasts_and_since_when_it_is_over(operator: Operator) -> None:
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    now = int(operator.cloud.clock.now())
+    put(operator, ID, "IN_PROGRESS", now + 9000, owner={"S": gone})
+    assert re.search(r"lease +\d+ s more", operator.once("show", ID).out)
+    put(operator, ID, "IN_PROGRESS", now - 7300, owner={"S": gone})
+    assert re.search(r"lease +over since 2 h", operator.once("show", ID).out)

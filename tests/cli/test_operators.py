@@ -178,6 +178,7 @@ def test_resolve_gives_every_duplicate_the_result(operator: Operator, given: str
     else:
         stored = again.output["result"]
     assert stored == (kept or given)
+    assert not {"error", "steps", "requestRef", "leaseExpiresAt", "openShard"} & set(operator.record)
     assert operator.once("ls", "--json").answer == {"operations": [], "isComplete": True}
     assert operator.kept() == [] and operator.starts == 1
 
@@ -188,6 +189,8 @@ def test_resolve_as_failed_gives_every_duplicate_that_failure(operator: Operator
     assert operator.once("resolve", ID, "--failed", "refunded by hand").code == 0
     again = operator.cloud.run(operator.request())
     assert again.error == "OperationFailed" and "refunded by hand" in str(again.cause)
+    kept_for = operator.record["expiresAt"] - operator.cloud.clock.now()
+    assert abs(kept_for - int(operator.cloud.parameters["RetentionDays"]) * 86_400) < 3600
 
 
 def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(operator: Operator) -> None:

@@ -9,7 +9,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
+from cli.kept import place_of
 from cli.requests import id_of, opened
+from cli.stack import Stack
+from local.faults import never_arrives
 
 TODAY = {"operation": "told", "idempotencyKey": "k", "payload": {"note": "日" * 38_000}, "onCrash": "quarantine"}
 SMALL = {**TODAY, "payload": {"a": 1}}
@@ -62,6 +65,29 @@ def test_cut_off_retry_whose_kept_request_is_gone_reads_the_owner_that_the_opera
     operator.forget_kept()
     operator.execution(operator.once("retry", ID, "--json"))
     assert operator.record["status"] == "COMPLETED"
+
+
+def test_retry_after_one_that_started_but_took_no_lock_reads_what_that_one_was_started_with(operator: Operator) -> None:
+    owner = operator.quarantined_by_recovery(json.dumps(SMALL), name=f"{'a' * 36}_{'b' * 36}")
+    with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
+        operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.kept() == [] and owner.name not in operator.record["owner"]
+    second = operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["status"] == "COMPLETED" and operator.record["owner"] == second.arn
+
+
+@pytest.mark.parametrize(
+    ("status", "owner", "fence"),
+    [
+        ("QUARANTINED", "arn:execution:machine:x", 3),
+        ("QUARANTINED", "arn:execution:machine:operator-1", 3),
+        ("IN_PROGRESS", "arn:execution:machine:operator-1", 2),
+    ],
+)
+def test_request_is_kept_under_the_fence_of_its_quarantine(status: str, owner: str, fence: int) -> None:
+    stack = Stack("once", {"ResponseBucketName": "b"}, {}, None)
+    place = place_of(stack, {"id": ID, "status": status, "owner": owner, "fence": 3})
+    assert place["Key"].endswith(f"/{fence}.json")
 
 
 def test_request_whose_object_is_gone_is_read_from_its_owner(operator: Operator) -> None:
@@ -198,3 +224,7 @@ def test_id_is_found_in_every_shape_that_the_state_machine_takes(given: Any, id:
     assert id_of(given) == id
     if id is not None:
         assert opened(given)["operation"] == "told"
+
+
+def test_message_whose_body_is_no_object_is_left_as_it_is() -> None:
+    assert opened([{"body": "text"}]) == {"body": "text"}

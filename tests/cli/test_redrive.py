@@ -8,6 +8,11 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from operating import ID, Operator, other_fence
 
+from local.faults import fails
+
+LONGEST_LEASE = 30 + 5 + 60
+"""Seconds that the state machine gives by default; whoever read such a lease cannot write after a redrive's claim."""
+
 
 def say(operator: Operator, *more: str) -> Any:
     return operator.once("redrive", ID, *more)
@@ -89,13 +94,13 @@ def test_redrive_claims_the_record_before_the_owner_goes_on_and_forgets_the_requ
     before, seen = operator.record, []
 
     def look() -> None:
-        seen.append((operator.record, operator.kept()))
+        seen.append((operator.record, operator.kept(), operator.cloud.clock.now()))
 
     operator.before("RedriveExecution", look)
     assert say(operator).code == 0
-    [(claimed, kept)] = seen
-    assert claimed["status"] == "IN_PROGRESS" and claimed["leaseExpiresAt"] >= operator.cloud.clock.now() + 60
-    assert claimed["leaseExpiresAt"] > before["leaseExpiresAt"] and "requestRef" not in claimed
+    [(claimed, kept, now)] = seen
+    assert claimed["status"] == "IN_PROGRESS" and "requestRef" not in claimed
+    assert claimed["leaseExpiresAt"] > now + LONGEST_LEASE
     assert kept == [before["requestRef"]["key"]]
 
 
@@ -106,7 +111,7 @@ def test_redrive_of_a_record_in_progress_claims_it_by_a_lease_longer_than_the_on
     before, seen = operator.record, []
     operator.before("RedriveExecution", lambda: seen.append(operator.record["leaseExpiresAt"]))
     assert say(operator).code == 0
-    assert seen[0] >= before["leaseExpiresAt"] + 60
+    assert seen[0] > before["leaseExpiresAt"] + LONGEST_LEASE
 
 
 @pytest.mark.parametrize("is_quarantined", [True, False])
@@ -132,6 +137,33 @@ def test_redrive_leaves_alone_what_another_changed_under_the_same_fence(
     assert say(operator).code == 3
     assert operator.record == {**before, **change}
     assert operator.cloud.describe(dead.arn).status == "ABORTED"
+
+
+def test_duplicate_that_is_about_to_quarantine_comes_too_late_after_a_redrive(operator: Operator) -> None:
+    """Another duplicate had quarantined the record; the operator redrives it; only then the late one writes."""
+    dead = operator.died_in("Finalize")
+    operator.lease_over()
+    said: list[Any] = []
+
+    def others(call: Any, proceed: Any) -> Any:
+        if call.state == "RecordQuarantine" and not said:
+            now = int(operator.cloud.clock.now())
+            operator.change({"status": "QUARANTINED", "leaseExpiresAt": now, "error": {"name": "x", "message": "x"}})
+            with operator.cloud.intercept(hold):
+                said.append(say(operator))
+                return proceed()
+        return proceed()
+
+    def hold(call: Any, proceed: Any) -> Any:
+        if call.state == "Finalize":
+            raise ConnectionClosedError(endpoint_url="dynamodb")  # the owner comes to it later
+        return proceed()
+
+    with operator.cloud.intercept(others, fails("ExecutionNotRedrivable", state="RedriveOwner", nth=0)):
+        operator.cloud.start(operator.request())
+        operator.cloud.settle()
+    assert said[0].code == 0 and operator.cloud.wait(dead.arn).status == "SUCCEEDED"
+    assert (operator.record["status"], operator.starts) == ("COMPLETED", 1)
 
 
 def test_two_operators_who_redrive_at_once_have_one_answer_and_no_quarantine(operator: Operator) -> None:
@@ -262,3 +294,13 @@ def test_claim_whose_answer_was_lost_and_that_is_repeated_knows_itself(operator:
         assert say(operator).code == 0
     assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
     assert operator.record["status"] == "COMPLETED"
+
+
+def test_redrive_refuses_an_owner_that_died_too_long_ago_and_changes_nothing(operator: Operator) -> None:
+    operator.died_in("Finalize")
+    before = operator.record
+    operator.cloud.clock.advance(15 * 86_400)  # type: ignore[attr-defined]
+    written: list[bool] = []
+    operator.before("UpdateItem", lambda: written.append(True))
+    done = say(operator)
+    assert done.code == 3 and "14 day" in done.err and operator.record == before and written == []
