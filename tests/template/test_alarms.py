@@ -57,10 +57,13 @@ HOUR = 12
 """Sweeps in an hour."""
 BURST = [[5] * HOUR] * 3 + [[5] * 3 + [4000] * 9, [4000] * HOUR, [2000] * 6 + [5] * 6] + [[5] * HOUR] * 4
 LEAK = [[5 + 150 * hour + sweep for sweep in range(HOUR)] for hour in range(8)]
+HIGHER_AND_HIGHER = [[5] * 6 + [300 * hour] * 6 for hour in range(1, 9)]
 MORE_TRAFFIC = [[5] * HOUR] * 4 + [[900, 1000] * 6] * 6
 
 
-@pytest.mark.parametrize(("counts", "rings"), [(BURST, False), (MORE_TRAFFIC, False), (LEAK, True)])
+@pytest.mark.parametrize(
+    ("counts", "rings"), [(BURST, False), (HIGHER_AND_HIGHER, False), (MORE_TRAFFIC, False), (LEAK, True)]
+)
 def test_open_operations_that_only_grow_ring_and_a_burst_does_not(
     alarms: Resources, counts: list[list[int]], rings: bool
 ) -> None:
