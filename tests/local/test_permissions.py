@@ -259,10 +259,3 @@ def test_message_that_its_pipe_may_not_delete_comes_again(cloud: LocalCloud) -> 
         cloud.settle()
         assert [delivery.outcome for delivery in cloud.deliveries() if delivery.kind == "pipe"] == ["delivered"] * 2
     assert record_of(cloud, charge())["fence"] == 1
-
-
-def test_pipe_that_waits_for_the_end_needs_another_permission(cloud: LocalCloud) -> None:
-    with cloud.deployed_with({"StateMachineType": "EXPRESS"}):
-        every_path.requested_by_a_message(cloud)
-        started = {use.action for use in cloud.permissions.uses if use.role == "RequestPipeRole"}
-    assert {each for each in started if each.startswith("states:")} == {"states:StartSyncExecution"}
