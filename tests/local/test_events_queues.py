@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import boto3
+import pytest
+from botocore.exceptions import ClientError
 from event_stand import Stand, queue
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
@@ -28,6 +30,7 @@ class Sqs:
         return messages
 
 
+@pytest.mark.aws(model="sqs", says="The default visibility timeout for a message is 30 seconds.")
 def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -41,6 +44,9 @@ def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> 
     assert again["Attributes"]["ApproximateReceiveCount"] == "2"
 
 
+@pytest.mark.aws(
+    model="sqs", says="The length of time, in seconds, for which the delivery of all messages in the queue is delayed."
+)
 def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -50,6 +56,10 @@ def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
     assert [message["Body"] for message in sqs.receive()] == ["a"]
 
 
+@pytest.mark.aws(
+    model="sqs",
+    says="When the ReceiveCount for a message exceeds the maxReceiveCount for a queue, Amazon SQS moves the",
+)
 def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs, dead = Sqs(stand, "Requests"), Sqs(stand, "Dead")
@@ -63,6 +73,7 @@ def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(st
     assert stand.messages("Requests") == []
 
 
+@pytest.mark.aws(unconfirmed="V34")
 def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -72,6 +83,7 @@ def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     assert len(sqs.receive()) == 1
 
 
+@pytest.mark.ours
 def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -82,6 +94,7 @@ def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) ->
     assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
 
 
+@pytest.mark.ours
 def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     stand.deploy(BOTH)
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
@@ -89,3 +102,40 @@ def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     url = client.get_queue_url(QueueName="once-Requests")["QueueUrl"]
     client.send_message(QueueUrl=url, MessageBody="a")
     assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]
+
+
+@pytest.mark.aws(
+    model="sqs",
+    says="If a message contains characters outside the allowed set, Amazon SQS rejects the message and returns an",
+)
+@pytest.mark.parametrize("character", ["\x00", "\x1f", "\ufffe", "\uffff"])
+def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: str) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    with pytest.raises(ClientError, match="InvalidMessageContents"):
+        sqs.send(f"a{character}b")
+    sqs.send("tab\t line\n return\r \ud7ff \ue000 \ufffd \U0001f600 \x7f")
+    assert len(sqs.receive()) == 1
+
+
+@pytest.mark.aws(model="sqs", says="The limit of how many bytes a message can contain before Amazon SQS rejects it.")
+def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("ü" * (512 * 1024))
+    with pytest.raises(ClientError, match="Message must be shorter than 1048576 bytes"):
+        sqs.send("ü" * (512 * 1024) + "x")
+
+
+@pytest.mark.aws(
+    "SQS Developer Guide, Queue parameters",
+    "Amazon SQS automatically deletes messages that have been in a queue for more than the maximum message",
+)
+def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(stand: Stand) -> None:
+    stand.deploy(queue("Requests", "MessageRetentionPeriod: 600"))
+    sqs = Sqs(stand, "Requests")
+    sqs.send("old")
+    stand.clock.advance(500)
+    sqs.send("young")
+    stand.clock.advance(100)
+    assert [message["Body"] for message in sqs.receive(MaxNumberOfMessages=10)] == ["young"]
