@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from proof.checker import Fault
+from proof.faults import Fault
 from proof.journal import plain
 from proof.turns import Turns
 

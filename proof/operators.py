@@ -11,11 +11,12 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli import interventions
+from cli import interventions, redriving
 from cli.problem import Problem
 from cli.records import Changed
 from cli.stack import Stack
-from proof.checker import Fault, executions_of, id_of
+from proof.checker import executions_of, id_of
+from proof.faults import Fault
 from proof.journal import Actor
 from proof.plans import Act, Plan
 from proof.world import World
@@ -24,8 +25,8 @@ from proof.world import World
 class Operators:
     """Does what a plan has them do."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, id: str = "") -> None:
+        self._world, self._id = world, id
         self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, _Session(world))
         self._told: set[str] = set()
 
@@ -36,6 +37,21 @@ class Operators:
                 self._meddle(act.what)
             elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
                 self._decide(act.what, id)
+
+    def act_now(self, what: str) -> None:
+        """A command about the one id: `redrives`, `retries`, `resolves` or `releases`. It may be refused."""
+        self._told.add(self._id)
+        self._world.note(f"an operator {what} {self._id}")
+        with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
+            if what == "redrives":
+                redriving.redrive(self._stack, self._id)
+            elif what == "retries":
+                interventions.retry(self._stack, self._id)
+            elif what == "resolves":
+                interventions.resolve(self._stack, self._id, '"resolved"', None)
+            else:
+                shown, _ = interventions.may_be_released(self._stack, self._id)
+                interventions.release(self._stack, shown)
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
@@ -71,8 +87,8 @@ class Operators:
 class _Session:
     """Clients of an operator: others go on before each call."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, id: str = "") -> None:
+        self._world, self._id = world, id
 
     def client(self, service: str) -> Any:
         return _Client(self._world, self._world.cloud.client(service))
