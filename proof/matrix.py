@@ -180,8 +180,8 @@ def _run(
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}")
+        world.turns.rest()
         if isinstance(struck, Striking) and struck.down_until > world.turns.now():
-            world.turns.rest()
             world.pass_time(struck.down_until - world.turns.now())
         world.recover()
         stuck = [each for each in world.unfinished() if each.kind == "stuck"]
