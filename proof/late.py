@@ -15,7 +15,15 @@ from local.events import Delivery
 from proof.functions import Point
 from proof.world import Proceed, Weather, World
 
-WRITES = ("update_item", "put_item", "put_object", "transact_write_items", "redrive_execution", "start_execution", "invoke")
+WRITES = (
+    "update_item",
+    "put_item",
+    "put_object",
+    "transact_write_items",
+    "redrive_execution",
+    "start_execution",
+    "invoke",
+)
 """What changes something when it arrives."""
 UNTOUCHED = ("CountShard", "QueryShard", "PublishMetrics", "ListExecutions")
 """States of a sweep that look at all there is, or write nothing that anybody reads."""

@@ -15,6 +15,7 @@ from cli import interventions, redriving
 from cli.problem import Problem
 from cli.records import Changed
 from cli.stack import Stack
+from local.engine import Call
 from proof.checker import executions_of, id_of
 from proof.faults import Fault
 from proof.journal import Actor
@@ -100,13 +101,14 @@ class _Client:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        if name in ("exceptions", "meta"):
+        if name in ("exceptions", "meta", "get_paginator"):
             return found
-        return self._in_turn(found)
+        return self._in_turn(name, found)
 
-    def _in_turn(self, make: Callable[..., Any]) -> Callable[..., Any]:
+    def _in_turn(self, name: str, make: Callable[..., Any]) -> Callable[..., Any]:
         def call(**parameters: Any) -> Any:
             self._world.turns.wait()
-            return make(**parameters)
+            asked = Call("operator", "", name, parameters, "", 0)
+            return self._world.climate.at_call(asked, lambda: make(**parameters))
 
         return call

@@ -107,7 +107,7 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", climate="recovery late", faults=DEATHS),
     Path("escapes, recovered", (ESCAPED,), killed="ExecuteBusinessLogic", faults=("dies", "dies, event lost")),
     Path("indented, recovered", (INDENTED,), killed="Finalize", faults=("dies", "dies, event lost")),
-    Path("large history", (BULKY,), killed="Finalize", climate="full history", faults=("dies", "dies, event lost")),
+    Path("large history", (BULKY,), killed="Finalize", faults=("dies", "dies, event lost")),
     Path(
         "recoveries used up, two duplicates",
         TWO,
@@ -117,8 +117,18 @@ HARD_PATHS: tuple[Path, ...] = (
         ends=("QUARANTINED",),
         operated=True,
     ),
-    Path("redriven late", (request("build-report", {"bytes": 6000}),), killed="", before=(request("build-report", {"bytes": 6000}),), dead="Finalize", aged=13 * DAY, kept=True),
-    Path("too old to be redriven", (charge(),), before=(charge(),), dead="Finalize", aged=15 * DAY, ends=("QUARANTINED",)),
+    Path(
+        "redriven late",
+        (request("build-report", {"bytes": 6000}),),
+        killed="",
+        before=(request("build-report", {"bytes": 6000}),),
+        dead="Finalize",
+        aged=13 * DAY,
+        kept=True,
+    ),
+    Path(
+        "too old to be redriven", (charge(),), before=(charge(),), dead="Finalize", aged=15 * DAY, ends=("QUARANTINED",)
+    ),
 )
 PATHS = PLAIN_PATHS + HARD_PATHS
 

@@ -22,8 +22,8 @@ from local.engine.patching import replaced
 from local.events import Delivery
 from local.execution import as_text
 from proof import business, checker
-from proof.faults import Fault
 from proof.climates import CLIMATES, Climate
+from proof.faults import Fault
 from proof.functions import Functions, Point
 from proof.journal import Actor, Journal
 from proof.turns import Turns, seeded_uuid
@@ -119,6 +119,7 @@ class World:
         with (
             self.cloud.intercept(self._at_call, self.journal.interceptor, self.functions.interceptor),
             self.cloud.lose_events(self._of_delivery),
+            self.cloud.repeating(lambda arn, _input: self.climate.of_run(arn)),
         ):
             yield
 
@@ -188,8 +189,7 @@ class World:
     def _of_delivery(self, delivery: Delivery) -> Sequence[float]:
         if delivery.kind == "schedule" and not self._sweep_would_find():
             return ()
-        delays = self.climate.of_delivery(delivery)
-        return [one + other for one in delays for other in self.weather.of_delivery(delivery)]
+        return self.weather.of_delivery(delivery)
 
     def _sweep_would_find(self) -> bool:
         """A sweep that finds nothing dead is left out: it costs a hundred calls and changes nothing but metrics."""
