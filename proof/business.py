@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from proof.faults import Fault
-from proof.journal import plain
+from proof.journal import Item, rows_of
 from proof.turns import Turns
 
 if TYPE_CHECKING:
@@ -115,9 +115,8 @@ class Business:
             if "/" not in sku and left != 100 - taken[sku]:
                 yield Fault("P2", "twice", f"{sku}: {left} left, but {taken[sku]} of 100 are ordered")
 
-    def _rows(self, table: str) -> list[dict[str, Any]]:
-        found = self._world.cloud.client("dynamodb").scan(TableName=self._world.cloud.resources[table])["Items"]
-        return [plain(item) for item in found]
+    def _rows(self, table: str) -> list[Item]:
+        return rows_of(self._world.cloud, table)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 from local import Execution, LocalCloud
 from proof import reasons
 from proof.faults import Fault
-from proof.journal import Item, Journal, Start, Write, plain
+from proof.journal import Item, Journal, Start, Write, rows_of
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}
@@ -281,8 +281,7 @@ def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
 
 def all_records(cloud: LocalCloud) -> dict[str, Item]:
     """Every record by its id."""
-    pages = cloud.client("dynamodb").get_paginator("scan").paginate(TableName=cloud.resources["IdempotencyTable"])
-    return {item["id"]: item for page in pages for item in map(plain, page["Items"])}
+    return {item["id"]: item for item in rows_of(cloud, "IdempotencyTable")}
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
