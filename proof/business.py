@@ -2,7 +2,7 @@
 
 charge-payment, place-order, build-report   the real samples
 plain-work       knows nothing of Once; writes its effect under the provider's key
-hard-work        does what its payload's `script` says for each attempt, after a write under the provider's key
+hard-work        does what its payload's `script` says for each attempt or fence, after a write under a provider's key
 stepwise         two fenced steps, each of which adds one to a counter
 """
 
@@ -52,7 +52,8 @@ class Business:
 
         self._provider(request.id, request.provider_key("work"))
         script = request.payload["script"]
-        what = script[min(request.attempt, len(script)) - 1]
+        turn = request.lock.fence if request.payload.get("by") == "fence" else request.attempt
+        what = script[min(turn, len(script)) - 1]
         if what in ("PermanentError", "NeedsAttention", "LockLostError"):
             raise {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "LockLostError": LockLostError}[
                 what

@@ -30,7 +30,7 @@ UNTOUCHED = ("CountShard", "QueryShard", "PublishMetrics", "ListExecutions")
 
 
 class Held(Weather):
-    """The n-th call or point (from 0) is lost, and arrives before the k-th call or point after it; never when k is None."""
+    """The n-th call or point (from 0) is lost, and arrives before the k-th after it; never when k is None."""
 
     def __init__(self, world: World, kind: str, n: int, k: int | None, under: Weather) -> None:
         self._world, self._kind, self._n, self._k, self.under = world, kind, n, k, under

@@ -1,4 +1,4 @@
-"""Operators in the schedules: the commands `once retry` and `once resolve`, while everything else goes on.
+"""Operators: the commands `once retry`, `resolve`, `redrive` and `release`, while everything else goes on.
 
 And somebody careless, who aborts executions that run, and redrives those that died.
 """
@@ -30,29 +30,34 @@ class Operators:
         self._world, self._id = world, id
         self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, _Session(world))
         self._told: set[str] = set()
+        self._released: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
         with suppress(ClientError, Problem, Changed):
             if act.what in ("abort", "redrive"):
                 self._meddle(act.what)
+            elif act.what.startswith("once "):
+                self.act_now(f"{act.what.removeprefix('once ')}s", id)
             elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
                 self._decide(act.what, id)
 
-    def act_now(self, what: str) -> None:
-        """A command about the one id: `redrives`, `retries`, `resolves` or `releases`. It may be refused."""
-        self._told.add(self._id)
-        self._world.note(f"an operator {what} {self._id}")
+    def act_now(self, what: str, id: str = "") -> None:
+        """A command about an id: `redrives`, `retries`, `resolves` or `releases`. It may be refused."""
+        id = id or self._id
+        self._told.add(id)
+        self._world.note(f"an operator {what} {id}")
         with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
             if what == "redrives":
-                redriving.redrive(self._stack, self._id)
+                redriving.redrive(self._stack, id)
             elif what == "retries":
-                interventions.retry(self._stack, self._id)
+                interventions.retry(self._stack, id)
             elif what == "resolves":
-                interventions.resolve(self._stack, self._id, '"resolved"', None)
+                interventions.resolve(self._stack, id, '"resolved"', None)
             else:
-                shown, _ = interventions.may_be_released(self._stack, self._id)
+                shown, _ = interventions.may_be_released(self._stack, id)
                 interventions.release(self._stack, shown)
+                self._released.add(id)
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
@@ -82,6 +87,8 @@ class Operators:
             by_operator = any(id in fault.what for id in self._told)
             if by_operator and any(what in fault.what for what in ("started", "attempts and fence")):
                 continue
+            if fault.promise == "P2" and any(id in fault.what for id in self._released):
+                continue  # begun afresh, steps and all, because an operator said so
             yield fault
 
 

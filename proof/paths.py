@@ -11,6 +11,7 @@ from proof.checker import all_records, id_of
 from proof.world import World
 
 Request = Mapping[str, Any]
+Sent = Request | str | list[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,9 @@ class Path:
     """
 
     name: str
-    requests: tuple[Request | str, ...]
+    requests: tuple[Sent, ...]
     """A string is the text that is sent."""
-    before: tuple[Request | str, ...] = ()
+    before: tuple[Sent, ...] = ()
     apart: float = 0.0
     dead: str = ""
     killed: str = ""
@@ -43,7 +44,7 @@ class Path:
     """Time runs on until just before the answer expires: it must be there until then."""
 
     @property
-    def all_requests(self) -> tuple[Request | str, ...]:
+    def all_requests(self) -> tuple[Sent, ...]:
         return (*self.before, *self.requests)
 
 
@@ -57,6 +58,16 @@ def charge(amount: int = 4200, **more: Any) -> Request:
 
 def hard(*script: str, note: str = "", **more: Any) -> Request:
     return request("hard-work", {"script": list(script), **({"note": note} if note else {})}, **more)
+
+
+def again(*script: str, **more: Any) -> Request:
+    """Fails, and is sent again to be tried again; the script goes by fences, as attempts begin anew."""
+    return request("hard-work", {"script": list(script), "by": "fence"}, onFailed="retry", **more)
+
+
+def enveloped(given: Request) -> list[Mapping[str, Any]]:
+    """As the pipe sends what comes by the queue."""
+    return [{"body": given}]
 
 
 ORDER = request(
@@ -97,11 +108,16 @@ PLAIN_PATHS: tuple[Path, ...] = (
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
     Path("recovered by its event", (charge(),), killed="ExecuteBusinessLogic"),
 )
+FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after", "dies before, event lost", "dies after, event lost", "dies", "dies, event lost")
 HARD_PATHS: tuple[Path, ...] = (
     Path("redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", climate="stale"),
     Path("take-over by two duplicates, stale", TWO, before=(charge(),), dead="ExecuteBusinessLogic", climate="stale"),
+    Path("failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,)),
+    Path("failed, tried again by two", (FAILS_ONCE, FAILS_ONCE), before=(FAILS_ONCE,)),
+    Path("failed, tried again, recovered", (FAILS_ONCE,), before=(FAILS_ONCE,), killed="Finalize"),
+    Path("in an envelope, recovered", (enveloped(charge()),), killed="ExecuteBusinessLogic"),
     Path("recovered, stale", (charge(),), killed="Finalize", climate="stale", faults=DEATHS),
     Path("recovered twice at once", (charge(),), killed="Finalize", climate="recovery twice", faults=DEATHS),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", climate="recovery late", faults=DEATHS),

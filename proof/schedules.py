@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -45,6 +47,8 @@ class Storm(Weather):
         self._steps = 0
         self._choices = 0
         self._deliveries = 0
+        self._held: list[tuple[int, Callable[[], object]]] = []
+        self._down: dict[str, float] = {}
 
     def choose(self, ready: list[Task], current: Task | None) -> Task:
         """Whoever runs goes on, unless the plan has another one go on here."""
@@ -60,13 +64,36 @@ class Storm(Weather):
         fault = self._plan.faults.get(self._steps)
         self._world.note(f"{what}{f'   <- {fault}' if fault else ''}")
         self._steps += 1
+        self.arrive(self._steps)
         return fault
+
+    def arrive(self, step: float = math.inf) -> None:
+        """What was held until this step arrives now, as a task of its own."""
+        due = [sending for until, sending in self._held if until < step]
+        self._held = [each for each in self._held if each[0] >= step]
+        for sending in due:
+            self._world.turns.spawn(partial(self._let_in, sending), "held call")
+
+    def _let_in(self, sending: Callable[[], object]) -> None:
+        self._world.note("a held call arrives")
+        with suppress(Exception, Abandoned, TimedOut):
+            sending()
+
+    def _hold(self, fault: str, sending: Callable[[], object]) -> None:
+        self._held.append((self._steps + int(fault.removeprefix("held ")), sending))
+        raise ConnectionClosedError(endpoint_url="the proof")
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         who = call.execution_arn.rpartition(":")[2]
         fault = self._step(f"{who} {label_of_call(call)}")
+        if fault is not None and fault.startswith("down "):
+            self._down[call.action] = self._world.turns.now() + float(fault.removeprefix("down "))
+        if self._world.turns.now() < self._down.get(call.action, 0.0):
+            raise refusal(call)
         if fault is None:
             return proceed()
+        if fault.startswith("held "):
+            self._hold(fault, proceed)
         if fault == "late" and call.service != "lambda":
             return self._late(proceed)
         if fault == "slow":
@@ -111,6 +138,8 @@ class Storm(Weather):
             raise Died
         if fault in ("slow", "late"):
             self._world.turns.sleep(LONG)
+        if fault is not None and fault.startswith("held ") and point.send is not None:
+            self._hold(fault, point.send)
         if fault in ("answer lost", "never arrives", "fails") and point.action:
             raise ConnectionClosedError(endpoint_url=point.function)
 
@@ -140,7 +169,7 @@ class Outcome:
 def run_plan(world: World, plan: Plan) -> Outcome:
     """Run a plan to its end, let recovery have its time, send everything again, and check."""
     storm = Storm(world, plan)
-    world.begin(storm, plan.seed)
+    world.begin(storm, plan.seed, plan.climate)
     operators = Operators(world)
     world.turns.choose = storm.choose
     try:
@@ -152,6 +181,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
             for act in plan.acts:
                 world.turns.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
             world.recover()
+            storm.arrive()
             for number, sending in enumerate(plan.sendings):
                 world.start(sending.request, f"again{number}")
             world.recover()
@@ -229,9 +259,13 @@ def tell(outcome: Outcome) -> list[str]:
     plan = outcome.plan
     lines = [f"✗ seed {plan.seed}: repeat it with `make proof SEED={plan.seed}`"]
     lines += [f"    {fault}" for fault in outcome.faults]
-    lines += [f"  sent at {each.at:g} s: {dict(each.request)}" for each in plan.sendings]
+    lines += [f"  sent at {each.at:g} s: {each.request}" for each in plan.sendings]
     lines += [f"  {act}" for act in plan.acts]
-    return [*lines, f"  faults {plan.faults}, switches {plan.switches}, fates {plan.fates}", *outcome.trace]
+    return [
+        *lines,
+        f"  {plan.climate}, faults {plan.faults}, switches {plan.switches}, fates {plan.fates}",
+        *outcome.trace,
+    ]
 
 
 def repeat(seed: int) -> int:
