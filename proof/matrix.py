@@ -74,7 +74,7 @@ class Place:
             yield LATE
         if self.kind != "call":
             return
-        if is_first and self.state not in UNTOUCHED:
+        if path.enduring and is_first and self.state not in UNTOUCHED:
             yield from weather.FIRST_FAULTS
         if is_first and self.action in weather.ASKING:
             yield from weather.ASKING_FAULTS if self.action != "redrive_execution" else weather.ASKING_FAULTS[:1]

@@ -40,6 +40,8 @@ class Path:
     """These alone; empty for all."""
     operated: bool = False
     """An operator acts before each call."""
+    enduring: bool = False
+    """Interfaces are down for hours."""
     kept: bool = False
     """Time runs on until just before the answer expires: it must be there until then."""
 
@@ -70,6 +72,12 @@ def enveloped(given: Request) -> list[Mapping[str, Any]]:
     return [{"body": given}]
 
 
+def bulky(given: Request) -> str:
+    """A small request within as many blanks as a text may have: 256 KiB."""
+    bare, blanks = len(json.dumps(given, indent=0)), len(json.dumps(given, indent=1)) - len(json.dumps(given, indent=0))
+    return json.dumps(given, indent=(262_000 - bare) // blanks)
+
+
 ORDER = request(
     "place-order", {"customer": "Ada", "items": [{"sku": "pen", "quantity": 2}, {"sku": "ink", "quantity": 1}]}
 )
@@ -78,43 +86,41 @@ STEPS = request("stepwise", {})
 DAY = 86_400.0
 ESCAPED = json.dumps(hard("ok", note="日" * 36_000))
 """Some 216 KB as Python writes it, in escapes, each of whose backslashes is escaped again when the text is quoted."""
-INDENTED = json.dumps(charge(), indent=23_750)
-"""A small request within some 260 KB of blanks."""
 BULKY = hard("error", "error", "ok", note="x" * 100_000)
 """Its history has the payload in the parameters of each attempt."""
 
 PLAIN_PATHS: tuple[Path, ...] = (
     Path("new, small", (charge(),)),
-    Path("new, large", (request("build-report", {"bytes": 6000}),)),
+    Path("new, large", (request("build-report", {"bytes": 6000}),), enduring=True),
     Path("new, offloaded by the library", (request("build-report", {"bytes": 300_000}),)),
     Path("replay", (charge(),), before=(charge(),)),
     Path("in progress, acknowledge", (hard("slow"), hard("slow")), apart=3),
     Path("in progress, reject", (hard("slow"), hard("slow", onConflict="reject")), apart=3),
     Path("in progress, wait", (hard("slow"), hard("slow", onConflict="wait")), apart=3),
-    Path("permanent error", (hard("PermanentError"),), ends=("FAILED",)),
+    Path("permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
     Path("retry, then success", (hard("error", "ok"),)),
-    Path("attempts used up", (hard("error"),), ends=("QUARANTINED",)),
-    Path("take-over by a duplicate", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic"),
+    Path("attempts used up", (hard("error"),), ends=("QUARANTINED",), enduring=True),
+    Path("take-over by a duplicate", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic", enduring=True),
     Path("redrive by a duplicate", (charge(),), before=(charge(),), dead="Finalize"),
     Path("needs attention", (hard("NeedsAttention"),), ends=("QUARANTINED",), operated=True),
     Path("quarantine on error", (hard("error", onCrash="quarantine"),), ends=("QUARANTINED",), operated=True),
     Path("quarantine, success", (charge(onCrash="quarantine"),)),
-    Path("refused", (request("charge-payment", {}, idempotencyKey=""),), ends=()),
+    Path("refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
     Path("mismatch", (charge(1),), before=(charge(),)),
     Path("plain function", (request("plain-work", {"return": {"n": 1}}),)),
     Path("plain function, large", (request("plain-work", {"return": "x" * 6000}),)),
     Path("place-order", (ORDER,)),
     Path("fenced steps", (STEPS,)),
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
-    Path("recovered by its event", (charge(),), killed="ExecuteBusinessLogic"),
+    Path("recovered by its event", (charge(),), killed="ExecuteBusinessLogic", enduring=True),
 )
 FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after", "dies before, event lost", "dies after, event lost", "dies", "dies, event lost")
 HARD_PATHS: tuple[Path, ...] = (
-    Path("redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", climate="stale"),
+    Path("redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", climate="stale", enduring=True),
     Path("take-over by two duplicates, stale", TWO, before=(charge(),), dead="ExecuteBusinessLogic", climate="stale"),
-    Path("failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,)),
+    Path("failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,), enduring=True),
     Path("failed, tried again by two", (FAILS_ONCE, FAILS_ONCE), before=(FAILS_ONCE,)),
     Path("failed, tried again, recovered", (FAILS_ONCE,), before=(FAILS_ONCE,), killed="Finalize"),
     Path("in an envelope, recovered", (enveloped(charge()),), killed="ExecuteBusinessLogic"),
@@ -122,7 +128,7 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("recovered twice at once", (charge(),), killed="Finalize", climate="recovery twice", faults=DEATHS),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", climate="recovery late", faults=DEATHS),
     Path("escapes, recovered", (ESCAPED,), killed="ExecuteBusinessLogic", faults=("dies", "dies, event lost")),
-    Path("indented, recovered", (INDENTED,), killed="Finalize", faults=("dies", "dies, event lost")),
+    Path("indented, recovered", (bulky(charge()),), killed="Finalize", faults=("dies", "dies, event lost")),
     Path("large history", (BULKY,), killed="Finalize", faults=("dies", "dies, event lost")),
     Path(
         "recoveries used up, two duplicates",

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from proof.paths import ORDER, STEPS, Request, Sent, again, charge, enveloped, hard, request
+from proof.paths import ORDER, STEPS, Request, Sent, again, bulky, charge, enveloped, hard, request
 
 Value = TypeVar("Value", str, int)
 
-STEPS_DRAWN = (25, 50, 100, 200)
+STEPS_DRAWN = (8, 25, 50, 100, 200)
 """A request alone takes some 30 steps, four with a recovery some 200; and three times as many choices at most."""
 
 
@@ -90,13 +90,15 @@ FAULTS = (
     ("throttled", 1),
     ("held", 4),
     ("down", 2),
+    ("unasked", 2),
 )
 """And how often each is drawn. At a point of a function: it dies, its connection breaks, it hangs.
 
-`held 5` is lost, and arrives five steps later, whoever's they are; `down 900` fails with all calls like it, so long.
+`held 5` is lost, and arrives five steps later, whoever's they are; `down 900` fails with all calls like it, so long;
+`unasked 900` is that for calls that ask or revive an owner. A fault waits for the first step where it is possible.
 """
 HELD = (1, 2, 3, 5, 8, 13, 30, 80)
-DOWN = (30, 300, 900, 7200)
+DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
 ACTS = ("retry", "resolve", "abort", "redrive", "once redrive", "once redrive", "once release")
 CLIMATES = ("mild",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")
 
@@ -105,7 +107,7 @@ def draw(seed: int) -> Plan:
     """The plan of a seed."""
     dice = random.Random(seed)  # noqa: S311 no secret
     bodies = [_drawn_request(dice, number) for number in range(dice.choice((1, 1, 2)))]
-    sendings = []
+    sendings, together = [], dice.uniform(100, 400)
     for number in range(dice.randint(len(bodies), 4)):
         body = bodies[number] if number < len(bodies) else dice.choice(bodies)
         more: dict[str, Any] = {}
@@ -113,11 +115,10 @@ def draw(seed: int) -> Plan:
             more["onConflict"] = dice.choice(("acknowledge", "reject", "wait"))
         if dice.random() < 0.1:
             more["payload"] = {"other": True}
-        at = dice.choice((0.0, 0.0, 1.0, dice.uniform(0, 60), dice.uniform(60, 400)))
+        at = dice.choice((0.0, 0.0, 1.0, dice.uniform(0, 60), together, together))
         if dice.random() < 0.15:
             more["onFailed"] = "retry"
-        sent = {**body, **more} if number else body
-        sendings.append(Sending(round(at, 1), enveloped(sent) if dice.random() < 0.1 else sent))
+        sendings.append(Sending(round(at, 1), _as_sent(dice, {**body, **more} if number else body)))
     acts = []
     if dice.random() < 0.35:
         acts = [
@@ -129,11 +130,17 @@ def draw(seed: int) -> Plan:
     faults = {}
     for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4))):
         fault = dice.choices(names, weights)[0]
-        amount = {"held": f" {dice.choice(HELD)}", "down": f" {dice.choice(DOWN)}"}.get(fault, "")
+        amount = f" {dice.choice(DOWN.get(fault, HELD))}" if fault in ("held", *DOWN) else ""
         faults[dice.randrange(steps)] = fault + amount
     switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
     fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
     return Plan(seed, tuple(sendings), tuple(acts), faults, switches, fates, dice.choice(CLIMATES))
+
+
+def _as_sent(dice: random.Random, given: Request) -> Sent:
+    """Once in a while by the queue, or as large a text as can be."""
+    chance = dice.random()
+    return enveloped(given) if chance < 0.1 else bulky(given) if chance < 0.13 else given
 
 
 def _drawn_request(dice: random.Random, number: int) -> Request:

@@ -28,10 +28,11 @@ from local.events import Delivery
 from local.lambda_runtime.refusals import throttled
 from proof import checker
 from proof.functions import Died, Point
+from proof.late import WRITES
 from proof.operators import Operators
 from proof.plans import Plan, draw
 from proof.turns import Endless, Task
-from proof.weather import LONG, label_of_call, refusal
+from proof.weather import ASKING, LONG, label_of_call, refusal
 from proof.world import Boundary, Proceed, Weather, World
 
 BATCH = 25
@@ -49,6 +50,7 @@ class Storm(Weather):
         self._deliveries = 0
         self._held: list[tuple[int, Callable[[], object]]] = []
         self._down: dict[str, float] = {}
+        self._due: list[str] = []
 
     def choose(self, ready: list[Task], current: Task | None) -> Task:
         """Whoever runs goes on, unless the plan has another one go on here."""
@@ -58,10 +60,14 @@ class Storm(Weather):
             return ready[other % len(ready)]
         return current if current is not None and current in ready else ready[0]
 
-    def _step(self, what: str) -> str | None:
-        """Let others go on; what goes wrong here, if anything."""
+    def _step(self, what: str, possible: Callable[[str], bool]) -> str | None:
+        """Let others go on; what goes wrong here, if anything: a fault waits for a step where it is possible."""
         self._world.turns.wait()
-        fault = self._plan.faults.get(self._steps)
+        if (drawn := self._plan.faults.get(self._steps)) is not None:
+            self._due.append(drawn)
+        fault = next(filter(possible, self._due), None)
+        if fault is not None:
+            self._due.remove(fault)
         self._world.note(f"{what}{f'   <- {fault}' if fault else ''}")
         self._steps += 1
         self.arrive(self._steps)
@@ -85,16 +91,16 @@ class Storm(Weather):
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         who = call.execution_arn.rpartition(":")[2]
-        fault = self._step(f"{who} {label_of_call(call)}")
-        if fault is not None and fault.startswith("down "):
-            self._down[call.action] = self._world.turns.now() + float(fault.removeprefix("down "))
+        fault = self._step(f"{who} {label_of_call(call)}", partial(is_possible, call))
+        if fault is not None and fault.startswith(("down ", "unasked ")):
+            self._down[call.action] = self._world.turns.now() + float(fault.partition(" ")[2])
         if self._world.turns.now() < self._down.get(call.action, 0.0):
             raise refusal(call)
         if fault is None:
             return proceed()
         if fault.startswith("held "):
             self._hold(fault, proceed)
-        if fault == "late" and call.service != "lambda":
+        if fault == "late":
             return self._late(proceed)
         if fault == "slow":
             self._world.turns.sleep(LONG)
@@ -102,7 +108,7 @@ class Storm(Weather):
             raise ConnectionClosedError(endpoint_url=call.service)
         if fault == "fails":
             raise refusal(call)
-        if fault == "throttled" and call.service == "lambda":
+        if fault == "throttled":
             raise throttled()
         if fault == "dies before":
             self._world.stop(call.execution_arn)  # its call is on the way
@@ -127,20 +133,20 @@ class Storm(Weather):
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.machine.startswith("OperationStateMachine"):
             who = boundary.execution_arn.rpartition(":")[2]
-            fault = self._step(f"{who} {boundary.place} {boundary.state}")
-            if fault is not None and fault.startswith("dies"):
+            if self._step(f"{who} {boundary.place} {boundary.state}", lambda fault: fault.startswith("dies")):
                 self._world.stop(boundary.execution_arn)
                 raise Abandoned
 
     def at_point(self, point: Point) -> None:
-        fault = self._step(f"{point.function} under fence {point.fence}: {point.place} {point.action}")
+        what = f"{point.function} under fence {point.fence}: {point.place} {point.action}"
+        fault = self._step(what, partial(is_possible_in, point))
         if fault in ("dies before", "dies after"):
             raise Died
         if fault in ("slow", "late"):
             self._world.turns.sleep(LONG)
-        if fault is not None and fault.startswith("held ") and point.send is not None:
+        if fault is not None and point.send is not None and fault.startswith("held "):
             self._hold(fault, point.send)
-        if fault in ("answer lost", "never arrives", "fails") and point.action:
+        if fault in ("answer lost", "never arrives", "fails"):
             raise ConnectionClosedError(endpoint_url=point.function)
 
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
@@ -150,6 +156,24 @@ class Storm(Weather):
             self._deliveries += 1
             self._world.note(f"{delivery.name} {fate or 'delivers'}")
         return {None: (0.0,), "lost": (), "twice": (0.0, 0.0), "late": (90.0,)}[fate]
+
+
+def is_possible(call: Call, fault: str) -> bool:
+    """Whether a fault can strike a call."""
+    kind = fault.partition(" ")[0]
+    if kind == "held":
+        return call.action in WRITES
+    if kind == "unasked":
+        return call.action in ASKING
+    return (kind != "late" or call.service != "lambda") and (kind != "throttled" or call.service == "lambda")
+
+
+def is_possible_in(point: Point, fault: str) -> bool:
+    """Whether a fault can strike a function at one of its points."""
+    kind = fault.partition(" ")[0]
+    if kind == "held":
+        return point.send is not None and point.action in WRITES
+    return kind not in ("throttled", "down", "unasked") and (kind in ("dies", "slow", "late") or bool(point.action))
 
 
 @dataclass(frozen=True)

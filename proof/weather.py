@@ -34,7 +34,7 @@ CALL_FAULTS = (
     "slow",
     "late",
 )
-FIRST_FAULTS = ("down for hours",)
+FIRST_FAULTS = ("down for hours", "down for hours, event lost")
 """Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
 ASKING_FAULTS = ("refused for ever", "too large for ever")
 """Of calls that ask or revive an owner: they fail from there on in this state, or answer more than 256 KiB about it."""
