@@ -54,7 +54,7 @@ def _result(state: State) -> str | None:
     """A result that no argument bounds: States.ALL does not catch what comes of one that is too large."""
     unbounded = {
         "lambda:invoke": "a function may return more than 256 KiB",
-        "aws-sdk:sfn:describeExecution": "an execution's input and output may have 256 KiB each, and more once they are quoted",
+        "aws-sdk:sfn:describeExecution": "an input may have 256 KiB, and more once it is quoted",
         "aws-sdk:sfn:getExecutionHistory": "an event may carry the parameters of a task, of 256 KiB",
         "aws-sdk:s3:getObject": "an object may have more than 256 KiB",
     }.get(state.resource)

@@ -15,13 +15,13 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "KeepRequest": _IS_REDRIVEN,
         "RecordQuarantine": _IS_REDRIVEN,
         "TakeOverLock": "the lock is still the dead owner's, or has a lease that ends: recovery goes on",
-        "RetryFailed": "the failure still stands, and recovery starts the request once more; or there is a lease that ends",
+        "RetryFailed": "the failure still stands and the request starts once more, or a lease ends",
         "ClaimRedrive": "the owner is as dead as before, and the next sweep begins anew",
         "RenewLock": "nothing was started since BackOff: the lease ends, and recovery goes on",
         "RefuseRequest": "nothing was started: the source has its request, and the dead execution has it, too",
     },
     "recovery": {
-        "CountShard": "numbers that leave a shard out are wrong: a sweep that cannot count fails, and an alarm looks at that",
+        "CountShard": "a sum that leaves a shard out is wrong: the sweep fails, and an alarm looks at that",
         "PublishMetrics": "numbers that are not published must fail the run, for an alarm looks at them",
     },
 }

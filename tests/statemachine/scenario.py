@@ -10,6 +10,11 @@ from typing import Any
 
 from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
+from local.faults import answers
+
+A_LEASE = 3600
+"""Seconds after which every lease is over."""
+BUSINESS = "ExecuteBusinessLogic"
 
 _numbers = itertools.count(1)
 
@@ -77,3 +82,32 @@ def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -
         raise ConnectionError
 
     return strike
+
+
+def believed_dead(only: int = 1) -> tuple[Interceptor, Interceptor]:
+    """What is said of an owner is that it ended in business logic, in its description and in its history."""
+    events = [
+        {"id": 9, "timestamp": 0, "type": "ExecutionAborted", "executionAbortedEventDetails": {}},
+        {"id": 8, "timestamp": 0, "type": "TaskStateEntered", "stateEnteredEventDetails": {"name": BUSINESS}},
+    ]
+    struck = range(1, only + 1)
+    return (
+        answers({"status": "ABORTED"}, state="CheckOwner", nth=struck),
+        answers({"events": events}, state="ReadOwnerHistory", nth=struck),
+    )
+
+
+def operations(cloud: LocalCloud) -> list[Execution]:
+    listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
+    return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
+
+
+def by_recovery(cloud: LocalCloud) -> list[Execution]:
+    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
+
+
+def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
+    with cloud.intercept(dies(cloud, state, after=after)):
+        ended = cloud.run(request)
+    assert ended.status == "ABORTED"
+    return ended
