@@ -84,8 +84,8 @@ ORDER = request(
 STEPS = request("stepwise", {})
 
 DAY = 86_400.0
-ESCAPED = json.dumps(hard("ok", note="日" * 36_000))
-"""Some 216 KB as Python writes it, in escapes, each of whose backslashes is escaped again when the text is quoted."""
+ESCAPED = json.dumps(hard("ok", note="日" * 38_000))
+"""Some 228 KB as Python writes it, in escapes, each of whose backslashes is escaped again when the text is quoted."""
 BULKY = hard("error", "error", "ok", note="x" * 100_000)
 """Its history has the payload in the parameters of each attempt."""
 
@@ -127,8 +127,20 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("recovered, stale", (charge(),), killed="Finalize", climate="stale", faults=DEATHS),
     Path("recovered twice at once", (charge(),), killed="Finalize", climate="recovery twice", faults=DEATHS),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", climate="recovery late", faults=DEATHS),
-    Path("escapes, recovered", (ESCAPED,), killed="ExecuteBusinessLogic", faults=("dies", "dies, event lost")),
-    Path("indented, recovered", (bulky(charge()),), killed="Finalize", faults=("dies", "dies, event lost")),
+    Path(
+        "escapes, recovered",
+        (ESCAPED,),
+        killed="ExecuteBusinessLogic",
+        ends=("QUARANTINED",),
+        faults=("dies", "dies, event lost"),
+    ),
+    Path(
+        "indented, recovered",
+        (bulky(charge()),),
+        killed="Finalize",
+        ends=("QUARANTINED",),
+        faults=("dies", "dies, event lost"),
+    ),
     Path("large history", (BULKY,), killed="Finalize", faults=("dies", "dies, event lost")),
     Path(
         "recoveries used up, two duplicates",
@@ -175,4 +187,4 @@ def run_on(world: World, path: Path) -> None:
     if path.kept:
         ends = [record["expiresAt"] for record in all_records(world.cloud).values() if "expiresAt" in record]
         if ends:
-            world.leap(min(ends) - 60 - world.turns.now())
+            world.leap(float(min(ends)) - 60 - world.turns.now())
