@@ -56,7 +56,9 @@ class Place:
         return self.label.partition(" ")[0]
 
     def faults(self, path: Path, *, is_first: bool) -> Iterator[str]:
-        """What may go wrong here; `is_first` says that no such call was made before."""
+        """What may go wrong here; `is_first` says that the path was at no such place before."""
+        if not is_first and set(self.label.split(" ")) & set(UNTOUCHED):
+            return
         for fault in self._possible(path, is_first):
             if not path.faults or fault in path.faults:
                 yield fault
@@ -180,10 +182,10 @@ def _run(
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}")
-        world.turns.rest()
-        if isinstance(struck, Striking) and struck.down_until > world.turns.now():
-            world.pass_time(struck.down_until - world.turns.now())
         world.recover()
+        if isinstance(struck, Striking) and struck.down_until:
+            world.pass_time(max(0.0, struck.down_until - world.turns.now()))
+            world.recover()
         stuck = [each for each in world.unfinished() if each.kind == "stuck"]
         if strike is not None:
             if isinstance(struck, Striking):
