@@ -1,0 +1,202 @@
+"""Judges mutants with a worker for each processor: measures the tests, holds controls against them, then all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from local.definition import read_definition
+from local.template import parse
+from proof.mutants import definitions, template
+from proof.mutants.copies import ROOT, Copy, Hung, WorkerFailed
+from proof.mutants.mutant import Mutant
+from proof.mutants.results import Result, change_of
+from proof.mutants.suite import PATHS, READERS, Suite, judges
+
+VISITS = ROOT / "build" / "mutants" / "visits.json"
+_MEASURED = ("statemachine", "functions", "shared", "local", "proof", "gate", "tests", "template.yaml")
+
+
+class Sick(Exception):
+    """Tests are red without any mutant, or a harmless mutant does not survive: what they catch means nothing."""
+
+
+def documents() -> dict[str, Any]:
+    """What is mutated, parsed, by file."""
+    found: dict[str, Any] = {file: read_definition(ROOT / file) for file in definitions.FILES}
+    file = ROOT / template.FILE
+    return found | {template.FILE: parse(file.read_text(), file)}
+
+
+def all_mutants(found: Mapping[str, Any]) -> list[Mutant]:
+    made = [each for file in definitions.FILES for each in definitions.mutants(file, found[file])]
+    return made + list(template.mutants(found[template.FILE]))
+
+
+def all_harmless(found: Mapping[str, Any]) -> list[Mutant]:
+    made = [each for file in definitions.FILES for each in definitions.harmless(file, found[file])]
+    return made + list(template.harmless(found[template.FILE]))
+
+
+def as_text(document: Any) -> str:
+    """Another way to write the same: a test that is red for that looks at the text and not at what it means."""
+    return json.dumps(document, indent=1, ensure_ascii=False)
+
+
+class Hunt:
+    """Copies with workers, and the tests as they were measured."""
+
+    def __init__(self, copies: Sequence[Copy], found: Mapping[str, Any]) -> None:
+        self._free: queue.Queue[Copy] = queue.Queue()
+        for copy in copies:
+            self._free.put(copy)
+        self._count = len(copies)
+        self._documents = found
+        self.suite = Suite({}, {})
+
+    def measure(self, anew: bool = False, told: Callable[[str], None] = lambda _: None) -> None:
+        """Run every test once without any mutant, unless that was done. Raises Sick when one is red."""
+        key = _state_of_the_project()
+        kept = json.loads(VISITS.read_text()) if VISITS.exists() and not anew else {}
+        if kept.get("key") != key:
+            told("running every test once, without any mutant")
+            kept = {"key": key, "tests": self._covered()}
+            VISITS.parent.mkdir(parents=True, exist_ok=True)
+            VISITS.write_text(json.dumps(kept))
+        tests: dict[str, dict[str, Any]] = kept["tests"]
+        if red := {test: each["red"] for test, each in tests.items() if each["red"]}:
+            VISITS.unlink()
+            raise Sick("red without any mutant:\n" + "\n".join(f"  {test}: {why}" for test, why in red.items()))
+        visits = {test: frozenset(each["visits"]) for test, each in tests.items()}
+        self.suite = Suite({test: each["seconds"] for test, each in tests.items()}, visits)
+
+    def _covered(self) -> dict[str, dict[str, Any]]:
+        with self._copy() as copy:
+            tests = [test for test in copy.tests() if judges(test)]
+        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+        groups = [[test for test in tests if test.startswith(f"{file}::")] for file in files]
+        found: dict[str, dict[str, Any]] = {}
+
+        def cover(group: list[str]) -> None:
+            with self._copy() as copy:
+                found.update(copy.do({"do": "cover", "tests": group}, lambda _: 60.0)["covered"])
+
+        with ThreadPoolExecutor(self._count) as pool:
+            list(pool.map(cover, groups))
+        return found
+
+    def hold_controls(self) -> None:
+        """Every harmless mutant survives. Raises Sick."""
+        for result in self.judged(all_harmless(self._documents)):
+            if result.outcome != "survived":
+                raise Sick(f"a harmless mutant is {result.outcome}: {result.name}, by {result.by}: {result.why}")
+
+    def judged(self, mutants: Iterable[Mutant], until: float = float("inf")) -> Iterator[Result]:
+        """What becomes of them, in the order in which it is known; none is begun after `until` (monotonic)."""
+        waiting: queue.Queue[Mutant] = queue.Queue()
+        for mutant in mutants:
+            waiting.put(mutant)
+        done: queue.Queue[Result | BaseException | None] = queue.Queue()
+
+        def work() -> None:
+            try:
+                while time.monotonic() < until:
+                    done.put(self._judged(waiting.get_nowait()))
+            except queue.Empty:
+                pass
+            except BaseException as error:  # told to whoever waits for results
+                done.put(error)
+            done.put(None)
+
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._count)]
+        for thread in threads:
+            thread.start()
+        left = len(threads)
+        while left:
+            result = done.get()
+            if isinstance(result, BaseException):
+                raise result
+            if result is None:
+                left -= 1
+            else:
+                yield result
+
+    def _judged(self, mutant: Mutant) -> Result:
+        began = time.monotonic()
+        answer = self._answer(mutant)
+        if answer["outcome"] == "doubtful":
+            answer = self._answer(mutant, anew=True)
+        if answer["outcome"] == "killed":
+            self.suite.killed(mutant, answer["by"])
+        seconds = round(time.monotonic() - began, 2)
+        outcome, by, why = answer["outcome"], answer["by"], answer["why"]
+        return Result(mutant.name, mutant.kind, outcome, by, why, seconds, change_of(mutant))
+
+    def _answer(self, mutant: Mutant, anew: bool = False) -> dict[str, Any]:
+        """What a worker says: of a changed template first the tests that only read it, for they need no deployment."""
+        text = as_text(mutant.applied(self._documents[mutant.file]))
+        tests = self.suite.for_mutant(mutant)
+        parts = [(tests, True)]
+        if mutant.file == template.FILE:
+            readers = [test for test in tests if test.startswith(READERS)]
+            parts = [(readers, False), ([test for test in tests if test not in set(readers)], True)]
+        with self._copy() as copy:
+            if anew:
+                copy.end()
+            answer: dict[str, Any] = {}
+            for some, deploys in parts:
+                task = {"do": "judge", "file": mutant.file, "text": text, "tests": some, "deploys": deploys}
+                answer = self._done(copy, task)
+                if answer["outcome"] != "survived":
+                    break
+            return answer
+
+    def _done(self, copy: Copy, task: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return copy.do(task, lambda test: self.suite.seconds.get(test, 1.0))
+        except Hung as hung:
+            return {"outcome": "timed out", "by": hung.test, "why": "the test did not end"}
+        except WorkerFailed as error:
+            return {"outcome": "doubtful", "by": "", "why": f"the worker ended: {error}"[-300:]}
+
+    @contextmanager
+    def _copy(self) -> Iterator[Copy]:
+        copy = self._free.get()
+        try:
+            yield copy
+        finally:
+            self._free.put(copy)
+
+
+@contextmanager
+def opened(workers: int) -> Iterator[Hunt]:
+    """A hunt with its copies, which are gone afterwards."""
+    found = documents()
+    rewritten = {file: as_text(document) for file, document in found.items()}
+    with tempfile.TemporaryDirectory(prefix="once-mutants-") as folder:
+        copies = [Copy(Path(folder) / str(number), rewritten) for number in range(workers)]
+        try:
+            yield Hunt(copies, found)
+        finally:
+            for copy in copies:
+                copy.end()
+
+
+def _state_of_the_project() -> str:
+    """Changes with every file that tests or what they test are made of."""
+    digest = hashlib.sha256(repr(PATHS).encode())
+    for name in _MEASURED:
+        files = sorted((ROOT / name).rglob("*")) if (ROOT / name).is_dir() else [ROOT / name]
+        for file in files:
+            if file.is_file() and "__pycache__" not in file.parts and "mutants" not in file.parts:
+                digest.update(str(file.relative_to(ROOT)).encode() + file.read_bytes())
+    return digest.hexdigest()
