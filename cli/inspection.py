@@ -13,6 +13,8 @@ from cli.stack import Stack
 
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
     """{id, expired, record, ownerStatus, owners, started, steps, request, console}; see `history` for the lists."""
+    from once.step import CLOSINGS  # slow to import, and no other command needs it
+
     record = find(stack, id)
     owner = record["owner"]
     express = is_express(stack.outputs["StateMachineArn"]) or is_express(owner)
@@ -23,7 +25,7 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "ownerStatus": owner_status(stack, owner),
         "owners": history.owners(stack, owner),
         "started": [] if express else history.started_for(stack, id),
-        "steps": record.get("steps", {}),
+        "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": _parsed(kept.read(stack, record)) if "requestRef" in record else None,
         "console": _console(stack, owner),
     }

@@ -126,7 +126,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
     else:
         from once.result_store import ResultStore
 
-        store = ResultStore(stack.outputs["ResponseBucketName"], stack.client("s3"))
+        store = ResultStore(stack.outputs["ResponseBucketName"], stack.number("RetentionDays"), stack.client("s3"))
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
     write(stack, record, update, values)

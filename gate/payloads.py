@@ -54,19 +54,22 @@ def _result(state: State) -> str | None:
     """A result that no argument bounds: States.ALL does not catch what comes of one that is too large."""
     unbounded = {
         "lambda:invoke": "a function may return more than 256 KiB",
-        "aws-sdk:sfn:describeExecution": "an execution's input and output may have 256 KiB each",
+        "aws-sdk:sfn:describeExecution": "an input may have 256 KiB, and more once it is quoted",
+        "aws-sdk:sfn:getExecutionHistory": "an event may carry the parameters of a task, of 256 KiB",
         "aws-sdk:s3:getObject": "an object may have more than 256 KiB",
     }.get(state.resource)
     if state.resource == "dynamodb:getItem" and not _argument(state, "ProjectionExpression"):
         unbounded = "an item may have 400 KB, and there is no ProjectionExpression"
-    if unbounded is None or _argument(state, "IncludedData") == "METADATA_ONLY":
-        return None
-    if any(TOO_LARGE in clause.get("ErrorEquals", []) for clause in state.raw.get("Catch", [])):
+    if unbounded is None or _catches_too_large(state):
         return None
     return (
         f"{unbounded}, and States.ALL does not match the {TOO_LARGE} that follows; "
         "catch it by name, or give the reason why it stays small in gate/reasons.py"
     )
+
+
+def _catches_too_large(state: State) -> bool:
+    return any(TOO_LARGE in clause.get("ErrorEquals", []) for clause in state.raw.get("Catch", []))
 
 
 def _page(state: State) -> str | None:
@@ -79,6 +82,8 @@ def _page(state: State) -> str | None:
         return None
     name, most = _PAGES[state.resource]
     given = _argument(state, name)
+    if given is not None and not given.isdigit() and _catches_too_large(state):
+        return None  # a page size that an expression makes smaller when a page was too large
     if given is None or not given.isdigit() or int(given) > most:
         return f"{name} is {given or 'not given'}, and more than {most} entries may outgrow 256 KiB; set it lower"
     return None

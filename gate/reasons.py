@@ -5,7 +5,6 @@ from __future__ import annotations
 Reasons = dict[str, dict[str, str]]
 """By machine and by state."""
 
-_SEES_ALL = "a sweep that cannot see everything must fail, for its failure is what an alarm looks at"
 _IS_REDRIVEN = "what it does was decided before: a redrive resumes here, and recovery redrives"
 
 MAY_FAIL_UNCAUGHT: Reasons = {
@@ -16,13 +15,13 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "KeepRequest": _IS_REDRIVEN,
         "RecordQuarantine": _IS_REDRIVEN,
         "TakeOverLock": "the lock is still the dead owner's, or has a lease that ends: recovery goes on",
+        "RetryFailed": "the failure still stands and the request starts once more, or a lease ends",
+        "ClaimRedrive": "the owner is as dead as before, and the next sweep begins anew",
         "RenewLock": "nothing was started since BackOff: the lease ends, and recovery goes on",
         "RefuseRequest": "nothing was started: the source has its request, and the dead execution has it, too",
     },
     "recovery": {
-        "ListExecutions": _SEES_ALL,
-        "QueryShard": _SEES_ALL,
-        "CountShard": _SEES_ALL,
+        "CountShard": "a sum that leaves a shard out is wrong: the sweep fails, and an alarm looks at that",
         "PublishMetrics": "numbers that are not published must fail the run, for an alarm looks at them",
     },
 }

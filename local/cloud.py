@@ -12,10 +12,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from local.ageing import ageing
 from local.clock import Clock, VirtualClock
 from local.contents import empty_everything
 from local.deploy import Stack, deploy
 from local.engine.door import Door, Interceptor
+from local.engine.repeats import Again, repeats
+from local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from local.events import Delivery, Fate, lost
 from local.execution import Execution, Invocation, as_text, execution_of, state_of
 from local.expressions import quick_update_expressions
@@ -112,6 +115,7 @@ class LocalCloud:
         )
         self._door = Door(self.functions, self.permissions)
         self._stack.enter_context(install(self.clock, self._door))
+        self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
         self._exchange = Exchange(self.clock, self._door.direct, self.permissions, self._events)
@@ -230,6 +234,7 @@ class LocalCloud:
             timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
                 "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
+                "RETENTION_DAYS": self.parameters.get("RetentionDays", ""),
                 "POWERTOOLS_SERVICE_NAME": operation,
                 "POWERTOOLS_METRICS_NAMESPACE": "Once",
                 "ONCE_STACK": STACK,
@@ -348,6 +353,24 @@ class LocalCloud:
         return None if role is None else Caller(role, access_key_id)
 
     @contextmanager
+    def stale(self, seconds: float = BEFORE_THE_LAST_CHANGE) -> Iterator[None]:
+        """Whoever describes or lists executions is told what was true so long ago, while the context is open.
+
+        Without `seconds`: what was true before the last change of the execution's status.
+        """
+        with behind_for_everyone(seconds):
+            yield
+
+    @contextmanager
+    def repeating(self, *again: Again) -> Iterator[None]:
+        """Asynchronous Express executions that start while the context is open may run more than once."""
+        repeats.says += again
+        try:
+            yield
+        finally:
+            repeats.says[:] = [each for each in repeats.says if each not in again]
+
+    @contextmanager
     def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
         """Interceptors between the state machine and the services, the first outermost, while the context is open."""
         with self._door.intercept(*interceptors):
@@ -389,6 +412,7 @@ class LocalCloud:
         Schedules begin anew; the messages that deliveries left behind are gone, and so is what was allowed and denied.
         """
         self._door.reset()
+        repeats.forget()
         self._fall_silent()
         self.permissions.reset()
         self.functions.reset()

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from local.ageing import lifecycle_of
 from local.contents import put_contents, take_contents
 from local.definition import render_definition
 from local.deployed import Deployed
@@ -203,6 +204,10 @@ class _Deployment:
             put_contents(kind, made.physical_resource_id, held)
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
+        if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
+            self.clients("s3").put_bucket_lifecycle_configuration(
+                Bucket=made.name, LifecycleConfiguration={"Rules": rules}
+            )
         ref = made.physical_resource_id
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"

@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from once.step import CLOSINGS
+
 from local import Execution, LocalCloud
 from proof.journal import Item, Journal, Start, Write, plain
 
@@ -23,10 +25,12 @@ BY_STATUS = {
     "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error"}),
     "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
-    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard", "requestRef"}, set()),
+    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"}, {"requestRef"}),
 }
 CLOSED = ("COMPLETED", "FAILED")
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
+WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
+"""Why recovery itself may quarantine: the request stays with its owner's execution."""
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
 
 
@@ -59,6 +63,12 @@ def shape_faults(record: Item) -> Iterator[Fault]:
         yield fault(f"lacks {sorted(missing)}")
     if left_over := set(record) - required - optional - SOMETIMES:
         yield fault(f"has {sorted(left_over)}")
+    if (
+        record["status"] == "QUARANTINED"
+        and "requestRef" not in record
+        and record["error"]["name"] not in WITHOUT_REQUEST
+    ):
+        yield fault("quarantined without its request")
     shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
     if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
         yield fault("another shard")
@@ -94,6 +104,12 @@ def _is_expired(record: Item, now: float) -> bool:
 
 
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
+    if _is_tried_again(write, old, new):
+        if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
+            yield Fault(
+                "P2", "twice", f"{write.id}: a failure was tried again with another payload, attempt or other steps"
+            )
+        return
     if old["status"] in CLOSED:
         for name in ("status", "result", "resultRef", "error", "owner", "fence", "fingerprint"):
             if old.get(name) != new.get(name):
@@ -115,15 +131,21 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
     if (
         "steps" in old
         and new["status"] not in CLOSED
-        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items())
+        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items() if name != CLOSINGS)
     ):
         yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
     if write.actor is not None:
         yield from _faults_of_actor(write, old, new)
 
 
+def _is_tried_again(write: Write, old: Item, new: Item) -> bool:
+    """A failure that its sender asked to be tried again (`onFailed`)."""
+    by_sender = write.actor is not None and write.actor.state == "RetryFailed"
+    return by_sender and (old["status"], new["status"]) == ("FAILED", "IN_PROGRESS")
+
+
 def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
-    """P4: the owner, whoever takes over, and two things that may be done to a dead owner's record."""
+    """P4: the owner, whoever takes over, and three things that may be done to a dead owner's record."""
     assert write.actor is not None
     changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
     if write.actor.kind == "function":
@@ -135,7 +157,8 @@ def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
         return
     ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
     quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
-    if not (ends_lease or quarantines):
+    claims = changed == {"leaseExpiresAt"} and write.actor.state == "ClaimRedrive" and new["leaseExpiresAt"] > write.at
+    if not (ends_lease or quarantines or claims):
         yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
     elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
         yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
@@ -220,7 +243,7 @@ def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> I
         id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
         if disposition in ("EXECUTED", "REPLAYED") and _answer(execution.output) not in answers[id]:
             yield Fault("P3", "broken", f"{id}: {execution.name} got {_answer(execution.output):.80}")
-        took_part = {"TakeOverLock", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
+        took_part = {"TakeOverLock", "RetryFailed", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
         if disposition == "REPLAYED" and not took_part and set(execution.states) & {"CacheResponse", "KeepRequest"}:
             yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
 
@@ -327,6 +350,7 @@ def _canonical(value: Any) -> str:
 
 def _request_of(given: Any) -> Mapping[str, Any]:
     first = given[0] if isinstance(given, list) and given else given
+    first = first.get("body", first) if isinstance(first, dict) else {}
     return first if isinstance(first, dict) else {}
 
 

@@ -126,6 +126,8 @@ class Stand:
                 machines[:] = [machine for machine in machines if machine.arn != each.ref]
             elif each.type == "AWS::SQS::Queue":
                 sqs_backends[ACCOUNT][REGION].queues.pop(each.ref.rpartition("/")[2], None)
+            elif each.type == "AWS::S3::Bucket":
+                self.cloud.client("s3").delete_bucket(Bucket=each.ref)  # reset has emptied it
             elif each.type == "AWS::Events::EventBus":
                 events_backends[ACCOUNT][REGION].event_buses.pop(each.ref, None)
 

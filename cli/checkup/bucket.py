@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from cli.checkup.verdict import Check, Verdict, ok, warning, wrong
 
 BUCKET = "ResponseBucket"
 ANSWERS, REQUESTS = "responses/", "requests/"
+RESERVE_DAYS = 45  # as template.yaml has it
 BLOCKS = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
 
 
@@ -70,21 +72,29 @@ def _lifecycle(deployment: Deployment) -> Verdict:
                 "before its operator comes",
                 show + f"let it name {ANSWERS}",
             )
-        if _overlaps(rule, ANSWERS) and days < retention:
+        promised = _promised(rule, retention)
+        if _overlaps(rule, ANSWERS) and days < promised:
             return wrong(
                 f"the rule {rule.get('ID', '')} deletes answers {after}, and their records refer to them for "
-                f"{retention}: "
+                f"{promised}: "
                 "duplicates would get a reference to nothing",
-                show + f"RetentionDays is {retention}, so give the rule {retention + 7} days",
+                show + f"give the rule {promised + RESERVE_DAYS} days",
             )
-    if any(ANSWERS.startswith(_prefix(rule)) for rule in rules):
+    own = f"{ANSWERS}{retention}d/"
+    if any(own.startswith(_prefix(rule)) for rule in rules):
         return ok(f"answers are kept {retention} days at least, requests until an operator has decided")
     return deployment.absent(
         warning(
             f"no rule deletes answers after RetentionDays ({retention}): they stay for ever, and are paid for",
-            show + f"add one for {ANSWERS} with {retention + 7} days",
+            show + f"add one for {own} with {retention + RESERVE_DAYS} days",
         )
     )
+
+
+def _promised(rule: Mapping[str, Any], retention: int) -> int:
+    """Days that records refer to the answers which the rule deletes: those in their keys, if the rule names them."""
+    days = re.match(rf"{ANSWERS}(\d+)d/", _prefix(rule))
+    return int(days[1]) if days else retention
 
 
 def _described(expiration: Mapping[str, Any]) -> tuple[str, float]:

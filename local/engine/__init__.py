@@ -15,7 +15,9 @@ Each module mends one thing and says what AWS does; `install` holds them togethe
     timing.py              waits and timestamps from a clock
     branching.py           Map and Parallel
     runs.py, history.py    the life of an execution, once ended and for good; its events
-    executions.py          starts, descriptions, stops, redrives
+    executions.py          starts, stops, redrives
+    descriptions.py        what there is to tell of an execution
+    views.py, repeats.py   answers that are old; Express executions that run more than once
     programs.py, scopes.py definitions parsed once, and the scopes of their variables
     dynamodb.py            atomic writes
 """

@@ -1,8 +1,9 @@
 """Map and Parallel: iterations and branches, each a life of its own inside an execution's.
 
 As on AWS: at most MaxConcurrency iterations at a time (40 when it says nothing), results in the order of the items, and
-the first failure ends the others and is the failure of the state. What is assigned inside stays inside. Each branch
-counts as one that runs, so that virtual time waits for all of them.
+the first failure ends the others and is the failure of the state. All results together are the state's result: over
+256 KiB it fails with `States.DataLimitExceeded`, also when Output or Assign would take a part only. What is assigned
+inside stays inside. Each branch counts as one that runs, so that virtual time waits for all of them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.state_par
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from local.engine.history import Abandoned, record
+from local.engine.limits import exceeded, is_within, text_of
 from local.engine.patching import replaced
 from local.engine.runs import Branch, start_thread
 from local.engine.states import failure, hand_on
@@ -186,14 +188,21 @@ def _iterate(self: Any, env: Any) -> None:
 
     program = self._get_iteration_program()
     branches = _Branches(env, [program] * len(items), begin, given.state_name)
-    env.stack.append(branches.run(min(given.max_concurrency or AT_ONCE, AT_ONCE)))
+    _give(env, branches.run(min(given.max_concurrency or AT_ONCE, AT_ONCE)), given.state_name)
 
 
 def _branch_off(self: Any, env: Any) -> None:
     """The branches of a Parallel, all at once."""
     given = env.stack.pop()
     branches = _Branches(env, self.programs, lambda frame, _number: hand_on(frame, given), None)
-    env.stack.append(branches.run(len(self.programs)))
+    _give(env, branches.run(len(self.programs)), env.states.context_object.context_object_data["State"]["Name"])
+
+
+def _give(env: Any, results: list[Any], state: str) -> None:
+    """What the branches gave, as the result of the state: one JSON value, with the limit of any other."""
+    if not is_within(text_of(results)):
+        raise exceeded(env, f"The state/task '{state}' returned a result")
+    env.stack.append(results)
 
 
 @contextmanager

@@ -3,6 +3,9 @@
 StartExecution with the name and input of a running execution answers with that one, any other use of a name is
 refused; an Express execution has an ARN of its own form, is never the same as another one, and cannot be asked about.
 A redrive goes on under the same ARN, from the state that failed or was running, with its input and variables.
+Ninety days after its end an execution is gone, and its name is free (API Reference, StartExecution: "You can reuse the
+name 90 days after it closes"; quota "Execution history retention time").
+What is told of executions may be old: views.py.
 """
 
 from __future__ import annotations
@@ -12,13 +15,18 @@ import json
 import logging
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from moto.core.exceptions import AWSError
 from moto.core.responses import ActionResult
-from moto.stepfunctions.exceptions import ExecutionAlreadyExists, InvalidExecutionInput, ValidationException
+from moto.stepfunctions.exceptions import (
+    ExecutionAlreadyExists,
+    ExecutionDoesNotExist,
+    InvalidExecutionInput,
+    ValidationException,
+)
 from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from moto.stepfunctions.parser.backend.execution import Execution
@@ -27,16 +35,16 @@ from moto.stepfunctions.parser.models import StepFunctionsParserBackend
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from local.clock import Clock
+from local.engine import views
+from local.engine.descriptions import DEAD, IN_A_LIST, description, redrivability, time_of, why_not_redrivable
 from local.engine.expression import iso
 from local.engine.history import check_is_standard, continued, page_of, record
-from local.engine.limits import MAX_BYTES, text_of
+from local.engine.limits import MAX_BYTES
 from local.engine.patching import replaced
-from local.engine.runs import Run, ended, instant
+from local.engine.repeats import repeats
+from local.engine.runs import Run, ended, instant, watchers
 
-REDRIVABLE_SECONDS = 14 * 86_400
-DEAD = (ExecutionStatus.FAILED, ExecutionStatus.ABORTED, ExecutionStatus.TIMED_OUT)
-
-
+REMEMBERED_SECONDS = 90 * 86_400
 EXPRESS_SECONDS = 300
 """An Express execution lives no longer, whatever its machine says."""
 
@@ -47,17 +55,6 @@ class ExecutionNotRedrivable(AWSError):
 
 class StateMachineTypeNotSupported(AWSError):
     TYPE = "StateMachineTypeNotSupported"
-
-
-def why_not_redrivable(execution: Any, now: float) -> str | None:
-    """AWS's reason, None when it can be redriven."""
-    if execution.exec_status == ExecutionStatus.RUNNING:
-        return "Execution is RUNNING and cannot be redriven"
-    if execution.exec_status not in DEAD:
-        return f"Execution is {execution.status} and cannot be redriven"
-    if now - execution.stop_date.timestamp() > REDRIVABLE_SECONDS:
-        return "Execution exceeds the 14 day redrivable period"
-    return None
 
 
 def _check_input(text: str) -> None:
@@ -82,6 +79,13 @@ def _same_or_new(machine: Any, name: str, text: str) -> Any:
                 return execution
             raise ExecutionAlreadyExists(f"Execution Already Exists: '{execution.exec_arn}'")
     return None
+
+
+def forget_old(machine: Any, now: float) -> None:
+    """Drop the executions of a machine that ended too long ago to be told of."""
+    gone = now - REMEMBERED_SECONDS
+    if any(each.stop_date is not None and each.stop_date.timestamp() < gone for each in machine.executions):
+        machine.executions[:] = [e for e in machine.executions if not e.stop_date or e.stop_date.timestamp() >= gone]
 
 
 def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
@@ -110,6 +114,12 @@ def mend(clock: Clock) -> Iterator[None]:
     one_at_a_time = threading.RLock()
 
     def start_execution(self: Any, arn: str, name: Any = None, execution_input: Any = None, trace: Any = None) -> Any:
+        execution = begin_execution(self, arn, name, execution_input)
+        if execution.sm_type == "EXPRESS":
+            run_again(self.describe_state_machine(arn), execution)
+        return execution
+
+    def begin_execution(self: Any, arn: str, name: Any, execution_input: Any) -> Any:
         text = "{}" if execution_input is None else execution_input
         _check_input(text)
         if name:
@@ -117,6 +127,7 @@ def mend(clock: Clock) -> Iterator[None]:
         name = name or str(uuid.uuid4())
         with one_at_a_time:
             machine = self.describe_state_machine(arn)
+            forget_old(machine, clock.now())
             express = machine.type == "EXPRESS"
             if not express and (same := _same_or_new(machine, name, text)) is not None:
                 return same
@@ -124,6 +135,28 @@ def mend(clock: Clock) -> Iterator[None]:
             machine.executions.append(execution)
             execution.start()
         return execution
+
+    def run_again(machine: Any, first: Any) -> None:
+        """What is said of it comes on top, under the same ARN."""
+
+        def run() -> None:
+            repeated = copy.copy(first)
+            repeated.start_date, repeated.told = instant(clock), []
+            repeated.stop_date = repeated.error = repeated.cause = repeated.output = repeated.exec_worker = None
+            machine.executions.append(repeated)
+            repeated.start()
+
+        def run_late() -> None:
+            try:
+                run()
+            finally:
+                clock.leave()
+
+        for delay in repeats.delays(first.exec_arn, first.execution_input):
+            if delay > 0:
+                repeats.to_come(clock.at(clock.now() + delay, run_late))
+            else:
+                run()
 
     def _execution(backend: Any, machine: Any, name: str, text: str, express: bool) -> Any:
         kind, own = ("express", f":{uuid.uuid4()}") if express else ("execution", "")
@@ -188,25 +221,39 @@ def mend(clock: Clock) -> Iterator[None]:
             execution.exec_status = ExecutionStatus.RUNNING
             run.go(program)
 
+    def describe_execution(self: Any, arn: str) -> Any:
+        for machine in self.state_machines:
+            forget_old(machine, clock.now())
+        return describe(self, arn)
+
     def find(response: Any) -> Any:
         arn = response._get_param("executionArn")
         check_is_standard(arn)
         return response.stepfunction_backend.describe_execution(arn)
 
+    def note(execution: Any) -> None:
+        """Each change of status, for who is told of it late."""
+        views.note(execution, clock.now(), description(execution, clock.now()))
+
     def respond_describe(self: Any) -> Any:
-        return ActionResult(_description(find(self), clock))
+        execution = find(self)
+        if (seen := views.seen(execution, clock.now())) is None:
+            raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution.exec_arn}'")
+        return ActionResult({**seen, **redrivability(seen, execution, clock.now())})
 
     def respond_list(self: Any) -> Any:
-        """Newest first, those that timed out with their end, too."""
+        """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
         machine = self.stepfunction_backend.describe_state_machine(self._get_param("stateMachineArn"))
         if machine.type == "EXPRESS":
             raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
+        forget_old(machine, clock.now())
         wanted = self._get_param("statusFilter")
-        found = [each for each in reversed(machine.executions) if wanted in (None, each.status)]
-        found.sort(key=lambda each: each.start_date, reverse=True)
-        first, size, more = page_of(self, len(found))
-        answer = {"executions": [_listed(each) for each in found[first : first + size]]}
-        return ActionResult({**answer, **more})
+        told = [views.seen(each, clock.now()) for each in reversed(machine.executions)]
+        found = [each for each in told if each is not None and wanted in (None, each["status"])]
+        found.sort(key=time_of, reverse=True)
+        first, size, more = page_of(self, len(found), clock.now())
+        page = [{name: each[name] for name in IN_A_LIST if name in each} for each in found[first : first + size]]
+        return ActionResult({"executions": page, **more})
 
     def respond_stop(self: Any) -> Any:
         execution = find(self)
@@ -224,14 +271,17 @@ def mend(clock: Clock) -> Iterator[None]:
         if self.stepfunction_backend.describe_state_machine(arn).type != "EXPRESS":
             raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
         given = self._get_param("name"), self._get_param("input")
-        execution = self.stepfunction_backend.start_execution(arn, *given)
+        execution = begin_execution(self.stepfunction_backend, arn, *given)
         ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
-        return ActionResult(_description(execution, clock))
+        return ActionResult(description(execution, clock.now()))
 
+    describe = StepFunctionsParserBackend.describe_execution
     with (
         _quiet(),
+        _watching(note),
         replaced(
             (StepFunctionsParserBackend, "start_execution", start_execution),
+            (StepFunctionsParserBackend, "describe_execution", describe_execution),
             (ExecutionWorker, "start", start),
             (Execution, "stop", stop),
             (StepFunctionResponse, "describe_execution", respond_describe),
@@ -244,36 +294,14 @@ def mend(clock: Clock) -> Iterator[None]:
         yield
 
 
-def _description(execution: Any, clock: Clock) -> dict[str, Any]:
-    """DescribeExecution's answer."""
-    reason = why_not_redrivable(execution, clock.now())
-    answer = {
-        **_listed(execution),
-        "input": execution.execution_input,
-        "inputDetails": {"included": True},
-        "error": execution.error,
-        "cause": execution.cause,
-        "redriveStatus": "REDRIVABLE" if reason is None else "NOT_REDRIVABLE",
-        "redriveStatusReason": reason,
-    }
-    if execution.exec_status == ExecutionStatus.SUCCEEDED:
-        answer |= {"output": text_of(execution.output), "outputDetails": {"included": True}}
-    return {key: value for key, value in answer.items() if value is not None}
-
-
-def _listed(execution: Any) -> dict[str, Any]:
-    """An entry of ListExecutions."""
-    answer = {
-        "executionArn": execution.exec_arn,
-        "stateMachineArn": execution.state_machine_arn,
-        "name": execution.name,
-        "status": execution.status,
-        "startDate": execution.start_date,
-        "stopDate": execution.stop_date,
-        "redriveCount": execution.redrive_count,
-        "redriveDate": execution.redrive_date,
-    }
-    return {key: value for key, value in answer.items() if value is not None}
+@contextmanager
+def _watching(note: Callable[[Any], None]) -> Iterator[None]:
+    watchers.append(note)
+    try:
+        yield
+    finally:
+        watchers.remove(note)
+        repeats.forget()
 
 
 @contextmanager

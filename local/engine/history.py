@@ -1,11 +1,22 @@
 """The history of an execution: events in order, closed at its end, and GetExecutionHistory as AWS answers it.
 
-Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000), without inputs, outputs and causes
-when `includeExecutionData` is false.
+Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000).
+
+`includeExecutionData: false` leaves out inputs and outputs, nothing else: "whether execution data (input or output of a
+history event) is returned" (API Reference, GetExecutionHistory). The parameters of a task are a required member of
+TaskScheduledEventDetails in the API's model, and errors and causes are not said to be data: they stay. So a page can be
+large all the same. That AWS leaves out no more is unconfirmed.
+
+The token of a page goes with the arguments that it was given for: "Keep all other arguments unchanged", and it "expires
+after 24 hours". What else AWS takes for an InvalidToken is unconfirmed; here other arguments are one.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +31,8 @@ from local.engine.expression import iso
 from local.engine.patching import replaced
 
 PAGE, LARGEST_PAGE = 100, 1000
-_DATA = ("input", "output", "parameters", "cause", "assignedVariables", "inputDetails", "outputDetails")
+TOKEN_SECONDS = 24 * 3600
+_DATA = ("input", "output")
 
 
 class Abandoned(BaseException):
@@ -81,7 +93,7 @@ def mend(clock: Clock) -> Iterator[None]:
             events.reverse()
         if self._get_param("includeExecutionData") in (False, "false"):
             events = [_without_data(event) for event in events]
-        first, size, more = page_of(self, len(events))
+        first, size, more = page_of(self, len(events), clock.now())
         answer = {"events": events[first : first + size], **more}
         return ActionResult(answer)
 
@@ -93,14 +105,35 @@ def mend(clock: Clock) -> Iterator[None]:
         yield
 
 
-def page_of(response: Any, count: int) -> tuple[int, int, dict[str, str]]:
+def page_of(response: Any, count: int, now: float) -> tuple[int, int, dict[str, str]]:
     """Where the page that is asked for begins, how long it is at most, and the token of the next one, if any."""
     token = response._get_param("nextToken")
-    if token is not None and (not str(token).isdigit() or int(token) >= count):
-        raise InvalidToken(f"'{token}'")
-    first = int(token or 0)
+    asked = _arguments(response)
+    first = 0 if token is None else _first_of(str(token), asked, now)
     size = min(int(response._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
-    return first, size, {"nextToken": str(first + size)} if first + size < count else {}
+    return first, size, {"nextToken": _token(first + size, asked, now)} if first + size < count else {}
+
+
+def _arguments(response: Any) -> str:
+    """What a token is bound to: everything that was asked but the token itself."""
+    names = ("executionArn", "stateMachineArn", "maxResults", "reverseOrder", "includeExecutionData", "statusFilter")
+    text = json.dumps([str(response._get_param(name)).lower() for name in names])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _token(first: int, asked: str, now: float) -> str:
+    return base64.urlsafe_b64encode(json.dumps([first, asked, now + TOKEN_SECONDS]).encode()).decode()
+
+
+def _first_of(token: str, asked: str, now: float) -> int:
+    """Raises InvalidToken."""
+    try:
+        first, bound, expires = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, binascii.Error) as error:
+        raise InvalidToken(f"'{token}'") from error
+    if bound != asked or now > expires:
+        raise InvalidToken(f"'{token}'")
+    return int(first)
 
 
 def check_is_standard(arn: str) -> None:

@@ -3,10 +3,15 @@
 moto asks the wall clock, makes a message visible a millisecond too late, and has a long poll wait for virtual time to
 pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
 the dead-letter queue when it would be received once more, as on AWS.
+
+What a queue takes is counted in bytes of UTF-8 and held to the characters that SQS allows (API Reference, SendMessage:
+"#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are InvalidMessageContents). What is
+older than the queue's retention period is gone; a dead-letter queue counts from when the message was first sent.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,19 +22,30 @@ from local.clock import Clock
 from local.engine.patching import replaced
 
 POLL_SECONDS = 0.05
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @contextmanager
 def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
+    from moto.sqs.exceptions import InvalidParameterValue, SQSException
 
     one_at_a_time = threading.RLock()
-    receive, add, change = (
+    receive, add, change, validate = (
         models.SQSBackend.receive_message,
         models.Queue.add_message,
         models.SQSBackend.change_message_visibility,
+        models.SQSBackend._validate_message,
     )
+
+    def validate_message(self: Any, queue: Any, message_body: str, *args: Any, **kwargs: Any) -> None:
+        if _NOT_ALLOWED.search(message_body):
+            raise SQSException("InvalidMessageContents", "The message contains characters outside the allowed set.")
+        if len(message_body.encode()) > queue.maximum_message_size:
+            reason = f"Message must be shorter than {queue.maximum_message_size} bytes."
+            raise InvalidParameterValue(f"One or more parameters are invalid. Reason: {reason}")
+        validate(self, queue, message_body, *args, **kwargs)
 
     def receive_message(
         self: Any, queue_name: str, count: int, wait_seconds_timeout: int, *args: Any, **kwargs: Any
@@ -37,6 +53,7 @@ def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         end = time.monotonic() + wait_seconds_timeout
         while True:
             with one_at_a_time:
+                _forget_old(self.get_queue(queue_name), clock.now())
                 found = receive(self, queue_name, count, 0, *args, **kwargs)
             if found or time.monotonic() >= end:
                 return found
@@ -56,9 +73,16 @@ def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         (models.Message, "visible", property(lambda self: clock.now() * 1000 >= self.visible_at)),
         (models.Queue, "add_message", add_message),
         (models.SQSBackend, "receive_message", receive_message),
+        (models.SQSBackend, "_validate_message", validate_message),
         (models.SQSBackend, "change_message_visibility", change_message_visibility),
     ):
         yield
+
+
+def _forget_old(queue: Any, now: float) -> None:
+    oldest = (now - int(queue.message_retention_period)) * 1000
+    if any(message.sent_timestamp <= oldest for message in queue._messages):
+        queue._messages[:] = [message for message in queue._messages if message.sent_timestamp > oldest]
 
 
 def next_offer(queue: Any, now: float) -> float | None:

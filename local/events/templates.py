@@ -1,9 +1,15 @@
 """Inputs made of an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
 
-What comes out is the text that the target gets, as it was recorded on AWS. A placeholder `<name>` outside quotes
-becomes the JSON of its value, within quotes its text; a path that leads nowhere becomes an empty text, `""` outside
-quotes. An object or array within quotes loses its own quotes in a template that is a text; in one that is JSON it
-breaks the JSON, and nothing is delivered. That a text within quotes is escaped was not confirmed: leave quotes out.
+What comes out is the text that the target gets. A placeholder `<name>` outside quotes becomes the JSON of an object or
+array, and a text in quotes that are added; within quotes it becomes the text. A text is never escaped, so that a quote,
+a backslash or a line break in it breaks the JSON, and nothing is delivered. A path that leads nowhere becomes an empty
+text, `""` outside quotes. An object or array within quotes loses its own quotes in a template that is a text; in one
+that is JSON it breaks the JSON. One path as the whole template of a pipe loses the quotes of an object or array, too:
+what comes out is not JSON, and a state machine does not get it.
+
+Sources: User Guide, *EventBridge Pipes input transformation*: "`{"key": "value"}` will become `"{key: value}"` when
+delivered to the target", "this will cause delivery failure", "EventBridge doesn't escape values extracted by Input
+Path", "EventBridge Pipes automatically adds quotes to string variable values".
 """
 
 from __future__ import annotations
@@ -33,6 +39,8 @@ def filled(template: str, value_of: Callable[[str], Any]) -> str:
             return token[0]
         value = value_of(name)
         value = "" if value is MISSING else value
+        if isinstance(value, str):
+            return value if quoted else f'"{value}"'
         return _inside_quotes(value, is_text) if quoted else text_of(value)
 
     return _TOKEN.sub(put_in, template)
@@ -43,10 +51,11 @@ def placeholders(template: str) -> set[str]:
 
 
 def _inside_quotes(value: Any, is_text: bool) -> str:
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)[1:-1]
-    text = text_of(value)
-    return text.replace('"', "") if is_text else text
+    return _without_quotes(value) if is_text else text_of(value)
+
+
+def _without_quotes(value: Any) -> str:
+    return text_of(value).replace('"', "")
 
 
 def check_json(text: str) -> str:
@@ -94,6 +103,10 @@ def piped(template: str, record: Mapping[str, Any], own: Mapping[str, Any]) -> A
     def value_of(name: str) -> Any:
         return find(name, record) if name.startswith("$") else own[name]
 
+    if (alone := _TOKEN.fullmatch(template.strip())) is not None and alone["name"] is not None:
+        value = value_of(alone["name"])
+        if isinstance(value, dict | list):
+            raise Refusal("INVALID_JSON", f"The input is not valid JSON: {_without_quotes(value)}")
     return json.loads(check_json(filled(template, value_of)))
 
 

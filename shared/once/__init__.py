@@ -18,6 +18,7 @@ from once.errors import (
     Refusal,
     StepConflictError,
     StepMismatchError,
+    WriteInDoubtError,
 )
 from once.operation import operation
 from once.request import Lock, Request
@@ -38,5 +39,6 @@ __all__ = [
     "Request",
     "StepConflictError",
     "StepMismatchError",
+    "WriteInDoubtError",
     "operation",
 ]

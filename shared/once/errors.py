@@ -8,6 +8,7 @@
     ├── LockLostError           another owner has taken over: this one answers with the winner's result
     ├── ConditionFailed         a condition of the function's own writes did not hold; nothing was written
     ├── StepConflictError       other writers held a step's items for too long; nothing was written
+    ├── WriteInDoubtError       put_once or apply_once was refused, but an earlier send of it may still be made
     ├── InvalidEventError       the event is not the state machine's: business logic was not started
     └── OutOfReachError         the function runs alone (`sam local invoke`), without the table or bucket that it needs
 
@@ -69,7 +70,7 @@ class Refusal:
 
 
 class ConditionFailed(OnceError):
-    """Conditions of the function's own writes did not hold: nothing was written."""
+    """Conditions of the function's own writes did not hold: nothing was written, and nothing will be, however late."""
 
     def __init__(self, what: str, refusals: Sequence[Refusal]) -> None:
         super().__init__(f"{what} was refused by {'; '.join(map(str, refusals))}")
@@ -78,6 +79,13 @@ class ConditionFailed(OnceError):
 
 class StepConflictError(OnceError):
     """Other writers kept a step's items busy for as long as it was tried. Nothing was written."""
+
+
+class WriteInDoubtError(OnceError):
+    """put_once or apply_once was refused, after an earlier send of the same call got no answer: that may still come.
+
+    A step knows how to close such a send out; a single write has no record to do that in. Another attempt follows.
+    """
 
 
 class InvalidEventError(OnceError):

@@ -5,11 +5,10 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeAlias
 
-from once.errors import NeedsAttention, as_caught
+from once.errors import as_caught
 from once.request import Request
 from once.result import JSON, Envelope, envelope, reference, serialise
 from once.result_store import ResultStore
-from once.settings import settings
 from once.telemetry import observed
 from once.validation import PayloadSchema
 
@@ -52,15 +51,7 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
 
 
 def _offloaded(request: Request, text: str) -> Envelope:
-    bucket = settings().response_bucket
-    if bucket is None:
-        raise NeedsAttention(
-            f"business logic succeeded, but its result of {len(text)} bytes needs a bucket: set RESPONSE_BUCKET"
-        )
-    # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
-    from once.clients import client
-
-    store = ResultStore(bucket, client("s3"))
+    lock = request.lock
     return reference(
-        store.put(id=request.id, tenant=request.tenant, fence=request.lock.fence, owner=request.lock.owner, text=text)
+        ResultStore.deployed().put(id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text)
     )

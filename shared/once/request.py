@@ -62,7 +62,8 @@ class Request:
     def provider_key(self, name: str) -> str:
         """An idempotency key to hand to an external provider: 64 hex digits, the same in all attempts at this id.
 
-        `name` tells the calls of one operation apart, e.g. "charge" and "refund".
+        `name` tells the calls of one operation apart, e.g. "charge" and "refund". The key is the same for as long as
+        there are requests with this id, beyond RetentionDays, too: a provider that still knows it does nothing again.
         """
         if not name:
             raise ValueError("provider_key needs the name of the call, e.g. provider_key('charge')")
@@ -81,10 +82,14 @@ class Request:
         another one be taken for it: by default the qualified name of `write`; give it one that stays when the function
         may be renamed. Raises
 
-        - ConditionFailed with what was refused, when a condition of the function's own does not hold;
+        - ConditionFailed with what was refused, when a condition of the function's own does not hold: nothing is
+          written, not by a send either whose answer was lost;
         - LockLostError when another owner has taken over: let it pass;
         - StepConflictError when others kept writing to the same items: another attempt will do;
         - InvalidWriteError, StepMismatchError when the function wants mending.
+
+        The note is kept with the record: once the answer has expired (RetentionDays), the same id does its steps again.
+        A condition of the step's own, e.g. that the order does not exist, holds beyond that.
         """
         from once.step_log import StepLog, meaning_of  # what a request does not need is not on its cold path
 
@@ -98,8 +103,10 @@ class Request:
         """Creates an item unless there is one with its key; what is there is left as it is.
 
         True when the item is this request's: created now, or by an earlier attempt, or by a write whose answer was
-        lost. False when somebody else's is there. The item gets the request's id in `createdByRequest`. Not fenced: an
-        attempt that comes late may still create it. Raises InvalidWriteError.
+        lost. False when somebody else's is there. The item gets the request's id in `createdByRequest`, and keeps it:
+        after RetentionDays the same id is executed again, finds its item, and gets True. Not fenced: an attempt that
+        comes late may still create it. Raises InvalidWriteError; WriteInDoubtError when somebody else's item is there,
+        but a send of this call, whose answer was lost, may still be made: let it pass, another attempt will do.
         """
         from once.clients import client
         from once.single_writes import put_once
@@ -120,9 +127,12 @@ class Request:
         """Updates an item unless this request has: in the same write, its id goes into the item's `processedEvents`.
 
         True when the update was applied now, False when it had been before. The set keeps every id: it is for items
-        that some hundred requests change, not for a counter that all do. Whoever updates one item twice in a request
-        gives each update a `name`. Not fenced. Raises ConditionFailed when the function's own condition does not hold,
-        with the item that is there; InvalidWriteError.
+        that some hundred requests change, not for a counter that all do. Since it does, the same id that is executed
+        again after RetentionDays gets False. Whoever updates one item twice in a request gives each update a `name`.
+
+        Not fenced: what an earlier attempt has sent may come late. Raises ConditionFailed when the function's own
+        condition does not hold, with the item that is there; WriteInDoubtError when a send of this call, whose answer
+        was lost, may still be made: let it pass, another attempt will do; InvalidWriteError.
         """
         from once.clients import client
         from once.single_writes import apply_once

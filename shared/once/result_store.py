@@ -6,6 +6,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from once.errors import NeedsAttention
+from once.settings import settings
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -28,19 +31,36 @@ class ResultStore:
 
     The fence alone would not do: once a record has expired and is deleted, its fences begin again, while an old object
     may still be there.
+
+    The key begins with the days that the record will refer to it, and the bucket has a rule for each number of days. So
+    an answer is kept for as long as was promised when it was given, whatever RetentionDays says later.
     """
 
-    def __init__(self, bucket: str, s3: "S3Client", pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, bucket: str, retention_days: int, s3: "S3Client", pause: Callable[[float], None] = time.sleep
+    ) -> None:
         self._bucket = bucket
+        self._retention_days = retention_days
         self._s3 = s3
         self._pause = pause
+
+    @classmethod
+    def deployed(cls) -> "ResultStore":
+        """The store that the environment names. Raises NeedsAttention when it names none."""
+        bucket = settings().response_bucket
+        if bucket is None:
+            raise NeedsAttention("business logic succeeded, but its result needs a bucket: set RESPONSE_BUCKET")
+        # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
+        from once.clients import client
+
+        return cls(bucket, settings().retention_days, client("s3"))
 
     def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
         """Writes the text unless this attempt has written before; what is there first stays, and is what is returned.
 
         Raises botocore's ClientError when S3 refuses for any other reason.
         """
-        key = f"responses/{tenant}/{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
+        key = f"responses/{self._retention_days}d/{tenant}/{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
         # The library's own text is ASCII. In another's, a lone surrogate has no UTF-8, but JSON has an escape for it.
         body = text.encode("utf-8", "backslashreplace")
         for attempt in range(PUT_ATTEMPTS):

@@ -4,6 +4,9 @@
 string set `processedEvents`. Business logic may read both. The set grows with every request that changes the item, and
 DynamoDB bills a write by the item's size and ends it at 400 KB: some thousand ids. An item that more requests change
 than that wants a step, which leaves nothing behind in it.
+
+A send whose answer was lost may be made late, and there is no lock here to close it out. When that happened within the
+call, a refusal is in doubt and is not reported. What an earlier attempt has sent may come late all the same.
 """
 
 import re
@@ -12,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError
 
-from once.errors import ConditionFailed, InvalidWriteError, Refusal
+from once.errors import ConditionFailed, InvalidWriteError, Refusal, WriteInDoubtError
 from once.step import Item, add_condition
+from once.step_answers import was_sent_again
 from once.values import from_dynamodb, to_dynamodb
 
 if TYPE_CHECKING:
@@ -47,7 +51,10 @@ def put_once(dynamodb: "DynamoDBClient", request_id: str, table: str, item: Item
             ReturnValuesOnConditionCheckFailure="ALL_OLD",
         )
     except dynamodb.exceptions.ConditionalCheckFailedException as error:
-        return _item_there(error).get(CREATOR) == request_id
+        if _item_there(error).get(CREATOR) == request_id:
+            return True
+        _refuse_doubt(error, f"put_once into {table}")
+        return False
     return True
 
 
@@ -90,8 +97,16 @@ def apply_once(
         there = _item_there(error)
         if event in there.get(PROCESSED, ()):
             return False
+        _refuse_doubt(error, what)
         raise ConditionFailed(what, [Refusal(1, "Update", table, key, readable, there or None)]) from error
     return True
+
+
+def _refuse_doubt(error: ClientError, what: str) -> None:
+    if was_sent_again(error):
+        raise WriteInDoubtError(
+            f"{what} was refused, but an earlier send of it, whose answer was lost, may still be made: try again"
+        ) from error
 
 
 def _item_there(error: ClientError) -> dict[str, Any]:

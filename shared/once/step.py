@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 ACTIONS_LIMIT: Final = 98
 """Actions of one step: DynamoDB takes 100 in a transaction; one is the record's own, and one is kept in reserve."""
+CLOSINGS: Final = "#closings"
+"""The member of a record's `steps` that is no step (see once.step_log). No step can have this name."""
 
 Kind: TypeAlias = Literal["Put", "Update", "Delete", "ConditionCheck"]
 Item: TypeAlias = Mapping[str, object]

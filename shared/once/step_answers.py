@@ -32,19 +32,37 @@ class Answer:
     """Raised when the answer is final, or when it was tried often enough."""
     is_final: bool
     nothing_happened: bool
-    """False: the transaction may have happened, or may still."""
+    """By the send that was answered. False: it may have happened, or may still."""
+
+
+def may_still_happen(error: ClientError | BotoCoreError) -> bool:
+    """Whether a send may happen after this answer to it. botocore sends again by itself, and tells of the last only."""
+    if isinstance(error, ParamValidationError):
+        return False
+    if isinstance(error, BotoCoreError):  # a timeout, a connection that was lost: there is no answer
+        return True
+    return was_sent_again(error) or _is_unknown(error)
+
+
+def was_sent_again(error: ClientError) -> bool:
+    """Whether botocore repeated the call before it got this answer: what it sent before may be late."""
+    return error.response["ResponseMetadata"].get("RetryAttempts", 0) > 0
+
+
+def _is_unknown(error: ClientError) -> bool:
+    return error.response["Error"]["Code"] in UNKNOWN or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
 
 
 def answer_to(error: ClientError | BotoCoreError, step: "Step") -> Answer:
     """Reads the error. Raises it at once when it is about neither the step nor the way to DynamoDB: AccessDenied..."""
     if isinstance(error, ParamValidationError):
         raise InvalidWriteError(f"step {step.name!r} cannot be sent to DynamoDB: {error}") from error
-    if isinstance(error, BotoCoreError):  # a timeout, a connection that was lost: there is no answer
+    if isinstance(error, BotoCoreError):
         return Answer(error, is_final=False, nothing_happened=False)
     code = error.response["Error"]["Code"]
     if code == "TransactionCanceledException":
         return _cancelled(error, step)
-    if code in UNKNOWN or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
+    if _is_unknown(error):
         return Answer(error, is_final=False, nothing_happened=False)
     if code == "ValidationException":
         refused = InvalidWriteError(f"DynamoDB refuses step {step.name!r}: {error.response['Error']['Message']}")

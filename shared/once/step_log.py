@@ -10,7 +10,12 @@ two threads both take themselves for the first, one is refused, reads the record
 
 An answer that was lost, and a refusal, are never taken at their word: the record is read, consistently. When it has the
 step, the transaction happened. When it has not, and the lock is still ours, it may be sent again: should the first one
-happen after all, the second one is refused, and the record says why.
+happen after all, the second one is refused, and the record says why. That holds for ever; the token of a transaction
+spares work for the ten minutes that DynamoDB knows it, and nothing rests on it.
+
+Whoever hears that a condition did not hold will say so to others: out of stock. So before a refusal is reported, no
+send whose answer was lost may happen any more. `#closings` in the map counts how often late sends were closed out. Each
+transaction names the count that was read; closing out raises it, and what is on its way is refused when it arrives.
 """
 
 import json
@@ -26,13 +31,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from once.errors import InvalidWriteError, LockLostError, StepMismatchError
 from once.result import JSON, json_text
-from once.step import Step
-from once.step_answers import answer_to
+from once.step import CLOSINGS, Step
+from once.step_answers import answer_to, may_still_happen
 from once.telemetry import logger
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef
+    from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef, UpdateTypeDef
 
     from once.request import Lock
 
@@ -64,6 +69,16 @@ class DoneStep:
         return len(self.name) + len(self.meaning.encode()) + len(self.result)
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A transaction that is sent, perhaps more than once."""
+
+    token: str
+    record: "TransactWriteItemTypeDef"
+    closings: int | None
+    """The count that it names; None when it expects that there is no map."""
+
+
 class StepLog:
     """Does the steps of one attempt, and knows which were done before."""
 
@@ -83,7 +98,10 @@ class StepLog:
         self._was_read = False
         self._done: dict[str, DoneStep] | None = None
         """The record's steps; None when it has no map. While the lock is held, only this attempt adds to it."""
+        self._closings = 0
         self._begun: set[str] = set()
+        self._in_doubt: dict[str, int | None] = {}
+        """By step: the count that its last send names whose answer was lost."""
 
     def run(self, name: str, write: Write, meaning: str) -> JSON:
         """See Request.step."""
@@ -123,27 +141,23 @@ class StepLog:
         if any(record.get(name) != value for name, value in held.items()):
             raise LockLostError(f"the lock of attempt {self._lock.fence} is another's or gone; nothing more is written")
         steps = record.get("steps", {}).get("M")
+        noted = {
+            name: DoneStep(name, meaning=step["M"]["meaning"]["S"], result=step["M"]["result"]["S"])
+            for name, step in (steps or {}).items()
+        }
+        closings = noted.pop(CLOSINGS, None)
         self._was_read = True
-        self._done = (
-            None
-            if steps is None
-            else {
-                name: DoneStep(name, meaning=step["M"]["meaning"]["S"], result=step["M"]["result"]["S"])
-                for name, step in steps.items()
-            }
-        )
+        self._closings = int(closings.result) if closings else 0
+        self._done = None if steps is None else noted
 
     def _write(self, name: str, write: Write, meaning: str) -> DoneStep:
         step = Step(name, self._lock.table)
         wanted = self._within_limits(name, meaning, write(step))
         pauses = iter(LONGEST_PAUSES)
-        token, record = self._token(), self._record_write(wanted)
+        sending = self._prepared(wanted)
         while True:
             try:
-                self._dynamodb.transact_write_items(
-                    TransactItems=[record, *(action.as_dynamodb() for action in step.actions)],
-                    ClientRequestToken=token,
-                )
+                self._send(sending, step)
             except (ClientError, BotoCoreError) as error:
                 answer = answer_to(error, step)
                 self._read()
@@ -151,15 +165,57 @@ class StepLog:
                     return stored
                 longest_pause = next(pauses, None)
                 if answer.is_final or longest_pause is None:
+                    if answer.nothing_happened and (stored := self._late_sends_closed_out(name)):
+                        return stored
                     raise answer.error from error
             else:
                 self._done = {**(self._done or {}), name: wanted}
                 logger().info("step done", extra={"step": name})
                 return wanted
             if answer.nothing_happened:
-                # The record may need another write now, and that is another transaction: it gets a token of its own.
-                token, record = self._token(), self._record_write(wanted)
+                sending = self._prepared(wanted)
             self._pause(self._uniform(0, longest_pause))
+
+    def _prepared(self, wanted: DoneStep) -> Sending:
+        """Another record may need another write, and that is another transaction: it gets a token of its own."""
+        return Sending(self._token(), {"Update": self._noted(wanted)}, self._closings_read())
+
+    def _send(self, sending: Sending, step: Step) -> None:
+        try:
+            self._dynamodb.transact_write_items(
+                TransactItems=[sending.record, *(action.as_dynamodb() for action in step.actions)],
+                ClientRequestToken=sending.token,
+            )
+        except (ClientError, BotoCoreError) as error:
+            if may_still_happen(error):
+                self._in_doubt[step.name] = sending.closings
+            raise
+
+    def _late_sends_closed_out(self, name: str) -> DoneStep | None:
+        """Sees to it that no send of the step happens any more; returns the step if one has happened.
+
+        Costs nothing unless an answer was lost. Raises LockLostError, by which late sends are refused, too; an error
+        that is about the way to DynamoDB: then nobody knows, and another attempt or an operator takes the lock.
+        """
+        pauses = iter(LONGEST_PAUSES)
+        while name in self._in_doubt and self._in_doubt[name] == self._closings_read():
+            counted = DoneStep(CLOSINGS, "late sends were closed out", str(self._closings + 1))
+            try:
+                self._dynamodb.update_item(**self._noted(counted))
+            except ClientError as error:
+                code = error.response["Error"]["Code"]
+                longest_pause = next(pauses, None)
+                if code == "TransactionConflictException" and longest_pause is not None:  # a late send is at work
+                    self._pause(self._uniform(0, longest_pause))
+                elif code != "ConditionalCheckFailedException":
+                    raise
+            self._read()
+            if stored := self._stored(name):
+                return stored
+        return None
+
+    def _closings_read(self) -> int | None:
+        return None if self._done is None else self._closings
 
     def _within_limits(self, name: str, meaning: str, result: JSON) -> DoneStep:
         try:
@@ -178,31 +234,38 @@ class StepLog:
             )
         return done
 
-    def _record_write(self, done: DoneStep) -> "TransactWriteItemTypeDef":
-        """Notes the step in the record, provided that this attempt has the lock and that the step was not done."""
+    def _noted(self, done: DoneStep) -> "UpdateTypeDef":
+        """Notes the step in the record, provided that this attempt has the lock and that the step was not done.
+
+        And provided that nothing was closed out since the record was read.
+        """
         note: AttributeValueTypeDef = {"M": {"meaning": {"S": done.meaning}, "result": {"S": done.result}}}
         names = {"#owner": "owner", "#status": "status", "#steps": "steps"}
+        values: dict[str, AttributeValueTypeDef] = {
+            ":owner": {"S": self._lock.owner},
+            ":fence": {"N": str(self._lock.fence)},
+            ":inProgress": {"S": "IN_PROGRESS"},
+        }
         if self._done is None:
             expression, not_done = "SET #steps = :steps", "attribute_not_exists(#steps)"
             note = {"M": {done.name: note}}
         else:
             expression = "SET #steps.#name = :steps"
             not_done = "attribute_exists(#steps) AND attribute_not_exists(#steps.#name)"
-            names["#name"] = done.name
+            names |= {"#name": done.name, "#closings": CLOSINGS}
+            unclosed = "attribute_not_exists(#steps.#closings)"
+            if self._closings:
+                unclosed = "#steps.#closings.#result = :closings"
+                names["#result"] = "result"
+                values[":closings"] = {"S": str(self._closings)}
+            not_done = unclosed if done.name == CLOSINGS else f"{not_done} AND {unclosed}"
         return {
-            "Update": {
-                "TableName": self._lock.table,
-                "Key": {"id": {"S": self._lock.id}},
-                "UpdateExpression": expression,
-                "ConditionExpression": f"{HOLDS_LOCK} AND {not_done}",
-                "ExpressionAttributeNames": names,
-                "ExpressionAttributeValues": {
-                    ":owner": {"S": self._lock.owner},
-                    ":fence": {"N": str(self._lock.fence)},
-                    ":inProgress": {"S": "IN_PROGRESS"},
-                    ":steps": note,
-                },
-            }
+            "TableName": self._lock.table,
+            "Key": {"id": {"S": self._lock.id}},
+            "UpdateExpression": expression,
+            "ConditionExpression": f"{HOLDS_LOCK} AND {not_done}",
+            "ExpressionAttributeNames": names,
+            "ExpressionAttributeValues": {**values, ":steps": note},
         }
 
 

@@ -141,7 +141,16 @@ BUCKETS: dict[str, tuple[Break, str, str, str]] = {
         rules({"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 29}}),
         "bucket.lifecycle",
         "wrong",
-        "37 days",
+        "75 days",
+    ),
+    "answers of another retention go early": (
+        rules(
+            {"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 410}},
+            {"Filter": {"Prefix": "responses/90d/"}, "Expiration": {"Days": 89}},
+        ),
+        "bucket.lifecycle",
+        "wrong",
+        "135 days",
     ),
     "kept requests go": (
         rules({"Filter": {"Prefix": ""}, "Expiration": {"Days": 90}}),
@@ -151,7 +160,7 @@ BUCKETS: dict[str, tuple[Break, str, str, str]] = {
     ),
     "requests of one tenant go": (
         rules(
-            {"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 37}},
+            {"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 75}},
             {"Filter": {"Prefix": "requests/a"}, "Expiration": {"Days": 90}},
         ),
         "bucket.lifecycle",
@@ -162,13 +171,13 @@ BUCKETS: dict[str, tuple[Break, str, str, str]] = {
         rules({"Filter": {"Prefix": "other/"}, "Expiration": {"Days": 1}}),
         "bucket.lifecycle",
         "warning",
-        "add one for responses/",
+        "add one for responses/30d/ with 75 days",
     ),
     "rule is off": (
-        rules({"Status": "Disabled", "Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 37}}),
+        rules({"Status": "Disabled", "Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 75}}),
         "bucket.lifecycle",
         "warning",
-        "add one for responses/",
+        "add one for responses/30d/ with 75 days",
     ),
     "without TLS": (plain_http_bucket, "bucket.tls", "wrong", "put-bucket-policy"),
 }

@@ -307,3 +307,28 @@ def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
     execution = machine({"P": parallel, "E": END})
     assert execution.output == "why"
     assert "ParallelStateFailed" in types(execution)
+
+
+@pytest.mark.parametrize(("letters", "error"), [(8_000, None), (9_000, "States.DataLimitExceeded")])
+def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_of_them(
+    machine: Execute, letters: int, error: str | None
+) -> None:
+    """Thirty iterations with 8,000 bytes each are within 262,144 bytes, with 9,000 bytes each they are not."""
+    inner = {"I": succeed(f"$pad('', {letters}, 'x')")}
+    state = each(items="{% [1..30] %}", states=inner, Output="{% $count($states.result) %}")
+    execution = machine({"M": state})
+    assert (execution.error, execution.output) == (error, None if error else 30)
+
+
+def test_map_whose_results_are_too_large_is_caught_by_name_only(machine: Execute) -> None:
+    inner = {"I": succeed("$pad('', 9000, 'x')")}
+    state = each(items="{% [1..30] %}", states=inner, Next="E")
+    for name, status in (("States.ALL", "FAILED"), ("States.DataLimitExceeded", "SUCCEEDED")):
+        caught = {**state, "Catch": [{"ErrorEquals": [name], "Next": "E"}]}
+        assert machine({"M": caught, "E": END}).status == status
+
+
+def test_results_of_parallel_branches_are_bounded_together(machine: Execute) -> None:
+    branch = {"StartAt": "I", "States": {"I": succeed("$pad('', 140000, 'x')")}}
+    state = {"Type": "Parallel", "Branches": [branch, branch], "Output": "{% 1 %}", "End": True}
+    assert machine({"P": state}).error == "States.DataLimitExceeded"

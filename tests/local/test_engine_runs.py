@@ -270,6 +270,52 @@ def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> 
         assert ids == sorted(range(1, 7), reverse=reverse)
 
 
+def test_history_without_data_leaves_out_inputs_and_outputs_and_nothing_else(
+    machine: Execute, cloud: LocalCloud
+) -> None:
+    """Parameters, errors and causes stay, so that a page can be large all the same."""
+    states = {"A": {"Type": "Pass", "Output": {"large": "x" * 1000}, "Next": "R"}, "R": read(cloud)}
+    with cloud.intercept(fails("ServiceUnavailable")):
+        arn = machine(states, {"secret": 1}).arn
+    ask = {"executionArn": arn, "includeExecutionData": False}
+    events = cloud.client("stepfunctions").get_execution_history(**ask)["events"]
+    details = {event["type"]: next((v for k, v in event.items() if k.endswith("Details")), {}) for event in events}
+    assert "xxx" not in str(events)
+    assert "secret" not in str(events)
+    assert details["PassStateEntered"]["name"] == "A"
+    assert '"Key"' in details["TaskScheduled"]["parameters"]
+    assert details["TaskFailed"]["error"] == details["ExecutionFailed"]["error"]
+    assert "ServiceUnavailable" in details["TaskFailed"]["cause"]
+    assert "ServiceUnavailable" in details["ExecutionFailed"]["cause"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"maxResults": 3}, {"reverseOrder": True}, {"includeExecutionData": False}, {"nextToken": "bm8="}],
+)
+def test_token_of_a_page_is_refused_with_other_arguments(machine: Execute, cloud: LocalCloud, changed: Given) -> None:
+    arn = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END}).arn
+    client = cloud.client("stepfunctions")
+    ask = {"executionArn": arn, "maxResults": 2}
+    asked = {**ask, "nextToken": client.get_execution_history(**ask)["nextToken"]}
+    assert [event["id"] for event in client.get_execution_history(**asked)["events"]] == [3, 4]
+    with pytest.raises(ClientError, match="InvalidToken"):
+        client.get_execution_history(**{**asked, **changed})
+
+
+def test_token_of_a_page_is_good_for_a_day(machine: Execute, cloud: LocalCloud) -> None:
+    arn = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END}).arn
+    client = cloud.client("stepfunctions")
+    ask = {"executionArn": arn, "maxResults": 2}
+    asked = {**ask, "nextToken": client.get_execution_history(**ask)["nextToken"]}
+    clock: Any = cloud.clock
+    clock.advance(86_400)
+    client.get_execution_history(**asked)
+    clock.advance(1)
+    with pytest.raises(ClientError, match="InvalidToken"):
+        client.get_execution_history(**asked)
+
+
 # ---- retries ----
 
 

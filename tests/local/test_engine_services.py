@@ -101,7 +101,7 @@ def test_executions_are_listed_newest_first_by_status_with_their_end(machine: Ex
     assert all(datetime.fromisoformat(each["StopDate"]).timestamp() <= cloud.clock.now() for each in listed)
     paged = machine({"L": task("aws-sdk:sfn:listExecutions", {**arguments, "MaxResults": 1})}).output
     assert [each["ExecutionArn"] for each in paged["Executions"]] == [second]
-    arguments |= {"NextToken": paged["NextToken"]}
+    arguments |= {"MaxResults": 1, "NextToken": paged["NextToken"]}
     assert (
         machine({"L": task("aws-sdk:sfn:listExecutions", arguments)}).output["Executions"][0]["ExecutionArn"] == first
     )

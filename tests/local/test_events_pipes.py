@@ -94,14 +94,15 @@ def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
     [
         ('{"all": <$.body>}', {"a": 1}, {"all": {"a": 1}}),
         ('{"all": <$.body>}', "plain", {"all": "plain"}),
-        ('{"id": <$.body.id>, "n": <$.body.n>, "text": "no <$.body.id>"}', {"id": 'a"b', "n": {"x": [1.5]}},
-         {"id": 'a"b', "n": {"x": [1.5]}, "text": 'no a"b'}),
+        ('{"body": <$.body>}', {"note": 'say "hi"\n'}, {"body": {"note": 'say "hi"\n'}}),
+        ('{"id": <$.body.id>, "n": <$.body.n>, "text": "no <$.body.id>"}', {"id": "ab", "n": {"x": [1.5]}},
+         {"id": "ab", "n": {"x": [1.5]}, "text": "no ab"}),
         ('{"third": <$.body.Records[2]>}', {"Records": [1, 2, 3]}, {"third": 3}),
         ('{"gone": <$.body.gone>}', {"a": 1}, {"gone": ""}),
         ('{"gone": <$.body.id>}', "not JSON", {"gone": ""}),
         ('{"count": <$.attributes.ApproximateReceiveCount>}', "x", {"count": "1"}),
         ('{"pipe": <aws.pipes.pipe-name>}', "x", {"pipe": "once-Pipe"}),
-        ("<$.body>", {"a": 1}, {"a": 1}),
+        ("<$.body>", "plain", "plain"),
         ('{"fixed": true}', "x", {"fixed": True}),
     ],
 )  # fmt: skip
@@ -148,9 +149,24 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
     assert [each.at for each in stand.cloud.deliveries()] == [stand.clock.now() - 180 + 60 * n for n in range(3)]
 
 
-def test_template_that_does_not_come_out_as_json_ends_in_the_dead_letter_queue(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
-    send(stand, {"id": 1})
+@pytest.mark.parametrize(
+    ("template", "body"),
+    [
+        ("<$.body>", {"key": "value"}),
+        ("  <$.body> ", {"key": "value"}),
+        ("<$.body.list>", {"list": [1]}),
+        ('{"all": "<$.body>"}', {"id": 1}),
+        ('{"body": <$.body>}', '{"broken": '),
+        ('{"body": <$.body>}', "two\nlines"),
+        ('{"body": <$.body>}', "a\\x"),
+        ('{"id": <$.body.id>}', {"id": 'a"b'}),
+    ],
+)
+def test_input_that_is_not_json_is_not_delivered_and_its_message_ends_in_the_dead_letter_queue(
+    stand: Stand, template: str, body: Any
+) -> None:
+    stand.deploy(worker() + QUEUES + pipe(template))
+    send(stand, body)
     until_visible_again(stand, 3)
     assert stand.executions() == []
     assert len(bodies(stand, "Dead")) == 1
@@ -180,16 +196,16 @@ def test_message_comes_again_while_a_slow_execution_still_works_on_it(stand: Sta
 
 
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe("<$.body>"))
+    stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(twice):
         send(stand, {"id": 1})
-        assert stand.inputs() == [[{"id": 1}], [{"id": 1}]]
+        assert stand.inputs() == [[{"body": {"id": 1}}], [{"body": {"id": 1}}]]
     with stand.cloud.lose_events(lost):
         send(stand, {"id": 2})
         stand.cloud.settle()
     assert len(bodies(stand, "Requests")) == 1, "a delivery that is lost leaves its message in the queue"
     stand.clock.advance(60)
-    assert stand.inputs()[2:] == [[{"id": 2}]]
+    assert stand.inputs()[2:] == [[{"body": {"id": 2}}]]
 
 
 def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:

@@ -7,6 +7,8 @@ import time
 from typing import Any
 
 import boto3
+import pytest
+from botocore.exceptions import ClientError
 from event_stand import Stand, queue
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
@@ -89,3 +91,31 @@ def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     url = client.get_queue_url(QueueName="once-Requests")["QueueUrl"]
     client.send_message(QueueUrl=url, MessageBody="a")
     assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x1f", "\ufffe", "\uffff"])
+def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: str) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    with pytest.raises(ClientError, match="InvalidMessageContents"):
+        sqs.send(f"a{character}b")
+    sqs.send("tab\t line\n return\r \ud7ff \ue000 \ufffd \U0001f600 \x7f")
+    assert len(sqs.receive()) == 1
+
+
+def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("ü" * (512 * 1024))
+    with pytest.raises(ClientError, match="Message must be shorter than 1048576 bytes"):
+        sqs.send("ü" * (512 * 1024) + "x")
+
+
+def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(stand: Stand) -> None:
+    stand.deploy(queue("Requests", "MessageRetentionPeriod: 600"))
+    sqs = Sqs(stand, "Requests")
+    sqs.send("old")
+    stand.clock.advance(500)
+    sqs.send("young")
+    stand.clock.advance(100)
+    assert [message["Body"] for message in sqs.receive(MaxNumberOfMessages=10)] == ["young"]

@@ -10,6 +10,9 @@ from typing import Any
 
 from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
+from local.faults import answers
+
+BUSINESS = "ExecuteBusinessLogic"
 
 _numbers = itertools.count(1)
 
@@ -77,3 +80,16 @@ def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -
         raise ConnectionError
 
     return strike
+
+
+def believed_dead(only: int = 1) -> tuple[Interceptor, Interceptor]:
+    """What is said of an owner is that it ended in business logic, in its description and in its history."""
+    events = [
+        {"id": 9, "timestamp": 0, "type": "ExecutionAborted", "executionAbortedEventDetails": {}},
+        {"id": 8, "timestamp": 0, "type": "TaskStateEntered", "stateEnteredEventDetails": {"name": BUSINESS}},
+    ]
+    struck = range(1, only + 1)
+    return (
+        answers({"status": "ABORTED"}, state="CheckOwner", nth=struck),
+        answers({"events": events}, state="ReadOwnerHistory", nth=struck),
+    )

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 from gates import Gates
-from scenario import answer, cause, record_of, result, scripted
+from scenario import answer, believed_dead, cause, record_of, result, scripted
 
 from local import Execution, LocalCloud
-from local.faults import answers, before, fails, never_arrives
+from local.faults import before, fails, never_arrives
 
 A_LEASE = 3600
-DEAD = {"status": "FAILED"}
 
 
 def dead_owner(cloud: LocalCloud, gates: Gates, request: dict[str, Any]) -> Execution:
@@ -102,7 +101,7 @@ def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: Local
         gates.open("go")
         cloud.wait(owner)
 
-    with cloud.intercept(answers(DEAD, state="CheckOwner"), before(complete, state="TakeOverLock")):
+    with cloud.intercept(*believed_dead(), before(complete, state="TakeOverLock")):
         duplicate = cloud.run(request)
     assert duplicate.output["disposition"] == "REPLAYED"
     assert result(cloud, duplicate) == "mine"
@@ -115,7 +114,7 @@ def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: Local
     zombie = cloud.start(request)
     gates.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
-    with cloud.intercept(answers(DEAD, state="CheckOwner")):
+    with cloud.intercept(*believed_dead()):
         winner = cloud.run(request)
     record = record_of(cloud, request)
     gates.open("go")
@@ -131,7 +130,7 @@ def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: Local
     zombie = cloud.start(request)
     gates.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
-    with cloud.intercept(answers(DEAD, state="CheckOwner")):
+    with cloud.intercept(*believed_dead()):
         cloud.run(request)
     cloud.clock.advance(31 * 86_400)
     gates.open("go")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from once.result_store import ResultStore
+from once.settings import LONGEST_RETENTION
 from template_parts import resolver
 
 from local.template import Template, load
@@ -113,21 +116,80 @@ def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
     assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": OWN_KEY}
 
 
-def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], resources: Resources) -> None:
+def expirations(resources: Resources) -> dict[str, int]:
+    """Days after which objects go, by the beginning of their key. All rules are on, and none depends on a parameter."""
     rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    [expiration] = [rule for rule in rules if "ExpirationInDays" in rule]
-    assert expiration["Prefix"] == "responses/"
-    mapping, key, days = expiration["ExpirationInDays"]["Fn::FindInMap"]
-    assert (key, days) == ({"Ref": "RetentionDays"}, "Days")
-    kept = {int(retention): entry["Days"] for retention, entry in source["Mappings"][mapping].items()}
-    assert list(kept) == source["Parameters"]["RetentionDays"]["AllowedValues"]
-    # TTL deletes within a few days; seven is the reserve.
-    assert all(days >= retention + 7 for retention, days in kept.items())
+    expiring = [rule for rule in rules if "ExpirationInDays" in rule]
+    assert all(rule["Status"] == "Enabled" and isinstance(rule["ExpirationInDays"], int) for rule in expiring)
+    assert len({rule["Id"] for rule in expiring}) == len({rule["Prefix"] for rule in expiring}) == len(expiring)
+    return {rule["Prefix"]: rule["ExpirationInDays"] for rule in expiring}
+
+
+def kept_for(key: str, expirations: Mapping[str, int]) -> int:
+    """Where rules overlap, the shorter time holds (S3's user guide, "How Amazon S3 handles conflicts")."""
+    return min(days for prefix, days in expirations.items() if key.startswith(prefix))
+
+
+def allowed_retention(source: Mapping[str, Any]) -> list[int]:
+    allowed: list[int] = source["Parameters"]["RetentionDays"]["AllowedValues"]
+    return allowed
+
+
+REDRIVES = 3 * 14
+"""Days in which an owner that dies again and again can be redriven, after its answer was written: three times 14."""
+
+
+class Written:
+    """S3 that remembers the key of what was put."""
+
+    def put_object(self, **put: Any) -> None:
+        self.key = str(put["Key"])
+
+
+def key_of(retention: int, tenant: str = "acme") -> str:
+    s3 = Written()
+    ResultStore("bucket", retention, cast("Any", s3)).put(id="i", tenant=tenant, fence=1, owner="o", text="1")
+    return s3.key
+
+
+def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], resources: Resources) -> None:
+    rules = expirations(resources)
+    for retention in allowed_retention(source):
+        assert retention + REDRIVES < kept_for(key_of(retention), rules) <= retention + 60, retention
+
+
+def test_a_changed_retention_leaves_what_was_written_before_its_rule(resources: Resources) -> None:
+    """The rules are the same whatever the parameter says: nothing of the bucket names it."""
+    assert "RetentionDays" not in json.dumps(resources["ResponseBucket"])
+
+
+def test_there_is_a_rule_for_each_retention_and_no_other(source: Mapping[str, Any], resources: Resources) -> None:
+    prefixes = {f"responses/{retention}d/" for retention in allowed_retention(source)}
+    assert set(expirations(resources)) == {"responses/", *prefixes}
+
+
+@pytest.mark.parametrize("tenant", ["acme", "a", "d", "d-30d"])
+def test_answers_of_older_versions_are_kept_for_the_longest(
+    source: Mapping[str, Any], resources: Resources, tenant: str
+) -> None:
+    """Their keys had no days: responses/<tenant>/..., and no tenant begins with a digit."""
+    longest = max(allowed_retention(source))
+    assert kept_for(f"responses/{tenant}/0a/1-b.json", expirations(resources)) > longest + REDRIVES
+
+
+def test_functions_are_told_the_retention_that_the_state_machine_goes_by(source: Mapping[str, Any]) -> None:
+    told = source["Globals"]["Function"]["Environment"]["Variables"]["RETENTION_DAYS"]
+    machine = source["Resources"]["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]
+    assert told == machine["RetentionDays"] == {"Ref": "RetentionDays"}
+
+
+def test_where_functions_are_not_told_the_longest_retention_is_assumed(source: Mapping[str, Any]) -> None:
+    assert max(allowed_retention(source)) == LONGEST_RETENTION
 
 
 def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> None:
     rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    assert all(rule["Prefix"] == "responses/" for rule in rules if "ExpirationInDays" in rule)
+    assert all(rule["Prefix"].startswith("responses/") for rule in rules if "ExpirationInDays" in rule)
 
 
 def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:

@@ -185,7 +185,7 @@ class TestResponseCache:
         assert self.stored(ref) == text.encode()
         assert ref == {
             "bucket": "responses",
-            "key": f"responses/a/{sha256(b'a#b#c')}/3-{sha256(b'one')[:16]}.json",
+            "key": f"responses/30d/a/{sha256(b'a#b#c')}/3-{sha256(b'one')[:16]}.json",
             "sha256": sha256(text.encode()),
             "bytes": len(text),
         }

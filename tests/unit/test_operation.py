@@ -120,7 +120,7 @@ def test_a_large_result_goes_to_the_bucket_byte_for_byte(aws: None, event: Calla
     text = json.dumps({"text": "é" * 100_000}, separators=(",", ":")).encode()
     ref: Any = reply["onceResultRef"]
     assert list(reply) == ["onceResultRef"]
-    assert ref["key"].startswith(f"responses/acme/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4-")
+    assert ref["key"].startswith(f"responses/30d/acme/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4-")
     assert (ref["bytes"], ref["sha256"]) == (len(text), hashlib.sha256(text).hexdigest())
     assert client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read() == text
 
@@ -134,7 +134,7 @@ def test_a_large_result_without_a_bucket_goes_to_the_operator(
 
     monkeypatch.delenv("RESPONSE_BUCKET", raising=False)
     settings.cache_clear()
-    with pytest.raises(NeedsAttention, match="300002 bytes needs a bucket: set RESPONSE_BUCKET"):
+    with pytest.raises(NeedsAttention, match="its result needs a bucket: set RESPONSE_BUCKET"):
         handler(event())
 
 

@@ -11,9 +11,11 @@ from botocore.exceptions import ClientError
 from botocore.stub import ANY, Stubber
 from once.clients import client
 from once.result_store import PUT_ATTEMPTS, ResultStore
+from once.settings import settings
 
 ID = "acme#build-report#r-1"
-KEY = f"responses/acme/{hashlib.sha256(ID.encode()).hexdigest()}/1-{hashlib.sha256(b'one').hexdigest()[:16]}.json"
+OF_AN_ATTEMPT = f"acme/{hashlib.sha256(ID.encode()).hexdigest()}/1-{hashlib.sha256(b'one').hexdigest()[:16]}.json"
+KEY = f"responses/30d/{OF_AN_ATTEMPT}"
 
 
 def stored(key: str = KEY) -> bytes:
@@ -22,7 +24,7 @@ def stored(key: str = KEY) -> bytes:
 
 @pytest.fixture
 def store(aws: None) -> ResultStore:
-    return ResultStore("responses", client("s3"))
+    return ResultStore("responses", 30, client("s3"))
 
 
 def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: ResultStore) -> None:
@@ -58,6 +60,19 @@ def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> 
     assert len(keys) == 7
 
 
+@pytest.mark.parametrize(("said", "days"), [("7", 7), ("", 365), (None, 365)])
+def test_the_key_says_for_how_many_days_the_record_refers_to_it(
+    aws: None, monkeypatch: pytest.MonkeyPatch, said: str | None, days: int
+) -> None:
+    """Where the environment does not say, the longest: an answer that is kept too long is better than one too short."""
+    monkeypatch.delenv("RETENTION_DAYS")
+    if said is not None:
+        monkeypatch.setenv("RETENTION_DAYS", said)
+    settings.cache_clear()
+    ref = ResultStore.deployed().put(id=ID, tenant="acme", fence=1, owner="one", text="1")
+    assert (ref["bucket"], ref["key"]) == ("responses", f"responses/{days}d/{OF_AN_ATTEMPT}")
+
+
 def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
     ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"№ \ud800"')
     assert stored() == '"№ \\ud800"'.encode()
@@ -66,7 +81,7 @@ def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultSt
 
 def test_a_missing_bucket_is_an_error_of_its_own(aws: None) -> None:
     with pytest.raises(ClientError, match="NoSuchBucket"):
-        ResultStore("elsewhere", client("s3")).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
+        ResultStore("elsewhere", 30, client("s3")).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
 
 
 def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
@@ -83,7 +98,7 @@ def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
             stubber.add_client_error("put_object", "ConditionalRequestConflict", http_status_code=status)
     stubber.activate()
     pauses: list[float] = []
-    return ResultStore("b", s3, pause=pauses.append), pauses
+    return ResultStore("b", 30, s3, pause=pauses.append), pauses
 
 
 def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:

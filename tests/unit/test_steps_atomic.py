@@ -14,6 +14,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ReadTimeoutError
 from once import JSON, ConditionFailed, LockLostError
 from once.conditions import Attr
 from once.request import Lock
@@ -128,6 +129,45 @@ def test_an_owner_and_its_successor_at_once_have_one_effect(port: int) -> None:
         came_to[f"{of_late.result()}, {of_heir.result()}"] += 1
         assert item(dynamodb, "stock", old.id)["taken"] == {"N": "1"}
     assert set(came_to) <= {"old, old", "lost, new", "lost, old"}  # lost, old: it happened, and then the lock was lost
+
+
+def test_a_late_send_after_a_refusal_writes_nothing(port: int) -> None:
+    class LosesTheFirst:
+        """The transaction that was sent first is on its way until the test delivers it."""
+
+        def __init__(self) -> None:
+            self.late: list[dict[str, Any]] = []
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(dynamodb, name)
+
+        def transact_write_items(self, **parameters: Any) -> Any:
+            if self.late:
+                return dynamodb.transact_write_items(**parameters)
+            self.late.append(parameters)
+            raise ReadTimeoutError(endpoint_url="http://127.0.0.1")
+
+    dynamodb = connect(port)
+    for steps_before in (0, 1, 2):
+        lock, wire = acquired(dynamodb, f"late-{steps_before}"), LosesTheFirst()
+        log = StepLog(lock, dynamodb, pause=lambda _: None)
+        for number in range(steps_before):
+            log.run(f"before-{number}", lambda step: None, "m")
+
+        def write(step: Step, id: str = lock.id) -> JSON:
+            step.update("stock", {"id": id}, "ADD taken :one", {":one": 1}, condition=Attr("open").exists())
+            return None
+
+        for _ in range(2):  # a closing upon a closing
+            wire.late.clear()
+            with pytest.raises(ConditionFailed):
+                StepLog(lock, wire, pause=lambda _: None).run("take", write, "m")  # type: ignore[arg-type]
+        dynamodb.put_item(TableName="stock", Item={"id": {"S": lock.id}, "open": {"BOOL": True}})
+        with pytest.raises(dynamodb.exceptions.TransactionCanceledException):
+            dynamodb.transact_write_items(**wire.late[0])
+        assert "taken" not in item(dynamodb, "stock", lock.id)
+        StepLog(lock, dynamodb).run("take", write, "m")
+        assert item(dynamodb, "stock", lock.id)["taken"] == {"N": "1"}
 
 
 def buy(port: int, buyer: int) -> tuple[int, int]:

@@ -1,0 +1,56 @@
+"""What DescribeExecution and ListExecutions tell: as it is now, or as it was.
+
+Both are "eventually consistent. The results are best effort and may not reflect very recent updates and changes" (API
+Reference). How old an answer can be is not said. GetExecutionHistory is not said to be: here it is always up to date
+(unconfirmed).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+Description = Mapping[str, Any]
+BEFORE_THE_LAST_CHANGE = -1.0
+"""An age: what was told before the last change of status, whenever that was."""
+
+_thread = threading.local()
+_everyone: list[float] = []
+
+
+@contextmanager
+def behind(age: float) -> Iterator[None]:
+    """What this thread is told is `age` seconds old."""
+    before = getattr(_thread, "age", 0.0)
+    _thread.age = age
+    try:
+        yield
+    finally:
+        _thread.age = before
+
+
+@contextmanager
+def behind_for_everyone(age: float) -> Iterator[None]:
+    """What anybody is told is `age` seconds old."""
+    _everyone.append(age)
+    try:
+        yield
+    finally:
+        _everyone.remove(age)
+
+
+def note(execution: Any, now: float, description: Description) -> None:
+    """Keep what there is to tell from now on."""
+    vars(execution).setdefault("told", []).append((now, description))
+
+
+def seen(execution: Any, now: float) -> Description | None:
+    """What this thread is told of an execution; None when it did not exist yet."""
+    told: list[tuple[float, Description]] = list(vars(execution).get("told", ()))
+    age = getattr(_thread, "age", 0.0) or (_everyone[-1] if _everyone else 0.0)
+    if age == BEFORE_THE_LAST_CHANGE:
+        return told[-2:][0][1] if told else None
+    known = [description for since, description in told if since <= now - age] if age else [told[-1][1]]
+    return known[-1] if known else None

@@ -1,0 +1,123 @@
+"""Time that runs far ahead: what S3, DynamoDB and Step Functions forget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, succeed
+from event_stand import Stand
+
+from local import LocalCloud
+from local.ageing import TTL_DELAY_SECONDS, expires_at
+
+DAY = 86_400
+BUCKET = """
+  Bucket:
+    Type: AWS::S3::Bucket
+    Properties:
+      LifecycleConfiguration:
+        Rules:
+          - { Id: short, Status: Enabled, Prefix: short/, ExpirationInDays: 2 }
+          - { Id: all, Status: Enabled, Prefix: "", ExpirationInDays: 30 }
+          - { Id: off, Status: Disabled, Prefix: kept/, ExpirationInDays: 1 }
+          - { Id: uploads, Status: Enabled, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }
+"""
+
+
+@pytest.fixture
+def machine(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
+
+
+def keys(stand: Stand) -> list[str]:
+    listed = stand.cloud.client("s3").list_objects_v2(Bucket=stand.stack.resources["Bucket"].ref)
+    return [each["Key"] for each in listed.get("Contents", [])]
+
+
+def test_object_is_gone_at_midnight_after_the_days_of_its_rule(stand: Stand) -> None:
+    stand.deploy(BUCKET)
+    s3, bucket = stand.cloud.client("s3"), stand.stack.resources["Bucket"].ref
+    stand.clock.advance(DAY - stand.clock.now() % DAY + 3600)  # one o'clock in the morning
+    for key in ("short/a", "kept/b"):
+        s3.put_object(Bucket=bucket, Key=key, Body=b"x")
+    stand.clock.advance(2 * DAY)
+    assert keys(stand) == ["kept/b", "short/a"], "two days old, but it is not midnight"
+    s3.put_object(Bucket=bucket, Key="short/new", Body=b"x")
+    stand.clock.advance(23 * 3600)
+    assert keys(stand) == ["kept/b", "short/new"]
+    with pytest.raises(ClientError, match="NoSuchKey"):
+        s3.get_object(Bucket=bucket, Key="short/a")
+    stand.clock.advance(27 * DAY)
+    assert keys(stand) == ["kept/b"]
+    stand.clock.advance(DAY)
+    assert keys(stand) == []
+
+
+def test_age_of_an_object_counts_from_when_it_was_written_last(stand: Stand) -> None:
+    stand.deploy(BUCKET)
+    s3, bucket = stand.cloud.client("s3"), stand.stack.resources["Bucket"].ref
+    for _ in range(3):
+        s3.put_object(Bucket=bucket, Key="short/a", Body=b"x")
+        stand.clock.advance(2 * DAY - 1)
+        assert keys(stand) == ["short/a"]
+    head = s3.head_object(Bucket=bucket, Key="short/a")
+    assert head["LastModified"].timestamp() == pytest.approx(stand.clock.now() - 2 * DAY + 1, abs=1)
+
+
+@pytest.mark.parametrize(("written", "gone"), [(0, 2), (1, 3), (DAY - 1, 3), (DAY, 3)])
+def test_days_are_rounded_up_to_the_next_midnight(written: int, gone: int) -> None:
+    assert expires_at(written, 2) == gone * DAY
+
+
+def test_rules_of_the_template_are_told(cloud: LocalCloud) -> None:
+    told = cloud.client("s3").get_bucket_lifecycle_configuration(Bucket=cloud.outputs["ResponseBucketName"])
+    assert {rule["Status"] for rule in told["Rules"]} == {"Enabled"}
+
+
+def put(cloud: LocalCloud, id: str, expires: float | None) -> None:
+    more = {} if expires is None else {"expiresAt": {"N": str(int(expires))}}
+    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item={"id": {"S": id}, **more})
+
+
+def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None:
+    clock: Any = cloud.clock
+    put(cloud, "soon", clock.now() + 60)
+    put(cloud, "never", None)
+    clock.advance(60 + TTL_DELAY_SECONDS - 3600)
+    assert cloud.record("soon"), "expired, but not deleted yet"
+    clock.advance(2 * 3600)
+    assert cloud.record("soon") is None
+    assert cloud.record("never")
+
+
+def test_item_that_expired_more_than_five_years_ago_stays(cloud: LocalCloud) -> None:
+    clock: Any = cloud.clock
+    clock.advance(DAY)
+    put(cloud, "old", clock.now() - 6 * 365 * DAY)
+    put(cloud, "milliseconds", clock.now() * 1000)
+    clock.advance(10 * DAY)
+    assert cloud.record("old")
+    assert cloud.record("milliseconds")
+
+
+def test_execution_is_forgotten_ninety_days_after_its_end_and_its_name_is_free(cloud: LocalCloud) -> None:
+    created = create(cloud, {"W": {"Type": "Wait", "Seconds": DAY, "Next": "E"}, "E": END})
+    client, clock = cloud.client("stepfunctions"), cloud.clock
+    arn = cloud.wait(start(cloud, created, name="taken")).arn
+    clock.advance(90 * DAY)  # type: ignore[attr-defined]
+    client.describe_execution(executionArn=arn)
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        start(cloud, created, name="taken")
+    clock.advance(1)  # type: ignore[attr-defined]
+    for ask in (client.describe_execution, client.get_execution_history, client.redrive_execution):
+        with pytest.raises(ClientError, match="ExecutionDoesNotExist"):
+            ask(executionArn=arn)
+    assert client.list_executions(stateMachineArn=created)["executions"] == []
+    assert start(cloud, created, name="taken") == arn
+
+
+def test_running_execution_is_not_forgotten(machine: Execute) -> None:
+    states = {"W": {"Type": "Wait", "Seconds": 100 * DAY, "Next": "E"}, "E": succeed("1")}
+    assert machine(states).output == 1

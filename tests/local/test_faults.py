@@ -1,0 +1,248 @@
+"""Faults: what can go wrong with a call, as tests strike an execution with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from engine_machines import END, Execute, create, executes, start, task, types
+from event_stand import Stand, worker
+
+from local import LocalCloud
+from local.faults import (
+    Late,
+    Moment,
+    after_call,
+    answer_lost,
+    arrives_late,
+    before_call,
+    fails,
+    in_seconds,
+    runs_twice,
+    stale,
+)
+
+Given = dict[str, Any]
+HOUR = 3600
+RETRY = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 1, "MaxAttempts": 2}]
+
+
+@pytest.fixture
+def machine(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
+
+
+def put(cloud: LocalCloud, value: str, **more: Any) -> Given:
+    item = {"id": {"S": "k"}, "v": {"S": value}}
+    return task("dynamodb:putItem", {"TableName": cloud.outputs["TableName"], "Item": item}, **more)
+
+
+def value_of(cloud: LocalCloud) -> str | None:
+    record = cloud.record("k")
+    return None if record is None else str(record["v"])
+
+
+# ---- calls that arrive late ----
+
+
+@pytest.mark.parametrize(
+    ("until", "last"),
+    [(before_call(state="B"), "b"), (after_call(state="B"), "a"), (before_call(state="C"), "a"), (before_call(), "b")],
+)
+def test_late_call_is_applied_at_its_moment_whatever_was_written_meanwhile(
+    machine: Execute, cloud: LocalCloud, until: Moment, last: str
+) -> None:
+    """A's first call is lost and its retry is not made: A goes on to B, which writes the same item."""
+    states = {
+        "A": put(cloud, "a", Next="B", Catch=[{"ErrorEquals": ["States.ALL"], "Next": "B"}]),
+        "B": put(cloud, "b", Next="C"),
+        "C": task("dynamodb:getItem", {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "k"}}}),
+    }
+    late = arrives_late(until, state="A")
+    with cloud.intercept(late):
+        execution = machine(states)
+    assert execution.output["Item"]["v"]["S"] == value_of(cloud) == last
+    assert len(late.outcomes) == 1
+
+
+def test_late_call_arrives_before_its_own_retry_or_after_it(machine: Execute, cloud: LocalCloud) -> None:
+    once_only = {
+        "TableName": cloud.outputs["TableName"],
+        "Item": {"id": {"S": "k"}},
+        "ConditionExpression": "attribute_not_exists(id)",
+    }
+    for until, status, outcome in (
+        (before_call(state="A"), "FAILED", dict),
+        (after_call(state="A"), "SUCCEEDED", ClientError),
+    ):
+        cloud.reset()
+        late = arrives_late(until, state="A")
+        with cloud.intercept(late):
+            assert machine({"A": task("dynamodb:putItem", once_only, Retry=RETRY)}).status == status
+        assert isinstance(late.outcomes[0], outcome)
+
+
+def test_late_call_may_wait_for_another_execution_and_for_a_later_one_of_many_calls(
+    machine: Execute, cloud: LocalCloud
+) -> None:
+    late = arrives_late(before_call(state="B", nth=2), state="A")
+    with cloud.intercept(late):
+        assert machine({"A": put(cloud, "late")}).status == "FAILED"
+        machine({"B": put(cloud, "first")})
+        assert (value_of(cloud), late.outcomes) == ("first", [])
+        machine({"B": put(cloud, "second")})
+    assert value_of(cloud) == "second"
+    assert len(late.outcomes) == 1
+
+
+def test_late_call_arrives_when_the_clock_comes_by(machine: Execute, cloud: LocalCloud) -> None:
+    late: Late = arrives_late(in_seconds(cloud.clock, 700), state="A")
+    clock: Any = cloud.clock
+    with cloud.intercept(late):
+        assert machine({"A": put(cloud, "late")}).status == "FAILED"
+    clock.advance(699)
+    assert value_of(cloud) is None
+    clock.advance(1)
+    assert value_of(cloud) == "late"
+
+
+# ---- answers that are old ----
+
+
+def describing(arn: str) -> Given:
+    return {"D": task("aws-sdk:sfn:describeExecution", {"ExecutionArn": arn}, Output="{% $states.result.Status %}")}
+
+
+def revived(cloud: LocalCloud) -> str:
+    """An execution that failed, was redriven an hour later, and waits."""
+    states = {"A": put(cloud, "a", Next="W"), "W": {"Type": "Wait", "Seconds": 10 * HOUR, "Next": "E"}, "E": END}
+    with cloud.intercept(fails("Throttling", state="A")):
+        arn = cloud.wait(start(cloud, create(cloud, states))).arn
+    clock: Any = cloud.clock
+    clock.advance(HOUR)
+    clock.enter()  # time stands still from now on
+    cloud.client("stepfunctions").redrive_execution(executionArn=arn)
+    return arn
+
+
+def test_description_may_be_that_before_the_last_change(machine: Execute, cloud: LocalCloud) -> None:
+    arn = revived(cloud)
+    try:
+        with cloud.intercept(stale(state="D")):
+            assert machine(describing(arn)).output == "FAILED"
+            assert machine(describing(arn)).output == "RUNNING", "only the first call was struck"
+        with cloud.intercept(stale(30, nth=0)):
+            assert machine(describing(arn)).output == "FAILED"
+        with cloud.intercept(stale(2 * HOUR)):
+            assert machine(describing(arn)).error == "Sfn.ExecutionDoesNotExistException"
+        with cloud.intercept(stale(execution="another")):
+            assert machine(describing(arn)).output == "RUNNING"
+    finally:
+        cloud.clock.leave()
+
+
+def test_clients_are_told_what_was_true_too_and_nothing_is_changed_by_it(cloud: LocalCloud) -> None:
+    arn = revived(cloud)
+    client = cloud.client("stepfunctions")
+    machine_arn = client.describe_execution(executionArn=arn)["stateMachineArn"]
+    try:
+        with cloud.stale():
+            told = client.describe_execution(executionArn=arn)
+            assert (told["status"], told["error"]) == ("FAILED", "DynamoDB.ThrottlingException")
+            assert told["redriveStatus"] == "REDRIVABLE"
+            listed = client.list_executions(stateMachineArn=machine_arn, statusFilter="FAILED")["executions"]
+            assert [each["executionArn"] for each in listed] == [arn]
+            with pytest.raises(ClientError, match="ExecutionNotRedrivable"):
+                client.redrive_execution(executionArn=arn)
+        with cloud.stale(2 * HOUR):
+            assert client.list_executions(stateMachineArn=machine_arn)["executions"] == []
+        told = client.describe_execution(executionArn=arn)
+        assert (told["status"], told["redriveStatus"], "error" in told) == ("RUNNING", "NOT_REDRIVABLE", False)
+    finally:
+        cloud.clock.leave()
+
+
+# ---- calls that fail each time ----
+
+ARN = "arn:aws:states:us-east-1:123456789012:{}:Nobody"
+CALLS = {
+    "sfn:startExecution": {"StateMachineArn": ARN.format("stateMachine")},
+    "sfn:redriveExecution": {"ExecutionArn": ARN.format("execution") + ":x"},
+    "sfn:describeExecution": {"ExecutionArn": ARN.format("execution") + ":x"},
+    "sfn:listExecutions": {"StateMachineArn": ARN.format("stateMachine")},
+    "sfn:getExecutionHistory": {"ExecutionArn": ARN.format("execution") + ":x"},
+    "cloudwatch:putMetricData": {"Namespace": "Once", "MetricData": [{"MetricName": "M", "Value": 1}]},
+    "sqs:sendMessage": {"QueueUrl": "https://localhost/q", "MessageBody": "x"},
+    "s3:putObject": {"Bucket": "b", "Key": "k", "Body": "x"},
+    "s3:getObject": {"Bucket": "b", "Key": "k"},
+    "dynamodb:updateItem": {"TableName": "t", "Key": {"id": {"S": "k"}}},
+    "dynamodb:query": {"TableName": "t"},
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_api_can_fail_each_time(machine: Execute, cloud: LocalCloud, call: str) -> None:
+    """With nth=0, and by the name of the action, whatever the state and however often it is tried."""
+    action = "".join("_" + letter.lower() if letter.isupper() else letter for letter in call.partition(":")[2])
+    states = {"R": task(f"aws-sdk:{call}", CALLS[call], Retry=RETRY)}
+    with cloud.intercept(fails("SlowDown", status=503, action=action, nth=0)):
+        for _ in range(2):
+            execution = machine(states)
+            assert execution.status == "FAILED"
+            assert "Status Code: 503" in str(execution.cause)
+            assert types(execution).count("TaskFailed") == 3
+
+
+def test_answer_can_be_lost_each_time(machine: Execute, cloud: LocalCloud) -> None:
+    with cloud.intercept(answer_lost(nth=0)):
+        assert machine({"A": put(cloud, "a", Retry=RETRY)}).status == "FAILED"
+    assert value_of(cloud) == "a"
+
+
+# ---- Express executions that run twice ----
+
+
+def test_asynchronous_express_execution_may_run_twice_under_one_arn(stand: Stand) -> None:
+    stand.deploy(worker(type="EXPRESS") + worker("Other", type="EXPRESS"))
+    with stand.cloud.repeating(runs_twice(machine="Worker")):
+        stand.start({"n": 0}, "Other")
+        stand.start({"n": 1})
+        stand.start({"n": 2})
+    assert stand.inputs() == [{"n": 1}, {"n": 1}, {"n": 2}]
+    first, again, other = stand.executions()
+    assert first.arn == again.arn != other.arn
+    assert len(stand.executions("Other")) == 1
+
+
+def test_second_run_may_come_late(stand: Stand) -> None:
+    stand.deploy(worker(type="EXPRESS"))
+    began = stand.clock.now()
+    with stand.cloud.repeating(runs_twice(later=90, nth=0)):
+        stand.start()
+        assert len(stand.executions()) == 1
+        stand.clock.advance(89)
+        assert len(stand.executions()) == 1
+        stand.clock.advance(1)
+        assert stand.times(0, began) == [0, 90]
+
+
+def test_standard_and_synchronous_executions_run_once(stand: Stand) -> None:
+    stand.deploy(worker() + worker("Sync", type="EXPRESS"))
+    client = boto3.client("stepfunctions", region_name="us-east-1", config=Config(inject_host_prefix=False))
+    with stand.cloud.repeating(runs_twice(nth=0)):
+        stand.start()
+        client.start_sync_execution(stateMachineArn=stand.stack.resources["Sync"].ref, input="{}")
+        assert (len(stand.executions()), len(stand.executions("Sync"))) == (1, 1)
+
+
+def test_reset_forgets_second_runs_that_are_still_to_come(stand: Stand) -> None:
+    stand.deploy(worker(type="EXPRESS"))
+    with stand.cloud.repeating(runs_twice(later=90)):
+        stand.start()
+        stand.executions()
+        stand.cloud.reset()
+        stand.clock.advance(100)
+        assert stand.executions() == []
