@@ -81,9 +81,10 @@ def _hunted(
         if result.outcome != "killed":
             print(f"{_sign(result)} {result.name}  {result.outcome} {result.by} {result.seconds} s", flush=True)
         if number % 20 == 0:
-            results.save(everything, time.monotonic() - began)
-    results.save(everything, time.monotonic() - began)
-    known = [result for each in wanted if (result := results.of(each)) is not None]
+            results.save(time.monotonic() - began)
+    results.save(time.monotonic() - began)
+    outcomes = (results.of(each) for each in wanted)
+    known = [each for each in outcomes if each is not None]
     print(table(known, EXCUSES))
     faults = _faults(known, everything, results)
     print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; build/mutants.json has them all")

@@ -48,8 +48,8 @@ class Results:
     def add(self, result: Result) -> None:
         self._found[result.name] = result
 
-    def save(self, mutants: Iterable[Mutant], seconds: float) -> None:
-        """Write what is known of these mutants and of all others."""
+    def save(self, seconds: float) -> None:
+        """Write everything that is known."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
         found = [asdict(self._found[name]) for name in sorted(self._found)]
         text = json.dumps({"counts": dict(_counts(found)), "seconds": round(seconds), "mutants": found}, indent=1)
@@ -72,9 +72,9 @@ def table(results: Iterable[Result], excused: Mapping[str, str]) -> str:
     columns = ("killed", "survived", "excused", "timed out", "stillborn", "doubtful")
     lines = [f"{'kind':20} {'made':>6} " + " ".join(f"{column:>9}" for column in columns) + "  of judged"]
     for name in sorted(rows, key=lambda each: (each == "all", each)):
-        row = rows[name]
-        judged = row["killed"] + row["survived"] + row["excused"]
-        share = f"{100 * row['killed'] / judged:5.1f} %" if judged else "-"
-        numbers = " ".join(f"{row[column]:>9}" for column in columns)
-        lines.append(f"{name:20} {sum(row.values()):>6} {numbers}  {share:>9}")
+        counts = rows[name]
+        judged = counts["killed"] + counts["survived"] + counts["excused"]
+        share = f"{100 * counts['killed'] / judged:5.1f} %" if judged else "-"
+        numbers = " ".join(f"{counts[column]:>9}" for column in columns)
+        lines.append(f"{name:20} {sum(counts.values()):>6} {numbers}  {share:>9}")
     return "\n".join(lines)

@@ -49,9 +49,9 @@ def recorded(visits: Visits) -> Iterator[None]:
         visits.add(f"{state.name}!")
         return fail(state, env, error)
 
-    with replaced((states, "_enter", entered), (states, "_choose", _choosing(visits))):
-        with replaced((tasks, "_retried_or_caught", failed)):
-            yield
+    choosing = _choosing(visits)
+    with replaced((states, "_enter", entered), (states, "_choose", choosing), (tasks, "_retried_or_caught", failed)):
+        yield
 
 
 def _choosing(visits: Visits) -> Any:

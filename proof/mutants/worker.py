@@ -2,7 +2,8 @@
 
 A worker is one pytest session whose tests are collected once and whose cloud stays open. For each mutant the changed
 file is written, the cloud deployed again, and the tests run until one is red. That one runs once more without the
-mutant: only then has it caught it. A line of JSON comes in on file descriptor 3 for each task, lines of JSON go out on 4.
+mutant: only then has it caught it. For each task a line of
+JSON comes in on file descriptor 3; lines of JSON go out on 4.
 """
 
 from __future__ import annotations
