@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no mutant after so many seconds")
     parser.add_argument("--again", action="append", choices=OUTCOMES, help="judge those again that ended so")
     parser.add_argument("--anew", action="store_true", help="forget what is known")
-    parser.add_argument("--measure", action="store_true", help="run every test once, though nothing has changed")
+    parser.add_argument("--trust", action="store_true", help="take what is known of tests whose own file is the same")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true", help="name the mutants, and judge none")
     return parser
@@ -70,7 +70,9 @@ def _hunted(
     hunt: Hunt, wanted: list[Mutant], everything: list[Mutant], results: Results, given: argparse.Namespace
 ) -> int:
     began = time.monotonic()
-    hunt.measure(given.measure, print)
+    hunt.measure(given.trust, print)
+    for test, why in hunt.red.items():
+        print(f"✗ red without any mutant: {test}: {why[:200]}")
     hunt.hold_controls()
     again = given.again or ()
     left = [each for each in wanted if given.anew or _is_open(results, each, again)]
@@ -87,6 +89,7 @@ def _hunted(
     known = [each for each in outcomes if each is not None]
     print(table(known, EXCUSES))
     faults = _faults(known, everything, results)
+    faults += [f"✗ red without any mutant: {test}" for test in hunt.red]
     print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; build/mutants.json has them all")
     print("\n".join(faults), end="\n" if faults else "")
     return int(bool(faults))

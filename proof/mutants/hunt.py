@@ -20,14 +20,14 @@ from proof.mutants import definitions, template
 from proof.mutants.copies import ROOT, Copy, Hung, WorkerFailed
 from proof.mutants.mutant import Mutant
 from proof.mutants.results import Result, change_of
-from proof.mutants.suite import PATHS, READERS, Suite, judges
+from proof.mutants.suite import READERS, Suite, judges
 
 VISITS = ROOT / "build" / "mutants" / "visits.json"
-_MEASURED = ("statemachine", "functions", "shared", "local", "proof", "gate", "tests", "template.yaml")
+_MEASURED = ("statemachine", "functions", "shared", "local", "proof", "gate", "template.yaml")
 
 
 class Sick(Exception):
-    """Tests are red without any mutant, or a harmless mutant does not survive: what they catch means nothing."""
+    """A harmless mutant does not survive: what the tests catch means nothing."""
 
 
 def documents() -> dict[str, Any]:
@@ -62,28 +62,35 @@ class Hunt:
         self._count = len(copies)
         self._documents = found
         self.suite = Suite({}, {})
+        self.red: dict[str, str] = {}
+        """What is red without any mutant, and why."""
 
-    def measure(self, anew: bool = False, told: Callable[[str], None] = lambda _: None) -> None:
-        """Run every test once without any mutant, unless that was done. Raises Sick when one is red."""
-        key = _state_of_the_project()
-        kept = json.loads(VISITS.read_text()) if VISITS.exists() and not anew else {}
-        if kept.get("key") != key:
-            told("running every test once, without any mutant")
-            kept = {"key": key, "tests": self._covered()}
+    def measure(self, trusting: bool, told: Callable[[str], None] = lambda _: None) -> None:
+        """Run every test once without any mutant, unless that was done; `trusting`, only those in changed files.
+
+        What is red judges nothing, and the run fails.
+        """
+        key, kept = _hash_of(*_MEASURED), json.loads(VISITS.read_text()) if VISITS.exists() else {}
+        tests: dict[str, dict[str, Any]] = kept.get("tests", {}) if trusting or kept.get("key") == key else {}
+        files: dict[str, str] = kept.get("files", {})
+        with self._copy() as copy:
+            there = [test for test in copy.tests() if judges(test)]
+        now = {file: _hash_of(file) for file in {_file(test) for test in there}}
+        tests = {test: each for test, each in tests.items() if test in there and not each["red"]}
+        tests = {test: each for test, each in tests.items() if files.get(_file(test)) == now[_file(test)]}
+        left = [test for test in there if test not in tests]
+        if left:
+            told(f"running {len(left)} tests once, without any mutant")
+            tests |= self._covered(left)
             VISITS.parent.mkdir(parents=True, exist_ok=True)
-            VISITS.write_text(json.dumps(kept))
-        tests: dict[str, dict[str, Any]] = kept["tests"]
-        if red := {test: each["red"] for test, each in tests.items() if each["red"]}:
-            VISITS.unlink()
-            raise Sick("red without any mutant:\n" + "\n".join(f"  {test}: {why}" for test, why in red.items()))
+            VISITS.write_text(json.dumps({"key": key, "files": now, "tests": tests}))
+        self.red = {test: each["red"] for test, each in tests.items() if each["red"]}
+        tests = {test: each for test, each in tests.items() if not each["red"]}
         visits = {test: frozenset(each["visits"]) for test, each in tests.items()}
         self.suite = Suite({test: each["seconds"] for test, each in tests.items()}, visits)
 
-    def _covered(self) -> dict[str, dict[str, Any]]:
-        with self._copy() as copy:
-            tests = [test for test in copy.tests() if judges(test)]
-        files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
-        groups = [[test for test in tests if test.startswith(f"{file}::")] for file in files]
+    def _covered(self, tests: Sequence[str]) -> dict[str, dict[str, Any]]:
+        groups = [[test for test in tests if _file(test) == file] for file in dict.fromkeys(map(_file, tests))]
         found: dict[str, dict[str, Any]] = {}
 
         def cover(group: list[str]) -> None:
@@ -191,10 +198,14 @@ def opened(workers: int) -> Iterator[Hunt]:
                 copy.end()
 
 
-def _state_of_the_project() -> str:
-    """Changes with every file that tests or what they test are made of."""
-    digest = hashlib.sha256(repr(PATHS).encode())
-    for name in _MEASURED:
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
+def _hash_of(*names: str) -> str:
+    """Changes with every file of these, and below them."""
+    digest = hashlib.sha256()
+    for name in names:
         files = sorted((ROOT / name).rglob("*")) if (ROOT / name).is_dir() else [ROOT / name]
         for file in files:
             if file.is_file() and "__pycache__" not in file.parts and "mutants" not in file.parts:

@@ -8,11 +8,18 @@ from dataclasses import dataclass, field
 
 from proof.mutants.mutant import Mutant
 
-_PATHS = ("tests/statemachine", "tests/scenarios", "tests/model", "tests/template", "tests/gate/test_gate.py")
+_PATHS = (
+    "tests/states",
+    "tests/statemachine",
+    "tests/scenarios",
+    "tests/model",
+    "tests/template",
+    "tests/gate/test_gate.py",
+)
 OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 """What operators do goes on in the definitions."""
-PATHS = (*_PATHS, *OPERATORS)
-READERS = ("tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
+PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
+READERS = ("tests/states/", "tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
 """Tests that read the files themselves, whatever an execution visits."""
 NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",

@@ -158,7 +158,11 @@ def test_harmless_mutants_mean_the_same(found: dict[str, Any]) -> None:
 
 
 def test_a_test_judges_a_mutant_only_when_it_visits_what_is_changed() -> None:
-    visits = {"tests/a::enters": frozenset({"S"}), "tests/a::fails": frozenset({"S", "S!"}), "tests/a::other": frozenset()}
+    visits = {
+        "tests/a::enters": frozenset({"S"}),
+        "tests/a::fails": frozenset({"S", "S!"}),
+        "tests/a::other": frozenset(),
+    }
     suite = Suite({"tests/a::enters": 1.0, "tests/a::fails": 2.0, "tests/a::other": 0.1}, visits)
     retry = Mutant("d", "S.Retry[0]", "dropped", "k", (), "S!")
     assert suite.for_mutant(retry) == ["tests/a::fails"]
