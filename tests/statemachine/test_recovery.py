@@ -10,47 +10,26 @@ from typing import Any
 
 import pytest
 from gates import Gates
-from scenario import answer, cause, charge, dies, id_of, record_of, result, rows, scripted
+from scenario import (
+    A_LEASE,
+    answer,
+    by_recovery,
+    cause,
+    charge,
+    dead,
+    dies,
+    id_of,
+    record_of,
+    result,
+    rows,
+    scripted,
+)
 
 from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
 from local.faults import answer_lost, answers, fails, never_arrives
 
-A_LEASE = 3600
-_names = (f"recovery-{n}" for n in itertools.count(1))
-
-
-@pytest.fixture
-def recover(cloud: LocalCloud) -> Callable[..., Execution]:
-    """Starts the recovery machine as a trigger does, for a dead execution or for a sweep; waits for what it started."""
-
-    def start(*dead: Execution) -> Execution:
-        given = {"executionArn": dead[0].arn, "status": dead[0].status} if dead else {}
-        arn = cloud.client("stepfunctions").start_execution(
-            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input=json.dumps(given)
-        )["executionArn"]
-        ended = cloud.wait(arn)
-        for each in operations(cloud):
-            cloud.wait(each.arn)
-        return ended
-
-    return start
-
-
-def operations(cloud: LocalCloud) -> list[Execution]:
-    listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
-    return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
-
-
-def by_recovery(cloud: LocalCloud) -> list[Execution]:
-    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
-
-
-def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
-    with cloud.intercept(dies(cloud, state, after=after)):
-        ended = cloud.run(request)
-    assert ended.status == "ABORTED"
-    return ended
+_names = (f"test-recovery-{n}" for n in itertools.count(1))
 
 
 def in_one_shard(count: int) -> list[str]:

@@ -26,6 +26,8 @@ def perform(step: dict[str, Any]) -> Any:
                 raise TimeoutError(f"nobody opened the gate {step['await']}")
             time.sleep(0.005)
         return perform(step["then"])
+    if "unless" in step:
+        return perform(step["else" if (GATES / step["unless"]).exists() else "then"])
     if "sleep" in step:
         time.sleep(step["sleep"])
         return perform(step.get("then", {"return": None}))
