@@ -62,6 +62,7 @@ class Hunt:
         self._count = len(copies)
         self._documents = found
         self.suite = Suite({}, {})
+        self._seconds: dict[str, float] = {}
         self.red: dict[str, str] = {}
         """What is red without any mutant, and why."""
 
@@ -87,7 +88,8 @@ class Hunt:
         self.red = {test: each["red"] for test, each in tests.items() if each["red"]}
         tests = {test: each for test, each in tests.items() if not each["red"]}
         visits = {test: frozenset(each["visits"]) for test, each in tests.items()}
-        self.suite = Suite({test: each["seconds"] for test, each in tests.items()}, visits)
+        self.suite = Suite({test: each["cpu"] for test, each in tests.items()}, visits)
+        self._seconds = {test: each["seconds"] for test, each in tests.items()}
 
     def _covered(self, tests: Sequence[str]) -> dict[str, dict[str, Any]]:
         groups = [[test for test in tests if _file(test) == file] for file in dict.fromkeys(map(_file, tests))]
@@ -169,7 +171,7 @@ class Hunt:
 
     def _done(self, copy: Copy, task: Mapping[str, Any]) -> dict[str, Any]:
         try:
-            return copy.do(task, lambda test: self.suite.seconds.get(test, 1.0))
+            return copy.do(task, lambda test: self._seconds.get(test, 1.0))
         except Hung as hung:
             return {"outcome": "timed out", "by": hung.test, "why": "the test did not end"}
         except WorkerFailed as error:

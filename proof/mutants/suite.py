@@ -8,14 +8,7 @@ from dataclasses import dataclass, field
 
 from proof.mutants.mutant import Mutant
 
-_PATHS = (
-    "tests/states",
-    "tests/statemachine",
-    "tests/scenarios",
-    "tests/model",
-    "tests/template",
-    "tests/gate/test_gate.py",
-)
+_FOLDERS = ("tests/states", "tests/statemachine", "tests/scenarios", "tests/model", "tests/template")
 OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 """What operators do goes on in the definitions."""
 PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
@@ -31,7 +24,7 @@ NO_JUDGES = {
 }
 """What begins like this judges nothing, and why: a text that is compared with a text says nothing about behaviour."""
 LONGEST = 12.0
-"""Seconds; a test that takes longer judges nothing, for every survivor would wait for it."""
+"""Seconds of this process; a test that takes longer judges nothing, for every survivor would wait for it."""
 PATIENCE = 90.0
 """Seconds of tests that one mutant gets; one that outlives them has survived."""
 

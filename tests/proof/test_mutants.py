@@ -1,4 +1,4 @@
-"""Mutants are made by rule: each rule makes what it should, each name is told apart, and a change stays in its place."""
+"""Mutants are made by rule: each rule makes what it should, and a change stays in its place."""
 
 from __future__ import annotations
 
