@@ -67,9 +67,7 @@ class State:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
         return self._way(self.raw, {**_scope(given), "result": result}, variables)
 
-    def fails(
-        self, error: str, variables: Mapping[str, Any], cause: str | None = None, given: Any = None
-    ) -> Way | None:
+    def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
         """The way on with an error that is not tried again; None when the execution dies of it."""
         scope = {**_scope(given), "errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.raw.get("Catch", ()):
