@@ -12,7 +12,7 @@ _FOLDERS = ("tests/states", "tests/statemachine", "tests/scenarios", "tests/mode
 OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 """What operators do goes on in the definitions."""
 PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
-READERS = ("tests/states/", "tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
+READERS = ("tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
 """Tests that read the files themselves, whatever an execution visits."""
 NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",
@@ -58,7 +58,8 @@ class Suite:
             return True
         if mutant.file == "template.yaml":
             return test in self._cover
-        return mutant.part in self.visits[test] if mutant.part else bool(self.visits[test])
+        visits = self.visits[test]
+        return bool(visits & {mutant.part, f"{mutant.place}*", "*"}) if mutant.part else bool(visits)
 
     @property
     def _cover(self) -> frozenset[str]:

@@ -5,6 +5,8 @@ S!          it failed there: its retries and catches were looked at
 S?2         its third choice was looked at
 S=2         its third choice was taken
 S=default   no choice was
+S*          a test looked at the whole state
+*           a test looked at a whole definition
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from typing import Any
 
 from local.engine import states, tasks
 from local.engine.patching import replaced
+
+_RECORDING: list[Visits] = []
 
 
 class Visits:
@@ -36,6 +40,12 @@ class Visits:
         return sorted(found)
 
 
+def seen(state: str) -> None:
+    """A test looks at a state by itself, at all of it."""
+    for visits in _RECORDING:
+        visits.add(f"{state}*")
+
+
 @contextmanager
 def recorded(visits: Visits) -> Iterator[None]:
     """Record while the context is open; it must be opened before a cloud is."""
@@ -51,7 +61,11 @@ def recorded(visits: Visits) -> Iterator[None]:
 
     choosing = _choosing(visits)
     with replaced((states, "_enter", entered), (states, "_choose", choosing), (tasks, "_retried_or_caught", failed)):
-        yield
+        _RECORDING.append(visits)
+        try:
+            yield
+        finally:
+            _RECORDING.remove(visits)
 
 
 def _choosing(visits: Visits) -> Any:

@@ -83,6 +83,8 @@ class Worker:
             self._say(begins=item.nodeid)
             began, cpu = time.monotonic(), time.process_time()
             problem = self._problem(item, following)
+            if "definitions" in getattr(item, "fixturenames", ()):
+                self._visits.add("*")
             found[item.nodeid] = {
                 "red": problem,
                 "seconds": round(time.monotonic() - began, 3),

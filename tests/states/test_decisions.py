@@ -192,26 +192,9 @@ def read(state: States, events: list[dict[str, Any]], more: str | None = None, *
 
 
 ABORTED = {"Id": 99, "Type": "ExecutionAborted"}
-LAST_STEPS = [
-    "ExecuteBusinessLogic",
-    "IsResponseLarge",
-    "CacheResponse",
-    "Finalize",
-    "ClassifyFailure",
-    "BackOff",
-    "RecordFailure",
-    "KeepRequest",
-    "RecordQuarantine",
-]
-NO_STEPS = (
-    "ReceiveRequest",
-    "AcquireLock",
-    "ReadRecord",
-    "ExistingStatus",
-    "TakeOverLock",
-    "RenewLock",
-    "WaitForOwner",
-)
+FINISHES = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
+LAST_STEPS = ("ExecuteBusinessLogic", "ClassifyFailure", "BackOff", *FINISHES)
+NO_STEPS = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "TakeOverLock", "WaitForOwner")
 
 
 def test_a_history_is_read_newest_first_in_pages_without_data(state: States) -> None:
@@ -327,8 +310,6 @@ def test_a_history_that_cannot_be_read_now_leaves_its_owner_alive(state: States)
 
 
 # ---- how far did it get? ----
-
-FINISHES = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
 
 
 def how_far(
