@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 from operating import Operator
 
 from cli.stack import connect
@@ -125,3 +126,40 @@ def test_an_operation_is_not_resolved_as_failed_without_a_reason(operator: Opera
     done = operator.once("resolve", "default#told#k", "--failed", " ")
     assert done.code == 2 and "--failed" in done.err
     assert operator.record["status"] == "QUARANTINED"
+
+
+def test_refused_request_in_a_pipes_envelope_is_named_and_started_unchanged(operator: Operator) -> None:
+    envelope = [{"body": {**operator.request(), "payload": {"number": 12345678901234567890, "text": "日"}}}]
+    arn = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, {"error": "Unavailable", "executionArn": arn, "input": envelope})
+    done = operator.once("replay-rejected", "--error", "Unavailable", "--json").answer
+    [message] = done["messages"]
+    assert (message["id"], message["outcome"]) == ("default#told#k", "STARTED")
+    assert json.loads(operator.input_of(message["executionArn"])) == envelope
+    operator.cloud.settle()
+
+
+def test_message_that_could_not_be_deleted_after_its_start_starts_nothing_more(operator: Operator) -> None:
+    arn = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, {"error": "Unavailable", "executionArn": arn, "input": operator.request()})
+
+    def lost() -> None:
+        raise ConnectionClosedError(endpoint_url="https://sqs")
+
+    operator.before("DeleteMessage", lost)
+    assert operator.once("replay-rejected").code == 2
+    operator.cloud.settle()
+    [message] = operator.once("replay-rejected", "--json").answer["messages"]
+    assert message["outcome"] == "STARTED" and operator.cloud.rejected() == []
+    assert operator.starts == 1 and operator.record["owner"] == message["executionArn"]
+
+
+def test_large_refused_request_is_started_without_escapes(operator: Operator) -> None:
+    arn = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    request = {**operator.request(), "payload": {"note": "日" * 44_000}}  # as escapes it is larger than an input may be
+    body = json.dumps({"error": "Unavailable", "executionArn": arn, "input": request}, ensure_ascii=False)
+    url = operator.cloud.outputs["RejectedQueueUrl"]
+    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=body)
+    assert replay(operator) == (0, ["STARTED"])
+    operator.cloud.settle()
+    assert operator.record["status"] == "COMPLETED"

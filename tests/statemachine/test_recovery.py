@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -161,6 +163,52 @@ def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator
     [kept] = cloud.rejected()
     assert (kept["error"], kept["input"], kept["executionArn"]) == ("ExecutionDied", charge(), again.arn)
     assert cloud.record(id_of(charge())) is None
+
+
+def test_sweep_finds_a_request_that_failed_before_it_had_a_record(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    """The reference implementation throws on such a member, in the first state, and the event of that is lost."""
+    unlucky = charge() | {"payload": {"x": {"_jsonata_lambda": True}}}
+    assert cloud.run(unlucky).status == "FAILED"
+    recover()
+    recover()
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["input"]) == ("ExecutionDied", unlucky)
+
+
+def test_sweep_goes_through_the_pages_of_executions_that_failed(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    first = dead(cloud, charge(), "AcquireLock")
+    machine, now = cloud.outputs["StateMachineArn"], datetime.fromtimestamp(cloud.clock.now(), UTC)
+    listed = {
+        "executions": [
+            {
+                "executionArn": f"{first.arn[:-1]}{n}",
+                "stateMachineArn": machine,
+                "name": str(n),
+                "status": "ABORTED",
+                "startDate": now,
+                "stopDate": now,
+            }
+            for n in range(100)
+        ],
+        "nextToken": "more",
+    }
+    aborted = listed | {"executions": [{**each, "executionArn": first.arn} for each in listed["executions"][:1]]}
+    calls: list[str] = []
+
+    def pages(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != "ListExecutions" or call.parameters["statusFilter"] != "ABORTED":
+            return proceed()
+        calls.append(call.parameters.get("nextToken", ""))
+        return copy.deepcopy(aborted if len(calls) > 2 else listed)
+
+    with cloud.intercept(pages):
+        recover()
+    assert calls == ["", "more", "more"]
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_refused_and_failed_requests_are_not_started_again(

@@ -137,3 +137,25 @@ class TestApplyOnce:
         with pytest.raises(ConditionFailed) as failed:
             self.add_line(attempt(key="key-2"), "mug", condition=is_open)
         assert failed.value.refusals[0].item == one("orders")
+
+
+class TestMistakes:
+    """Each says which write it is about, and where in it."""
+
+    def test_an_item_that_dynamodb_does_not_have(self, attempt: Attempt) -> None:
+        with pytest.raises(InvalidWriteError, match=r"^put_once into orders, note is a object"):
+            attempt().put_once("orders", {"orderId": "o-1", "note": object()})
+
+    @pytest.mark.parametrize(
+        ("key", "value", "condition", "says"),
+        [
+            (object(), 1, None, "orderId is a object"),
+            ("o-1", set(), None, ":value is an empty set"),
+            ("o-1", 1, Attr("goods").eq(set()), ":v0 is an empty set"),
+        ],
+    )
+    def test_an_update_that_dynamodb_does_not_have(
+        self, attempt: Attempt, key: object, value: object, condition: Any, says: str
+    ) -> None:
+        with pytest.raises(InvalidWriteError, match=rf"^apply_once to orders, {says}"):
+            attempt().apply_once("orders", {"orderId": key}, "SET n = :value", {":value": value}, condition=condition)

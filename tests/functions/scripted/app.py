@@ -35,4 +35,6 @@ def perform(step: dict[str, Any]) -> Any:
         os._exit(step["exit"])
     if "raise" in step:
         raise type(step["raise"], (Exception,), {})(step.get("message", "as the script says"))
+    if "repeat" in step:
+        return step["repeat"] * step["times"]
     return step["return"]
