@@ -18,6 +18,7 @@ from proof.mutants.excuses import EXCUSES
 from proof.mutants.hunt import Hunt, Sick, all_mutants, as_text, documents, opened
 from proof.mutants.mutant import Mutant
 from proof.mutants.results import OUTCOMES, Result, Results, table
+from proof.mutants.suite import PATHS, QUICK
 
 RESULTS = ROOT / "build" / "mutants.json"
 
@@ -41,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     results = Results(RESULTS)
     try:
-        with opened(given.workers) as hunt:
+        with opened(given.workers, QUICK if given.quick else PATHS) as hunt:
             return _hunted(hunt, wanted, everything, results, given)
     except Sick as sick:
         print(f"✗ {sick}")
@@ -56,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no mutant after so many seconds")
     parser.add_argument("--again", action="append", choices=OUTCOMES, help="judge those again that ended so")
     parser.add_argument("--anew", action="store_true", help="forget what is known")
+    parser.add_argument("--quick", action="store_true", help="let those tests judge that need no deployment")
     parser.add_argument("--trust", action="store_true", help="take what is known of tests whose own file is the same")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true", help="name the mutants, and judge none")

@@ -10,11 +10,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from proof.mutants.suite import PATHS
 
 ROOT = Path(__file__).parents[2]
 LEFT_OUT = (".git", ".venv*", "build", "__pycache__", ".*_cache", "*.egg-info", ".hypothesis", ".aws-sam")
@@ -51,7 +49,8 @@ def copied(to: Path, rewritten: Mapping[str, str]) -> Path:
 class Copy:
     """One copy and its worker; a worker that hangs is ended, and the next task starts another one."""
 
-    def __init__(self, folder: Path, rewritten: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, rewritten: Mapping[str, str], paths: Sequence[str]) -> None:
+        self._paths = paths
         self._rewritten = rewritten
         self._folder = copied(folder, rewritten)
         self._process: subprocess.Popen[bytes] | None = None
@@ -102,7 +101,7 @@ class Copy:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         base = self._folder / "build" / "temporary"
-        command = [sys.executable, "-m", "proof.mutants.worker", f"--basetemp={base}", *PATHS]
+        command = [sys.executable, "-m", "proof.mutants.worker", f"--basetemp={base}", *self._paths]
         log = (self._folder / "build" / "worker.log").open("ab")
         self._process = subprocess.Popen(  # noqa: S603 its own arguments
             ["/bin/sh", "-c", f'exec 3<&{theirs_in} 4>&{theirs_out}; exec "$@"', "sh", *command],

@@ -20,9 +20,9 @@ from proof.mutants import definitions, template
 from proof.mutants.copies import ROOT, Copy, Hung, WorkerFailed
 from proof.mutants.mutant import Mutant
 from proof.mutants.results import Result, change_of
-from proof.mutants.suite import READERS, Suite, judges
+from proof.mutants.suite import Suite, judges
 
-VISITS = ROOT / "build" / "mutants" / "visits.json"
+VISITS = ROOT / "build" / "mutants"
 _MEASURED = ("statemachine", "functions", "shared", "local", "proof", "gate", "template.yaml")
 
 
@@ -55,7 +55,8 @@ def as_text(document: Any) -> str:
 class Hunt:
     """Copies with workers, and the tests as they were measured."""
 
-    def __init__(self, copies: Sequence[Copy], found: Mapping[str, Any]) -> None:
+    def __init__(self, copies: Sequence[Copy], found: Mapping[str, Any], paths: Sequence[str]) -> None:
+        self._paths = paths
         self._free: queue.Queue[Copy] = queue.Queue()
         for copy in copies:
             self._free.put(copy)
@@ -71,24 +72,30 @@ class Hunt:
 
         What is red judges nothing, and the run fails.
         """
-        key, kept = _hash_of(*_MEASURED), json.loads(VISITS.read_text()) if VISITS.exists() else {}
+        file = VISITS / f"visits-{len(self._paths)}.json"
+        key, kept = _hash_of(*_MEASURED), json.loads(file.read_text()) if file.exists() else {}
         tests: dict[str, dict[str, Any]] = kept.get("tests", {}) if trusting or kept.get("key") == key else {}
         files: dict[str, str] = kept.get("files", {})
         with self._copy() as copy:
             there = [test for test in copy.tests() if judges(test)]
         now = {file: _hash_of(file) for file in {_file(test) for test in there}}
         tests = {test: each for test, each in tests.items() if test in there and not each["red"]}
-        tests = {test: each for test, each in tests.items() if files.get(_file(test)) == now[_file(test)]}
+        tests = {
+            test: each
+            for test, each in tests.items()
+            if "deployed" in each and files.get(_file(test)) == now[_file(test)]
+        }
         left = [test for test in there if test not in tests]
         if left:
             told(f"running {len(left)} tests once, without any mutant")
             tests |= self._covered(left)
-            VISITS.parent.mkdir(parents=True, exist_ok=True)
-            VISITS.write_text(json.dumps({"key": key, "files": now, "tests": tests}))
+            VISITS.mkdir(parents=True, exist_ok=True)
+            file.write_text(json.dumps({"key": key, "files": now, "tests": tests}))
         self.red = {test: each["red"] for test, each in tests.items() if each["red"]}
         tests = {test: each for test, each in tests.items() if not each["red"]}
         visits = {test: frozenset(each["visits"]) for test, each in tests.items()}
-        self.suite = Suite({test: each["cpu"] for test, each in tests.items()}, visits)
+        deployed = frozenset(test for test, each in tests.items() if each["deployed"])
+        self.suite = Suite({test: each["cpu"] for test, each in tests.items()}, visits, deployed)
         self._seconds = {test: each["seconds"] for test, each in tests.items()}
 
     def _covered(self, tests: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -151,18 +158,19 @@ class Hunt:
         return Result(mutant.name, mutant.kind, outcome, by, why, seconds, change_of(mutant))
 
     def _answer(self, mutant: Mutant, anew: bool = False) -> dict[str, Any]:
-        """What a worker says: of a changed template first the tests that only read it, for they need no deployment."""
+        """What a worker says: first the tests that only read the files, for the others need a deployment."""
         text = as_text(mutant.applied(self._documents[mutant.file]))
         tests = self.suite.for_mutant(mutant)
-        parts = [(tests, True)]
-        if mutant.file == template.FILE:
-            readers = [test for test in tests if test.startswith(READERS)]
-            parts = [(readers, False), ([test for test in tests if test not in set(readers)], True)]
+        parts = [
+            ([test for test in tests if (test in self.suite.deployed) is deploys], deploys) for deploys in (False, True)
+        ]
         with self._copy() as copy:
             if anew:
                 copy.end()
             answer: dict[str, Any] = {}
             for some, deploys in parts:
+                if deploys and not some:
+                    break
                 task = {"do": "judge", "file": mutant.file, "text": text, "tests": some, "deploys": deploys}
                 answer = self._done(copy, task)
                 if answer["outcome"] != "survived":
@@ -187,14 +195,14 @@ class Hunt:
 
 
 @contextmanager
-def opened(workers: int) -> Iterator[Hunt]:
-    """A hunt with its copies, which are gone afterwards."""
+def opened(workers: int, paths: Sequence[str]) -> Iterator[Hunt]:
+    """A hunt with its copies, which are gone afterwards; the tests below `paths` judge."""
     found = documents()
     rewritten = {file: as_text(document) for file, document in found.items()}
     with tempfile.TemporaryDirectory(prefix="once-mutants-") as folder:
-        copies = [Copy(Path(folder) / str(number), rewritten) for number in range(workers)]
+        copies = [Copy(Path(folder) / str(number), rewritten, paths) for number in range(workers)]
         try:
-            yield Hunt(copies, found)
+            yield Hunt(copies, found, paths)
         finally:
             for copy in copies:
                 copy.end()

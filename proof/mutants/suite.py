@@ -12,6 +12,8 @@ _FOLDERS = ("tests/states", "tests/statemachine", "tests/scenarios", "tests/mode
 OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 """What operators do goes on in the definitions."""
 PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
+QUICK = ("tests/states", "tests/model/test_conditions.py", "tests/template", "tests/gate/test_gate.py")
+"""Most of what needs no deployment."""
 READERS = ("tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
 """Tests that read the files themselves, whatever an execution visits."""
 NO_JUDGES = {
@@ -29,6 +31,8 @@ PATIENCE = 90.0
 """Seconds of tests that one mutant gets; one that outlives them has survived."""
 
 
+PATIENCE_WITH_CONTROLS = 10.0
+"""Tests that look at texts are quick ones."""
 _QUICK_MODELS = ("[large]", "[waiting]")
 
 
@@ -45,13 +49,15 @@ class Suite:
 
     seconds: Mapping[str, float]
     visits: Mapping[str, frozenset[str]]
+    deployed: frozenset[str] = frozenset()
+    """Those that need the mutant deployed: they use the cloud of the session."""
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
         """The tests that can see it; those that killed others at the same place first, then the cheapest."""
         seeing = [test for test in self.seconds if self._sees(test, mutant) and self.seconds[test] <= LONGEST]
         seeing.sort(key=lambda test: (-self.kills[mutant.place, test], self.seconds[test]))
-        return list(_within(seeing, self.seconds))
+        return list(_within(seeing, self.seconds, PATIENCE_WITH_CONTROLS if mutant.kind == "control" else PATIENCE))
 
     def _sees(self, test: str, mutant: Mutant) -> bool:
         if test.startswith(READERS):
@@ -72,10 +78,10 @@ class Suite:
         self.kills[mutant.place, by] += 1
 
 
-def _within(tests: Iterable[str], seconds: Mapping[str, float]) -> Iterable[str]:
+def _within(tests: Iterable[str], seconds: Mapping[str, float], patience: float) -> Iterable[str]:
     spent = 0.0
     for test in tests:
-        if (spent := spent + seconds[test]) > PATIENCE:
+        if (spent := spent + seconds[test]) > patience:
             return
         yield test
 

@@ -21,6 +21,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 
 from local import LocalCloud, VirtualClock
+from local.deploy import rendered_definitions
 from proof.mutants.visits import Visits, recorded
 
 ROOT = Path(__file__).parents[2]
@@ -90,6 +91,7 @@ class Worker:
                 "seconds": round(time.monotonic() - began, 3),
                 "cpu": round(time.process_time() - cpu, 3),
                 "visits": self._visits.taken(),
+                "deployed": "shared_cloud" in getattr(item, "fixturenames", ()),
             }
         return {"covered": found}
 
@@ -101,7 +103,8 @@ class Worker:
             outcome = self._outcome(task["tests"], task["deploys"])
         finally:
             file.write_text(before)
-            self._deploy_again()
+            if task["deploys"]:
+                self._deploy_again()
         if outcome["outcome"] == "killed":
             [item] = self._those([outcome["by"]])
             if (problem := self._problem(item, None)) is not None:
@@ -109,11 +112,13 @@ class Worker:
         return outcome
 
     def _outcome(self, tests: Sequence[str], deploys: bool) -> dict[str, Any]:
-        if deploys:
-            try:
+        try:
+            if deploys:
                 self._deploy_again()
-            except Exception as error:  # whatever it is, this project cannot be deployed
-                return {"outcome": "stillborn", "by": type(error).__name__, "why": str(error)[:300]}
+            else:
+                rendered_definitions(ROOT / "template.yaml")
+        except Exception as error:  # whatever it is, this project cannot be deployed
+            return {"outcome": "stillborn", "by": type(error).__name__, "why": str(error)[:300]}
         items = self._those(tests)
         try:
             for item, following in zip(items, [*items[1:], None], strict=True):
