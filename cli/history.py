@@ -6,19 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cli.records import OPERATOR, hash_of, is_express, owner_before_operator
+from cli.records import OPERATOR, hash_of, owner_before_operator
 from cli.stack import Stack
 
 MOST_OWNERS = 20
 MOST_LISTED = 5000
 """Executions of the state machine, newest first, that are looked through for those of an id."""
-LOCKING = ("AcquireLock", "TakeOverLock", "RenewLock")
+LOCKING = ("AcquireLock", "TakeOverLock", "RetryFailed", "RenewLock")
+TAKING = ("TakeOverLock", "RetryFailed")
+"""From an owner before; its steps are kept."""
 
 
 def owners(stack: Stack, owner: str) -> list[dict[str, Any]]:
     """The owners from this one back: {owner, status, startedAt, endedAt, error, locks: [{state, fence, ...}]}.
 
-    One that is gone has status GONE, an operator OPERATOR, and an Express execution, that keeps no history, EXPRESS.
+    One that is gone has status GONE, an operator OPERATOR.
     """
     found: list[dict[str, Any]] = []
     before: str | None = owner
@@ -30,8 +32,6 @@ def owners(stack: Stack, owner: str) -> list[dict[str, Any]]:
 
 def _look_at(stack: Stack, owner: str) -> tuple[dict[str, Any], str | None]:
     nothing: dict[str, Any] = {"startedAt": None, "endedAt": None, "error": None, "locks": []}
-    if is_express(owner):
-        return {"owner": owner, "status": "EXPRESS", **nothing}, None
     client = stack.client("stepfunctions")
     try:
         described = client.describe_execution(executionArn=owner)
@@ -63,7 +63,7 @@ def _locks(client: Any, execution: str) -> tuple[list[dict[str, Any]], str | Non
             read = answer["Item"].get("owner", {}).get("S")
         elif state in LOCKING and "Attributes" in answer:
             has = answer["Attributes"]
-            if state == "TakeOverLock" and not locks:
+            if state in TAKING and not locks:
                 before = read
             number = {key: int(has[key]["N"]) for key in ("fence", "attempts")}
             locks.append({"state": state, **number, "acquiredAt": has["acquiredAt"]["S"]})

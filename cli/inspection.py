@@ -6,39 +6,48 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cli import history, kept
-from cli.records import OPERATOR, RELEASED, Record, find, has_expired, is_express, owner_status
+from cli import history, originals
+from cli.records import OPERATOR, RELEASED, Record, find, has_expired, owner_status
+from cli.requests import opened
 from cli.stack import Stack
 
 
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
-    """{id, expired, record, ownerStatus, owners, started, steps, request, console}; see `history` for the lists."""
+    """{id, expired, record, ownerStatus, owners, started, steps, request, requestMissing, console}.
+
+    See `history` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
+    """
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
     record = find(stack, id)
     owner = record["owner"]
-    express = is_express(stack.outputs["StateMachineArn"]) or is_express(owner)
+    request, missing = _request(stack, record)
     return {
         "id": id,
         "expired": has_expired(stack, record),
         "record": record,
         "ownerStatus": owner_status(stack, owner),
         "owners": history.owners(stack, owner),
-        "started": [] if express else history.started_for(stack, id),
+        "started": history.started_for(stack, id),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
-        "request": _parsed(kept.read(stack, record)) if "requestRef" in record else None,
+        "request": request,
+        "requestMissing": missing,
         "console": _console(stack, owner),
     }
 
 
-def _parsed(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
+    """What an operator decides about, out of its envelope, or why it is not there."""
+    if record["status"] != "QUARANTINED":
+        return None, None
+    found = originals.find(stack, record)
+    return (None, found.missing) if found.text is None else (opened(json.loads(found.text)), None)
 
 
 def _console(stack: Stack, owner: str) -> dict[str, str]:
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
-    if "stateMachine" in found and not is_express(owner) and OPERATOR not in owner:
+    if "stateMachine" in found and OPERATOR not in owner:
         found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
     return found
 
@@ -62,6 +71,8 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
             yield f"  {key:<12}{short(record[key]) if key == 'result' else json.dumps(record[key])}"
     if shown["request"] is not None:
         yield f"  {'request':<12}{short(shown['request'])}"
+    if shown["requestMissing"]:
+        yield f"  {'request':<12}{shown['requestMissing']}"
     for name, step in shown["steps"].items():
         yield f"  {'step done':<12}{name}: {short(step.get('result') if isinstance(step, dict) else step)}"
     yield "owners, the newest first"

@@ -10,8 +10,7 @@ import datetime
 import uuid
 from typing import Any
 
-from cli import kept
-from cli.problem import Problem
+from cli import kept, originals
 from cli.records import (
     ALIVE,
     OPERATOR,
@@ -24,6 +23,7 @@ from cli.records import (
     operator_instead_of,
     owner_status,
     read,
+    retry_name,
     write,
 )
 from cli.stack import Stack
@@ -33,22 +33,28 @@ CLOCKS_DIFFER = 3600
 
 
 def retry(stack: Stack, id: str) -> dict[str, Any]:
-    """Start a quarantined operation again with its kept request; steps stay, attempts begin anew.
+    """Start a quarantined operation again with its request, unchanged; steps stay, attempts begin anew.
 
     With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
     A retry that ended between its write and its start can be repeated.
     """
     record = read(stack, id, *STATUSES)
-    if record["status"] == "QUARANTINED":
-        request = kept.demand(stack, record)
-        record = _begin_anew(stack, record)
-    elif OPERATOR in record["owner"] and owner_status(stack, record["owner"]) == "NO_EXECUTION":
-        request = kept.read(stack, record) or _request_of_first_start(stack, record)
-    else:
+    if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
         raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}; nothing was changed")
-    execution = _start(stack, record, request)
+    request = originals.demand(stack, record)
+    assert request.text is not None
+    if record["status"] == "QUARANTINED":
+        if not request.is_kept:  # once the lock is the operator's, the record may no longer lead to the execution
+            kept.put(stack, record, request.text)
+        record = _begin_anew(stack, record)
+    execution = _start(stack, record, request.text)
     forgotten = kept.forget(stack, record)
     return {"id": id, "executionArn": execution, "fence": record["fence"], "requestDeleted": forgotten}
+
+
+def _was_cut_off(stack: Stack, record: Record) -> bool:
+    """Whether the lock is an operator's; an execution may be called like one."""
+    return OPERATOR in record["owner"] and owner_status(stack, record["owner"]) == "NO_EXECUTION"
 
 
 def _begin_anew(stack: Stack, record: Record) -> Record:
@@ -57,9 +63,10 @@ def _begin_anew(stack: Stack, record: Record) -> Record:
         "id": record["id"],
         "owner": operator_instead_of(stack, record["owner"]),
         "fence": record["fence"] + 1,
+        "status": "IN_PROGRESS",
     }
     values = {
-        ":status": "IN_PROGRESS",
+        ":status": after["status"],
         ":mark": after["owner"],
         ":next": after["fence"],
         ":zero": 0,
@@ -69,14 +76,14 @@ def _begin_anew(stack: Stack, record: Record) -> Record:
         "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
         "openShard = :shard REMOVE #error, requestRef, finishedAt, recoveries"
     )
-    write(stack, record, update, values)
+    write(stack, record, update, values, then=after)
     return after
 
 
 def _start(stack: Stack, record: Record, request: str) -> str:
     """Under a name that only this retry has: repeated after a lost answer, it starts nothing more."""
     client = stack.client("stepfunctions")
-    name = _name(record)
+    name = retry_name(record)
     try:
         started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
     except client.exceptions.ExecutionAlreadyExists as error:  # it has ended: did it take the lock?
@@ -86,22 +93,6 @@ def _start(stack: Stack, record: Record, request: str) -> str:
         name = f"{name}-{uuid.uuid4().hex[:8]}"
         started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
     return str(started["executionArn"])
-
-
-def _name(record: Record) -> str:
-    return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
-
-
-def _request_of_first_start(stack: Stack, record: Record) -> str:
-    """The input of the execution that an earlier retry started, and that ended without taking the lock."""
-    client = stack.client("stepfunctions")
-    try:
-        return str(client.describe_execution(executionArn=stack.execution(_name(record)))["input"])
-    except client.exceptions.ExecutionDoesNotExist as error:
-        raise Problem(
-            f"{record['id']}: its request is neither in the bucket nor with an execution; "
-            "send the request again: it takes the lock over"
-        ) from error
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
@@ -129,16 +120,20 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         store = ResultStore(stack.outputs["ResponseBucketName"], stack.number("RetentionDays"), stack.client("s3"))
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
-    write(stack, record, update, values)
+    write(stack, record, update, values, then={"owner": owner, "fence": fence, "status": values[":status"]})
     return {"id": id, "status": values[":status"], "fence": fence, "requestDeleted": kept.forget(stack, record)}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
     record = read(stack, id, *STATUSES)
-    status = owner_status(stack, record["owner"])
+    owner = record["owner"]
+    status = owner_status(stack, owner)
+    if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
+        owner = stack.execution(retry_name(record))
+        status = owner_status(stack, owner)
     if status in ALIVE:
-        raise Changed(f"{id}: not released: its owner is {status}: {record['owner']}; stop that execution first")
+        raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
     return record, status
 
 
@@ -157,7 +152,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
         "SET #status = :status, #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :over, #error = :error "
         "REMOVE leaseExpiresAt, openShard, requestRef"
     )
-    write(stack, shown, update, values)
+    write(stack, shown, update, values, then={"owner": values[":mark"], "fence": fence, "status": "FAILED"})
     return {"id": shown["id"], "status": "RELEASED", "fence": fence, "requestDeleted": kept.forget(stack, shown)}
 
 

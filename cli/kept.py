@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from cli.problem import Problem
 from cli.records import OPERATOR, Record, hash_of
-from cli.stack import Stack
+from cli.stack import Stack, is_denied
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The text of a kept request, or why there is none."""
+
+    text: str | None
+    missing: str = ""
 
 
 def place_of(stack: Stack, record: Record) -> dict[str, str]:
     """Bucket and key. In an operator's hands the record no longer names it: then it is that of the fence before."""
     if "requestRef" in record:
         return {"Bucket": record["requestRef"]["bucket"], "Key": record["requestRef"]["key"]}
-    fence = record["fence"] - (OPERATOR in record["owner"])
+    fence = record["fence"] - (OPERATOR in record["owner"] and record["status"] != "QUARANTINED")
     id: str = record["id"]
     key = f"requests/{id.partition('#')[0]}/{hash_of(id)}/{fence}.json"
     return {"Bucket": stack.outputs["ResponseBucketName"], "Key": key}
 
 
-def read(stack: Stack, record: Record) -> str | None:
-    """The text of the request, or None when it is not there."""
-    client = stack.client("s3")
+def read(stack: Stack, record: Record) -> Kept:
+    """The kept request. S3 refuses, in place of saying that nothing is there, whoever may not list the bucket."""
+    from botocore.exceptions import ClientError
+
+    client, place = stack.client("s3"), place_of(stack, record)
     try:
-        return str(client.get_object(**place_of(stack, record))["Body"].read().decode())
+        return Kept(client.get_object(**place)["Body"].read().decode())
     except client.exceptions.NoSuchKey:
-        return None
-
-
-def demand(stack: Stack, record: Record) -> str:
-    """The text of the request. Raises Problem when it is not there."""
-    text = read(stack, record)
-    if text is None:
-        raise Problem(
-            f"{record['id']}: its request is not in the bucket ({place_of(stack, record)['Key']}); "
-            "`once resolve` it, or send the request again after `once release`"
+        return Kept(None, f"not in the bucket ({place['Key']})")
+    except ClientError as error:
+        if not is_denied(error.response["Error"]["Code"]):
+            raise
+        bucket = f"arn:aws:s3:::{place['Bucket']}"
+        return Kept(
+            None,
+            f"not in the bucket, or you may not see it ({place['Key']}): allow s3:GetObject on {bucket}/requests/*, "
+            f"and s3:ListBucket on {bucket}, without which S3 does not tell the two apart",
         )
-    return text
 
 
 def forget(stack: Stack, record: Record) -> bool:
@@ -50,6 +58,7 @@ def forget(stack: Stack, record: Record) -> bool:
     return True
 
 
-def put_back(stack: Stack, record: Record, text: str) -> None:
+def put(stack: Stack, record: Record, text: str) -> None:
+    """Keep a request, byte for byte, where `read` finds it."""
     content: dict[str, Any] = {"ContentType": "application/json", "Body": text.encode()}
     stack.client("s3").put_object(**place_of(stack, record), **content)

@@ -146,7 +146,7 @@ def show(
 def retry(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Start a quarantined operation again. With its kept request; attempts begin anew, finished steps are kept.
+    """Start a quarantined operation again. With its request, unchanged; attempts begin anew, finished steps are kept.
 
     Also one IN_PROGRESS under an operator, when a retry was cut off. JSON: {id, executionArn, fence, requestDeleted}.
     """
@@ -197,7 +197,10 @@ def release(
 def redrive(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Let a dead owner finish what it decided. Business logic is not started."""
+    """Let a dead owner finish what it decided. Business logic is not started.
+
+    JSON: {id, executionArn, from, requestDeleted}.
+    """
     from cli import operators
 
     raise typer.Exit(operators.redrive((stack, profile, region), id, as_json))

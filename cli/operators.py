@@ -21,7 +21,10 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 Place = tuple[str, str | None, str | None]
 """Stack, profile and region."""
 
-MEANS_RETRY = "Its kept request starts again under a higher fence; finished steps are kept."
+MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
+REQUEST_LEFT = (
+    "its kept request could not be deleted: allow s3:DeleteObject on requests/* of the response bucket, and delete it"
+)
 RISK = (
     "Releasing forgets that business logic was started: the next request with this id runs it again, "
     "and an effect that has happened happens twice. If you know how it ended, use `once resolve`."
@@ -40,6 +43,12 @@ def _on_stack(place: Place, about: str, work: Callable[[Stack], int]) -> int:
 def _print(answer: Any, as_json: bool, text: str) -> int:
     typer.echo(json.dumps(answer, indent=2) if as_json else text)
     return 0
+
+
+def _did(done: dict[str, Any], as_json: bool, text: str) -> int:
+    if not done["requestDeleted"]:
+        typer.echo(f"once: {done['id']}: {REQUEST_LEFT}", err=True)
+    return _print(done, as_json, text)
 
 
 def ls(
@@ -103,7 +112,7 @@ def show(place: Place, id: str, as_json: bool) -> int:
 def retry(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         done = interventions.retry(stack, id)
-        return _print(done, as_json, f"✓ {id}: started again. {MEANS_RETRY}\n{done['executionArn']}")
+        return _did(done, as_json, f"✓ {id}: started again. {MEANS_RETRY}\n{done['executionArn']}")
 
     return _on_stack(place, id, work)
 
@@ -117,7 +126,7 @@ def resolve(place: Place, id: str, result: str | None, failed: str | None, as_js
 
     def work(stack: Stack) -> int:
         done = interventions.resolve(stack, id, text, failed)
-        return _print(done, as_json, f"✓ {id}: {done['status']}; every duplicate gets this answer from now on.")
+        return _did(done, as_json, f"✓ {id}: {done['status']}; every duplicate gets this answer from now on.")
 
     return _on_stack(place, id, work)
 
@@ -133,7 +142,7 @@ def release(place: Place, id: str, yes: bool, as_json: bool) -> int:
                 typer.echo(f"{id}: not released", err=True)
                 return 1
         done = interventions.release(stack, shown)
-        return _print(done, as_json, f"✓ {id}: released; the next request with this id runs business logic.")
+        return _did(done, as_json, f"✓ {id}: released; the next request with this id runs business logic.")
 
     return _on_stack(place, id, work)
 

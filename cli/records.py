@@ -62,18 +62,25 @@ def has_expired(stack: Stack, record: Record) -> bool:
     return "expiresAt" in record and record["expiresAt"] < stack.now()
 
 
-def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any]) -> None:
-    """Update the record if status, owner, fence and lease are still those shown. Raises Changed otherwise."""
+def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], then: Mapping[str, Any]) -> None:
+    """Update the record if status, owner, fence and lease are still those shown. Raises Changed otherwise.
+
+    `then` is what the record has after this very call: botocore repeats a call whose answer was lost, and the second
+    one finds what the first one wrote.
+    """
     from boto3.dynamodb.types import TypeSerializer
     from botocore.exceptions import ClientError
 
     encode = TypeSerializer().serialize
     names = {f"#{name}": name for name in ("status", "owner", "result", "error", "steps")}
-    shown_values = {":was": shown["status"], ":theirs": shown["owner"], ":fence": shown["fence"]}
-    condition = "#status = :was AND #owner = :theirs AND fence = :fence"
-    if "leaseExpiresAt" in shown:  # an owner that was revived renews it under the same fence
-        condition += " AND leaseExpiresAt = :lease"
-        shown_values[":lease"] = shown["leaseExpiresAt"]
+    # The lease, which every open record has: a revived owner gets a new one under the same fence.
+    condition = "#status = :was AND #owner = :theirs AND fence = :fence AND leaseExpiresAt = :lease"
+    shown_values = {
+        ":was": shown["status"],
+        ":theirs": shown["owner"],
+        ":fence": shown["fence"],
+        ":lease": shown["leaseExpiresAt"],
+    }
     try:
         stack.client("dynamodb").update_item(
             TableName=stack.table,
@@ -86,7 +93,16 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any]) -
     except ClientError as error:
         if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
             raise
-        raise changed(stack, shown["id"]) from error
+        if not _has(stack, shown["id"], then):
+            raise changed(stack, shown["id"]) from error
+
+
+def _has(stack: Stack, id: str, then: Mapping[str, Any]) -> bool:
+    try:
+        now = find(stack, id)
+    except Problem:
+        return False
+    return all(now.get(name) == value for name, value in then.items())
 
 
 def changed(stack: Stack, id: str) -> Changed:
@@ -106,7 +122,7 @@ def operator_instead_of(stack: Stack, owner: str) -> str:
     """
     unique = f"operator-{uuid.uuid4().hex[:12]}"
     name = f"{unique}-{owner.rpartition(':')[2]}"
-    fits = len(name) <= LONGEST_NAME and not is_express(owner) and OPERATOR not in owner
+    fits = len(name) <= LONGEST_NAME and OPERATOR not in owner
     return stack.execution(name if fits else unique)
 
 
@@ -117,14 +133,13 @@ def owner_before_operator(owner: str) -> str | None:
     return f"{start}:{before}" if before else None
 
 
-def is_express(owner: str) -> bool:
-    return ":express:" in owner
+def retry_name(record: Record) -> str:
+    """The name of the execution that `once retry` starts under this operator's lock."""
+    return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
 
 
 def owner_status(stack: Stack, owner: str) -> str:
-    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone, UNKNOWN for Express."""
-    if is_express(owner):
-        return "UNKNOWN"
+    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone."""
     client = stack.client("stepfunctions")
     try:
         return str(client.describe_execution(executionArn=owner)["status"])

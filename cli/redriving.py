@@ -1,21 +1,32 @@
-"""`once redrive`: a dead owner goes on from the state it died in, when that state can only finish what was decided."""
+"""`once redrive`: a dead owner goes on from the state it died in, when that state can only finish what was decided.
+
+Three calls, and after each of them the record says what is true. A write claims the redrive by a new lease, so that a
+duplicate, recovery or another operator who read the record before can neither quarantine it nor claim it, too. Then
+the owner is redriven. The kept request is deleted only after that, while the record is still this command's: a command
+that is cut off leaves a record that recovery takes up.
+"""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from typing import Any
 
 from cli import kept
 from cli.problem import Problem
-from cli.records import ALIVE, STATUSES, Changed, Record, hash_of, owner_status, read, write
-from cli.stack import Stack
+from cli.records import STATUSES, Changed, Record, find, hash_of, owner_status, read, write
+from cli.stack import Stack, clear_aws_errors, is_throttling
 
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED")
 ANSWERING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure")
 """From these states a redrive ends in an answer, without starting business logic."""
 QUARANTINING = ("KeepRequest", "RecordQuarantine")
 """From these it ends in quarantine, which is of use only to a record that is not there yet."""
+ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
+"""The newest event of an execution that has ended. DescribeExecution is eventually consistent, and may say so late."""
 PATIENCE = 60
-"""Seconds of lease while the owner is revived: nobody else looks after the record meanwhile."""
+"""Seconds of lease, at least, while the owner is revived: nobody else looks after the record meanwhile."""
+NOT_REDRIVABLE = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 
 
 class Refused(Changed):
@@ -26,24 +37,15 @@ def redrive(stack: Stack, id: str) -> dict[str, Any]:
     """Let a dead owner finish. A quarantined record is in progress again only while the redrive is accepted."""
     record = read(stack, id, *STATUSES)
     last = _where_it_goes_on(stack, record)
-    if record["status"] == "IN_PROGRESS":
-        _redrive(stack, record)
-        return {"id": id, "executionArn": record["owner"], "from": last}
-    request = kept.read(stack, record)
-    revived = _in_progress_again(stack, record)
-    kept.forget(stack, record)  # before the redrive: a later quarantine under this fence keeps its request there, too
-    try:
-        _redrive(stack, record)
-    except Refused:
-        if request is not None:
-            kept.put_back(stack, record, request)
-        _quarantined_as_before(stack, record, revived)
-        raise
-    return {"id": id, "executionArn": record["owner"], "from": last}
+    claimed = _claim(stack, record)
+    _redrive(stack, record, claimed)
+    # A redrive that ends in quarantine needs the request that it kept.
+    forgotten = last in ANSWERING and _is_still(stack, claimed) and kept.forget(stack, record)
+    return {"id": id, "executionArn": record["owner"], "from": last, "requestDeleted": forgotten}
 
 
 def _where_it_goes_on(stack: Stack, record: Record) -> str:
-    """The state that a redrive would begin with. Raises Problem or Changed when it must not, or cannot, be redriven."""
+    """The state that a redrive would begin with. Raises Changed when it must not, or cannot, be redriven."""
     id, owner = record["id"], record["owner"]
     status = owner_status(stack, owner)
     if status not in DEAD:
@@ -53,6 +55,8 @@ def _where_it_goes_on(stack: Stack, record: Record) -> str:
     if described.get("redriveStatus", "REDRIVABLE") != "REDRIVABLE":
         why = described.get("redriveStatusReason", described["redriveStatus"])
         raise Changed(f"{id}: its owner cannot be redriven: {why}; use `once retry` or `once resolve`")
+    if not _has_ended(client, owner):
+        raise Changed(f"{id}: its owner was redriven just now, and goes on: {owner}; nothing was changed")
     last = _last_state(client, owner)
     if last not in (ANSWERING if record["status"] == "QUARANTINED" else ANSWERING + QUARANTINING):
         raise Changed(
@@ -62,53 +66,128 @@ def _where_it_goes_on(stack: Stack, record: Record) -> str:
     return last
 
 
-def _last_state(client: Any, owner: str) -> str:
+def _newest_first(client: Any, owner: str) -> Iterator[dict[str, Any]]:
     pages = client.get_paginator("get_execution_history").paginate(
         executionArn=owner, reverseOrder=True, includeExecutionData=False
     )
     for page in pages:
-        for event in page["events"]:
-            if "stateEnteredEventDetails" in event:
-                return str(event["stateEnteredEventDetails"]["name"])
-    return "no state"
+        yield from page["events"]
 
 
-def _redrive(stack: Stack, record: Record) -> None:
-    """Raises Refused when it surely was not accepted. After a lost answer the record stays as it is, for recovery."""
-    from botocore.exceptions import ClientError
+def _has_ended(client: Any, owner: str) -> bool:
+    return next(_newest_first(client, owner), {"type": ""})["type"] in ENDS
+
+
+def _last_state(client: Any, owner: str) -> str:
+    entered = (each["stateEnteredEventDetails"] for each in _newest_first(client, owner) if _is_entry(each))
+    return next((str(each["name"]) for each in entered), "no state")
+
+
+def _is_entry(event: dict[str, Any]) -> bool:
+    return "stateEnteredEventDetails" in event
+
+
+def _claim(stack: Stack, record: Record) -> Record:
+    """The record in progress, with a lease that nobody has read. What recovery counted of one in progress stays."""
+    claimed = {
+        "id": record["id"],
+        "owner": record["owner"],
+        "fence": record["fence"],
+        "status": "IN_PROGRESS",
+        "leaseExpiresAt": max(int(stack.now()), record["leaseExpiresAt"]) + PATIENCE + random.randrange(PATIENCE),  # noqa: S311 - two that claim in the same second are told apart
+    }
+    values = {
+        ":status": claimed["status"],
+        ":until": claimed["leaseExpiresAt"],
+        ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
+    }
+    update = "SET #status = :status, leaseExpiresAt = :until, openShard = :shard"
+    if record["status"] == "QUARANTINED":
+        update += " REMOVE finishedAt, recoveries, requestRef"
+    write(stack, record, update, values, then=claimed)
+    return claimed
+
+
+def _redrive(stack: Stack, record: Record, claimed: Record) -> None:
+    """Raises Refused when it was not accepted, and Problem when nobody knows: then the record stays as claimed."""
+    from botocore.exceptions import BotoCoreError, ClientError
 
     client = stack.client("stepfunctions")
     try:
         client.redrive_execution(executionArn=record["owner"])
-    except ClientError as error:
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
-            raise
-        if owner_status(stack, record["owner"]) in ALIVE:  # accepted before, and its answer was lost
+    except (ClientError, BotoCoreError) as error:
+        if not _is_refusal(error):
+            raise _unknown(stack, claimed, error) from error
+        if _goes_on(stack, record["owner"]):  # somebody else redrove it, or this call did, and its answer was lost
             return
-        why = error.response["Error"].get("Message") or error.response["Error"]["Code"]
-        raise Refused(
-            f"{record['id']}: the redrive was refused: {why}; it is {record['status']} as before: "
-            "use `once retry` or `once resolve`"
-        ) from error
+        _put_back(stack, record, claimed)
+        _tell_refusal(record, error)
 
 
-def _in_progress_again(stack: Stack, record: Record) -> Record:
-    lease = int(stack.now()) + PATIENCE
-    values = {":status": "IN_PROGRESS", ":until": lease, ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}"}
-    update = (
-        "SET #status = :status, leaseExpiresAt = :until, openShard = :shard REMOVE finishedAt, recoveries, requestRef"
+def _is_refusal(error: Exception) -> bool:
+    """Whether AWS said no. A throttled call may be the repetition of one that was accepted."""
+    from botocore.exceptions import ClientError
+
+    if not isinstance(error, ClientError) or is_throttling(error.response["Error"]["Code"]):
+        return False
+    return error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
+
+
+def _goes_on(stack: Stack, owner: str) -> bool:
+    status = owner_status(stack, owner)
+    return status not in (*DEAD, "NO_EXECUTION") or (
+        status in DEAD and not _has_ended(stack.client("stepfunctions"), owner)
     )
-    write(stack, record, update, values)
-    return {**record, "status": "IN_PROGRESS", "leaseExpiresAt": lease}
 
 
-def _quarantined_as_before(stack: Stack, record: Record, revived: Record) -> None:
-    """The record as it was, unless somebody else was faster. Raises Problem then: it is theirs now."""
+def _unknown(stack: Stack, claimed: Record, error: Exception) -> Problem:
+    try:
+        with clear_aws_errors():
+            raise error
+    except Problem as problem:
+        why = str(problem).partition("; ")[0]
+    left = claimed["leaseExpiresAt"] - int(stack.now())
+    return Problem(
+        f"{claimed['id']}: whether its owner goes on is not known ({why}); the record is IN_PROGRESS, and when its "
+        f"lease is over, in {left} s, recovery redrives the owner if it is still dead; `once show` tells how it stands"
+    )
+
+
+def _tell_refusal(record: Record, error: Any) -> None:
+    code = error.response["Error"]["Code"]
+    why = error.response["Error"].get("Message") or code
+    if code not in NOT_REDRIVABLE:  # a permission, say: advice comes with what AWS said
+        raise error
+    raise Refused(
+        f"{record['id']}: the redrive was refused: {why}; it is {record['status']} as before: "
+        + ("use `once retry` or `once resolve`" if record["status"] == "QUARANTINED" else "recovery takes it up")
+    ) from error
+
+
+def _put_back(stack: Stack, record: Record, claimed: Record) -> None:
+    """The record as it was, unless somebody else was faster: then it is theirs now, and Refused says so."""
     names = ("leaseExpiresAt", "openShard", "finishedAt", "recoveries", "requestRef")
     present = [name for name in names if name in record]
-    values = {":status": record["status"], **{f":{name}": record[name] for name in present}}
-    update = ", ".join(["SET #status = :status", *(f"{name} = :{name}" for name in present)])
+    values = {":before": record["status"], **{f":{name}": record[name] for name in present}}
+    update = ", ".join(["SET #status = :before", *(f"{name} = :{name}" for name in present)])
+    before = {name: record[name] for name in ("status", "owner", "fence", "leaseExpiresAt")}
     try:
-        write(stack, revived, update, values)
+        write(stack, claimed, update, values, then=before)
     except Changed as changed:
-        raise Problem(f"{record['id']}: the redrive was refused, and meanwhile: {changed}") from changed
+        raise Refused(
+            f"{record['id']}: the redrive was refused, and the record was not put back: {changed}"
+        ) from changed
+
+
+def _is_still(stack: Stack, claimed: Record) -> bool:
+    """Whether the record is this command's, or its owner's answer by now: nobody has quarantined it since."""
+    try:
+        now = find(stack, claimed["id"])
+    except Problem:
+        return False
+    if (now["owner"], now["fence"]) != (claimed["owner"], claimed["fence"]):
+        return False
+    return now["status"] in ("COMPLETED", "FAILED") or (
+        (now["status"], now.get("leaseExpiresAt")) == (claimed["status"], claimed["leaseExpiresAt"])
+        and claimed["leaseExpiresAt"] > stack.now()
+    )

@@ -6,6 +6,8 @@ import hashlib
 import json
 from typing import Any
 
+from cli.originals import input_of
+from cli.requests import id_of
 from cli.stack import Stack
 
 HIDDEN_SECONDS = 120
@@ -70,7 +72,7 @@ def _replay_one(
     about = {"messageId": message["MessageId"], **unknown, "outcome": ""}
     try:
         body = json.loads(message["Body"])
-        about |= {"error": body["error"], "message": body.get("message"), "id": _id_of(body.get("input"))}
+        about |= {"error": body["error"], "message": body.get("message"), "id": id_of(body.get("input"))}
         source = about["refused"] = body["executionArn"]
     except (ValueError, KeyError, TypeError):
         reason = "it is no message of Once"
@@ -79,7 +81,7 @@ def _replay_one(
         return None
     if discard:
         return {**about, "outcome": "WOULD_DISCARD" if dry_run else "DISCARDED"}
-    text = _text(body["input"]) if "input" in body else _input_of(stack, source)
+    text = _text(body["input"]) if "input" in body else input_of(stack, source)
     if text is None:
         return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
     if dry_run:
@@ -87,26 +89,9 @@ def _replay_one(
     return {**about, **_start(stack, message["MessageId"], text)}
 
 
-def _id_of(request: Any) -> str | None:
-    """What the request is about, as far as it says so."""
-    [only] = request if isinstance(request, list) and len(request) == 1 else [request]
-    if not isinstance(only, dict) or not {"operation", "idempotencyKey"} <= set(only):
-        return None
-    return f"{only.get('tenant', 'default')}#{only['operation']}#{only['idempotencyKey']}"
-
-
 def _text(request: Any) -> str:
     """As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only its escape."""
     return json.dumps(request, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-
-
-def _input_of(stack: Stack, execution: str) -> str | None:
-    client = stack.client("stepfunctions")
-    refused = (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn)
-    try:
-        return str(client.describe_execution(executionArn=execution)["input"])
-    except (*refused, KeyError):  # an Express execution has no description
-        return None
 
 
 def _start(stack: Stack, message: str, text: str) -> dict[str, str | None]:

@@ -24,6 +24,8 @@ class Stack:
     now: Callable[[], float] = time.time
     id: str = ""
     status: str = ""
+    is_protected: bool = False
+    """Whether CloudFormation refuses to delete it (termination protection)."""
     clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
@@ -71,7 +73,10 @@ def connect(name: str, profile: str | None, region: str | None, needed: Collecti
     parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
     if missing := [each for each in needed if each not in outputs]:
         raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
-    return Stack(name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"])
+    protected = bool(stack.get("EnableTerminationProtection"))
+    return Stack(
+        name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"], is_protected=protected
+    )
 
 
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
@@ -92,12 +97,17 @@ def is_denied(code: str) -> bool:
     return "AccessDenied" in code or code.startswith("Unauthorized") or code == "AuthorizationError"
 
 
+def is_throttling(code: str) -> bool:
+    """Whether an error code says that the call may be made later."""
+    return "Throttl" in code or code in THROTTLED
+
+
 def _advice(code: str) -> str:
     if code in BAD_CREDENTIALS:
         return "; log in again, or give --profile"
     if is_denied(code):
         return "; use a profile that may do this (--profile)"
-    return "; AWS is throttling: try again in a moment" if "Throttl" in code or code in THROTTLED else ""
+    return "; AWS is throttling: try again in a moment" if is_throttling(code) else ""
 
 
 @contextmanager

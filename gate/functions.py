@@ -11,18 +11,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gate.finding import Finding
-from gate.project import FUNCTION, MACHINE, Project
+from gate.project import ALARM, FUNCTION, MACHINE, Project
 
-ALARM = "AWS::CloudWatch::Alarm"
-WATCHING = {"FunctionErrorsAlarm": "it fails", "FunctionThrottlesAlarm": "it is throttled"}
-"""The alarms that must look at every function, and what of."""
+WATCHED = {"Errors": "it fails", "Throttles": "it is throttled"}
+"""The metrics that some alarm must look at for every function, and what of."""
 _OPERATION = re.compile(r"[a-z][a-z0-9-]{0,39}")  # as in request.schema.json
 
 
 def check(project: Project) -> Iterator[Finding]:
     alarms = project.resources(ALARM)
     for name, properties in project.resources(FUNCTION).items():
-        for problem in (*_uncallable(project, name, properties), *_unwatched(name, properties, alarms)):
+        problems = (
+            *_uncallable(project, name, properties),
+            *_unwatched(name, properties, alarms),
+            *_not_taken_back(name, properties, alarms),
+        )
+        for problem in problems:
             yield Finding(project.path.name, name, problem)
 
 
@@ -57,13 +61,31 @@ def _called(project: Project) -> tuple[str, str, set[str]]:
 
 
 def _unwatched(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    for alarm, when in WATCHING.items():
-        if alarm in alarms and not any(_is_of(name, metric) for metric in alarms[alarm].get("Metrics", ())):
-            yield f"nothing alarms when {when}; add a metric of it to {alarm}, like those of the other functions"
+    whole = {"FunctionName": {"Ref": name}}
+    for metric, when in WATCHED.items():
+        if not any((metric, whole) in _metrics(alarm) for alarm in alarms.values()):
+            yield f"nothing alarms when {when}; give it an alarm on its {metric}, like the one of BuildReportFunction"
     if "LogGroup" not in properties.get("LoggingConfig", {}):
         yield "its log is kept for ever; give it a log group with RetentionInDays, by LoggingConfig"
 
 
-def _is_of(name: str, metric: Mapping[str, Any]) -> bool:
-    dimensions = metric.get("MetricStat", {}).get("Metric", {}).get("Dimensions", ())
-    return any(each.get("Value") == {"Ref": name} for each in dimensions)
+def _not_taken_back(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A metric of all versions hides what a tenth of the invocations comes to."""
+    named = properties.get("DeploymentPreference", {}).get("Alarms", ())
+    looks_at = [each for alarm in named for each in _metrics(alarms.get(alarm.get("Ref", ""), {}))]
+    newest = {"Fn::GetAtt": [name, "Version.Version"]}
+    if not any(metric == "Errors" and of.get("ExecutedVersion") == newest for metric, of in looks_at):
+        yield (
+            "a gradual rollout of it does not go back when its new version fails; name an alarm that looks at "
+            "ExecutedVersion in DeploymentPreference.Alarms, like BuildReportRolloutAlarm"
+        )
+
+
+def _metrics(alarm: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The metrics of Lambda that an alarm looks at, each with its dimensions."""
+    inner = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
+    return [
+        (each["MetricName"], {of["Name"]: of["Value"] for of in each.get("Dimensions", ())})
+        for each in (alarm, *inner)
+        if each.get("Namespace") == "AWS/Lambda"
+    ]

@@ -145,8 +145,8 @@ class Machine:
     """Rendered with the defaults of the parameters."""
     written: Mapping[str, Any]
     """As it is in the file, placeholders included."""
-    types: frozenset[str]
-    """STANDARD, EXPRESS, or both where a parameter decides."""
+    type: str
+    """STANDARD or EXPRESS."""
 
     @property
     def name(self) -> str:

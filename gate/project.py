@@ -17,6 +17,7 @@ from local.template import REGION, Template, load, parameter_values, parse
 
 MACHINE = "AWS::StepFunctions::StateMachine"
 FUNCTION = "AWS::Serverless::Function"
+ALARM = "AWS::CloudWatch::Alarm"
 
 
 @functools.lru_cache(maxsize=8)
@@ -89,12 +90,5 @@ class Project:
         for logical_id, properties in self.resources(MACHINE).items():
             file = self.file(logical_id)
             written = read_definition(self.path.parent / file)
-            yield Machine(
-                file, logical_id, self.definitions[file], written, self._types(properties.get("StateMachineType"))
-            )
-
-    def _types(self, kind: Any) -> frozenset[str]:
-        if isinstance(kind, Mapping) and "Ref" in kind:
-            declaration = self.parameters.get(kind["Ref"], {})
-            return frozenset(declaration.get("AllowedValues", [declaration.get("Default")]))
-        return frozenset([str(kind or "STANDARD")])
+            kind = str(properties.get("StateMachineType", "STANDARD"))
+            yield Machine(file, logical_id, self.definitions[file], written, kind)

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gate import (
+    alarms,
     cloudformation,
     errors,
     expressions,
     functions,
     payloads,
+    pipes,
     retries,
     shape,
     substitutions,
@@ -34,6 +36,8 @@ QUICK: tuple[Check, ...] = (
     writes.check,
     payloads.check,
     functions.check,
+    alarms.check,
+    pipes.check,
 )
 """They take a second together."""
 

@@ -35,7 +35,7 @@ def check(project: Project) -> Iterator[Finding]:
     for logical_id, properties in project.resources(MACHINE).items():
         file = project.file(logical_id)
         written = read_definition(project.path.parent / file)
-        machine = Machine(file, logical_id, written, written, frozenset())
+        machine = Machine(file, logical_id, written, written, str(properties.get("StateMachineType", "STANDARD")))
         known = set(properties.get("DefinitionSubstitutions", {}))
         for state in machine.states:
             yield from (machine.finding(state, problem) for problem in _problems(state, known))

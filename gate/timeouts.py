@@ -41,7 +41,6 @@ def check(project: Project) -> Iterator[Finding]:
     for machine in project.machines:
         for state in machine.tasks():
             yield from _patience(machine, state)
-            yield from _express(machine, state)
 
 
 def _at(project: Project, given: Given) -> Iterator[Finding]:
@@ -56,7 +55,7 @@ def _at(project: Project, given: Given) -> Iterator[Finding]:
     for written in project.machines:
         machine = replace(written, definition=project.rendered(written.logical_id, given))
         execution = machine.definition.get("TimeoutSeconds")
-        if machine.types == {"EXPRESS"} and not (isinstance(execution, int) and execution <= EXPRESS_LIMIT):
+        if machine.type == "EXPRESS" and not (isinstance(execution, int) and execution <= EXPRESS_LIMIT):
             yield machine.finding(
                 None,
                 f"TimeoutSeconds is {execution}, and AWS ends an Express execution at {EXPRESS_LIMIT}; set it lower, "
@@ -129,15 +128,6 @@ def _patience(machine: Machine, state: State) -> Iterator[Finding]:
             state,
             f"with its retries it may take {task + waits:g} s, and the execution ends after {execution}, "
             "before any Catch; retry less, or wait less",
-        )
-
-
-def _express(machine: Machine, state: State) -> Iterator[Finding]:
-    """A machine that may be Express has tasks that fit into it, at least as the parameters are by default."""
-    task = timeout_of(state) or 0
-    if "EXPRESS" in machine.types and task >= EXPRESS_LIMIT:
-        yield machine.finding(
-            state, f"its task of {task:g} s does not fit into an Express execution of {EXPRESS_LIMIT} s; set it lower"
         )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
@@ -162,7 +163,7 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
 
 def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
     """The service is not called, and says something else than it would: a lie."""
-    return _striking(lambda _call, _proceed: answer, select)
+    return _striking(lambda _call, _proceed: deepcopy(answer), select)  # its receiver may change what it is given
 
 
 def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:

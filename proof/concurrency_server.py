@@ -45,7 +45,8 @@ class Connection:
         answer = self._http.getresponse()
         parsed: dict[str, Any] = json.loads(answer.read() or b"{}")
         if answer.status != 200:
-            raise Refused(str(parsed.get("__type", answer.status)).rpartition("#")[2], str(parsed.get("message", "")))
+            message = parsed.get("message") or parsed.get("Message", "")
+            raise Refused(str(parsed.get("__type", answer.status)).rpartition("#")[2], str(message))
         return parsed
 
     def items(self, table: str) -> Iterator[dict[str, Any]]:

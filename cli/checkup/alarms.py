@@ -22,14 +22,18 @@ def checks(deployment: Deployment) -> Iterator[Check]:
     yield Check("alarms.topic", "AlarmTopic", partial(_topic, deployment))
 
 
-def _alarm(deployment: Deployment, name: str) -> Mapping[str, Any]:
+def every(deployment: Deployment) -> Iterator[Mapping[str, Any]]:
+    """The stack's alarms, as far as there are any."""
     names = sorted(deployment.of_type(KIND).values())
-    at = names.index(name) // BATCH * BATCH
-    told = deployment.ask("cloudwatch", "describe_alarms", AlarmNames=names[at : at + BATCH], MaxRecords=BATCH)
-    for alarm in told["MetricAlarms"]:
+    for at in range(0, len(names), BATCH):
+        told = deployment.ask("cloudwatch", "describe_alarms", AlarmNames=names[at : at + BATCH], MaxRecords=BATCH)
+        yield from told["MetricAlarms"]
+
+
+def _alarm(deployment: Deployment, name: str) -> Mapping[str, Any]:
+    for alarm in every(deployment):
         if alarm["AlarmName"] == name:
-            found: Mapping[str, Any] = alarm
-            return found
+            return alarm
     raise Gone("DescribeAlarms")
 
 

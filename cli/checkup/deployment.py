@@ -59,10 +59,6 @@ class Deployment:
         return self.stack.parameters.get("Stage") == "prod"
 
     @property
-    def is_express(self) -> bool:
-        return self.stack.parameters.get("StateMachineType") == "EXPRESS"
-
-    @property
     def function_prefix(self) -> str:
         """What an operation's name comes after in its function's name."""
         return self.stack.outputs.get("FunctionPrefix", f"{self.stack.name}_op") + "-"

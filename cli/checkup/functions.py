@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from cli.checkup import alarms
 from cli.checkup.deployment import NOT_LOCAL, Deployment
 from cli.checkup.machines import timeouts
 from cli.checkup.verdict import CannotLook, Check, Gone, Verdict, ok, skipped, warning, wrong
@@ -13,7 +14,8 @@ from cli.checkup.verdict import CannotLook, Check, Gone, Verdict, ok, skipped, w
 LIVE = "live"
 CACHE, CACHES = "CacheResponseFunction", "CacheResponse"
 """The function that keeps results, and the state that calls it."""
-WATCHED_BY = ("FunctionErrorsAlarm", "FunctionThrottlesAlarm")
+WATCHED = ("Errors", "Throttles")
+"""The metrics of a function that some alarm should look at."""
 
 
 def checks(deployment: Deployment) -> Iterator[Check]:
@@ -170,22 +172,23 @@ def _fits(deployment: Deployment, layer: str, live: Mapping[str, Any]) -> Verdic
 
 
 def _watched(deployment: Deployment, name: str) -> Verdict:
-    names = [deployment.id(alarm) for alarm in WATCHED_BY]
-    alarms = deployment.ask("cloudwatch", "describe_alarms", AlarmNames=names)["MetricAlarms"]
-    if not alarms and deployment.is_local:
+    found = list(alarms.every(deployment))
+    if not found and deployment.is_local:
         return skipped(NOT_LOCAL)
-    if len(alarms) < len(names):
-        raise CannotLook("the alarms for functions are not all there")
-    blind = [each["AlarmName"] for each in alarms if name not in _functions_of(each)]
+    watched = {metric for alarm in found for metric in _metrics_of(name, alarm)}
+    blind = [metric for metric in WATCHED if metric not in watched]
     if not blind:
         return ok("errors and throttles are watched")
     return warning(
-        f"not watched by {' and '.join(blind)}: nobody hears when it fails",
-        f"add it to the metrics of {' and '.join(WATCHED_BY)} in template.yaml, and deploy",
+        f"no alarm of the stack looks at its {' and '.join(blind)}: nobody hears when it fails",
+        f"add an alarm of its own for {' and '.join(blind)} to template.yaml, like those of the other functions, and "
+        "deploy",
     )
 
 
-def _functions_of(alarm: Mapping[str, Any]) -> set[str]:
-    metrics = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
-    dimensions = [each for metric in [alarm, *metrics] for each in metric.get("Dimensions", ())]
-    return {each["Value"] for each in dimensions if each["Name"] == "FunctionName"}
+def _metrics_of(function: str, alarm: Mapping[str, Any]) -> Iterator[str]:
+    """What an alarm looks at of a function as a whole, whatever its version."""
+    inner = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
+    for metric in (alarm, *inner):
+        if [each["Value"] for each in metric.get("Dimensions", ())] == [function]:
+            yield str(metric["MetricName"])

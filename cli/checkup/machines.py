@@ -12,8 +12,7 @@ from cli.checkup.verdict import Check, Gone, Verdict, ok, warning, wrong
 
 OPERATION, RECOVERY, ALIAS = "OperationStateMachine", "RecoveryStateMachine", "OperationStateMachineAlias"
 RUNS_BUSINESS_LOGIC = "ExecuteBusinessLogic"
-EXPRESS_LIMIT = 300
-"""Seconds after which AWS ends an Express execution."""
+TYPES = {OPERATION: "STANDARD", RECOVERY: "EXPRESS"}
 
 
 def checks(deployment: Deployment) -> Iterator[Check]:
@@ -56,25 +55,28 @@ def _status(deployment: Deployment, machine: str) -> Verdict:
 
 def _type(deployment: Deployment, machine: str) -> Verdict:
     is_type = _machine(deployment, machine)["type"]
-    means = deployment.stack.parameters.get("StateMachineType", "STANDARD") if machine == OPERATION else "EXPRESS"
-    if is_type == means:
+    if is_type == TYPES[machine]:
         return ok(is_type)
-    return wrong(f"it is {is_type}, and should be {means}", "deploy the stack again: CloudFormation makes it anew")
+    return wrong(
+        f"it is {is_type}, and should be {TYPES[machine]}",
+        "deploy the newest template, as docs/upgrading.md says: CloudFormation makes it anew",
+    )
 
 
 def _log(deployment: Deployment, machine: str) -> Verdict:
     told = _machine(deployment, machine).get("loggingConfiguration", {})
-    level, data = told.get("level", "OFF"), bool(told.get("includeExecutionData"))
-    as_meant = deployment.stack.parameters.get("IncludeExecutionData", "true") == "true"
+    level, data = (
+        told.get("level", "OFF") if told.get("destinations") else "OFF",
+        bool(told.get("includeExecutionData")),
+    )
+    given = deployment.stack.parameters
+    meant, as_meant = given.get("ExecutionLog", "ALL"), given.get("IncludeExecutionData", "true") == "true"
     turn = (
         f"`aws stepfunctions update-state-machine --state-machine-arn {deployment.id(machine)} "
-        "--logging-configuration ...`, "
-        "or the console: Logging, level ALL"
+        f"--logging-configuration ...`, or the console: Logging, level {meant}"
     )
-    if level == "OFF" or not told.get("destinations"):
-        return deployment.absent(
-            wrong("it logs nothing: an Express execution, and what became of it, cannot be seen", turn)
-        )
+    if level == "OFF":
+        return _no_log(deployment, machine, meant, turn)
     if data and not as_meant:
         return wrong(
             "its log holds payloads and results, though IncludeExecutionData is false",
@@ -82,13 +84,24 @@ def _log(deployment: Deployment, machine: str) -> Verdict:
         )
     if data and deployment.is_prod:
         return warning("the log of a prod stack holds payloads and results", "deploy with IncludeExecutionData=false")
-    if level != "ALL":
-        return warning(f"it logs {level} only: the saved log queries do not see every state", turn)
+    if level != meant:
+        return warning(f"it logs {level}, and ExecutionLog is {meant}", turn)
     if as_meant and not data:
         return warning(
             "its log has no inputs and outputs, though IncludeExecutionData is true", turn + ", with execution data"
         )
     return ok(f"{level}, {'with' if data else 'without'} execution data")
+
+
+def _no_log(deployment: Deployment, machine: str, meant: str, turn: str) -> Verdict:
+    unseen = "it logs nothing: an Express execution, and what became of it, cannot be seen"
+    if meant != "OFF":
+        return deployment.absent(
+            wrong(unseen if machine == RECOVERY else "it logs nothing: failures are not found", turn)
+        )
+    if machine == RECOVERY:
+        return deployment.absent(warning(unseen, "deploy with ExecutionLog=ERROR"))
+    return ok("off, as ExecutionLog says")
 
 
 def _encryption(deployment: Deployment, machine: str) -> Verdict:
@@ -134,7 +147,6 @@ def _timeouts(deployment: Deployment) -> Verdict:
 def _not_nested(deployment: Deployment, found: Timeouts) -> str:
     """What is out of order in business logic < task < lease < execution; empty when nothing is."""
     business, task = deployment.stack.number("BusinessTimeoutSeconds"), found.tasks.get(RUNS_BUSINESS_LOGIC)
-    execution = min(found.execution or float("inf"), EXPRESS_LIMIT if deployment.is_express else float("inf"))
     if task is None:
         return f"{RUNS_BUSINESS_LOGIC} has no TimeoutSeconds: an owner may wait for ever"
     if task <= business:
@@ -150,8 +162,9 @@ def _not_nested(deployment: Deployment, found: Timeouts) -> str:
         if lease <= task:
             return f"the lease that {state} sets is over after {lease:g} s, {RUNS_BUSINESS_LOGIC} after "
             f"{task:g}: a live owner is taken for dead"
-        if lease >= execution:
+        if lease >= found.execution:
             return (
-                f"the lease that {state} sets lasts {lease:g} s, an execution {execution:g}: a lock outlives its owner"
+                f"the lease that {state} sets lasts {lease:g} s, an execution {found.execution:g}: a lock outlives its "
+                "owner"
             )
     return ""

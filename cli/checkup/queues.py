@@ -15,6 +15,8 @@ from cli.checkup.verdict import Check, Verdict, ok, wrong
 REQUESTS, DEAD_REQUESTS = "RequestQueue", "RequestDeadLetterQueue"
 LEAST_RECEIVES = 5
 """Fewer would give up on a message while Step Functions throttles."""
+LEAST_VISIBILITY_S = 60
+"""As the template has it: the pipe waits for the start of an execution only."""
 LOOKS_BACK_S = 900
 """CloudWatch tells a queue's age some minutes late."""
 TRIGGERS = {"EventDeadLetterQueue": "EventTrigger", REQUESTS: "QueueTrigger", DEAD_REQUESTS: "QueueTrigger"}
@@ -102,14 +104,14 @@ def _redrive(deployment: Deployment) -> Verdict:
 
 
 def _visibility(deployment: Deployment) -> Verdict:
-    # As the template has it: six times the longest Express execution, since the pipe waits for its end.
-    least = 1800 if deployment.is_express else 60
     seconds = int(_attributes(deployment, REQUESTS)["VisibilityTimeout"])
-    if seconds >= least:
+    if seconds >= LEAST_VISIBILITY_S:
         return ok(f"{seconds} s")
     return wrong(
-        f"a message is handed out again after {seconds} s, when the pipe may still be at it: at least {least} s",
-        f"`aws sqs set-queue-attributes --queue-url {deployment.id(REQUESTS)} --attributes VisibilityTimeout={least}`",
+        f"a message is handed out again after {seconds} s, when the pipe may still be at it: at least "
+        f"{LEAST_VISIBILITY_S} s",
+        f"`aws sqs set-queue-attributes --queue-url {deployment.id(REQUESTS)} "
+        f"--attributes VisibilityTimeout={LEAST_VISIBILITY_S}`",
     )
 
 

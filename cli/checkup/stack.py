@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from cli.checkup.deployment import Deployment
 from cli.checkup.verdict import Check, Verdict, ok, warning, wrong
@@ -33,8 +33,9 @@ ALWAYS = (
     "RejectedRequestsAlarm",
     "RecoveryFailingAlarm",
     "RecoveryDeadLetterAlarm",
-    "FunctionErrorsAlarm",
-    "FunctionThrottlesAlarm",
+    "OpenOperationsGrowthAlarm",
+    "CacheResponseErrorsAlarm",
+    "CacheResponseThrottlesAlarm",
     "TableThrottlesAlarm",
     "TableErrorsAlarm",
 )
@@ -46,11 +47,24 @@ WHERE = {
         "RequestDeadLetterQueue",
         "RequestDeadLetterQueuePolicy",
         "RequestPipe",
+        "RequestPipeLogGroup",
+        "RequestPipeFailingAlarm",
         "RequestDeadLetterAlarm",
         "RequestAgeAlarm",
     ),
 }
 """Logical ids that there are where the parameter is "true"."""
+Given = Mapping[str, str]
+SOMETIMES: Mapping[str, Callable[[Given], bool]] = {
+    "RequestBus": lambda given: (
+        given.get("EventTrigger", "true") == "true" and given.get("EventBusName", "own") == "own"
+    ),
+    "OpenOperationsAlarm": lambda given: given.get("OpenOperationsThreshold", "0") != "0",
+    "DeadExecutionsAlarm": lambda given: not given.get("EncryptionKeyArn"),
+    "OperationRolloutAlarm": lambda given: given.get("Rollout", "AllAtOnce") != "AllAtOnce",
+    "CacheResponseRolloutAlarm": lambda given: given.get("Rollout", "AllAtOnce") != "AllAtOnce",
+}
+"""Logical ids that there are by what more than one switch, or another value, says."""
 SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 
 
@@ -58,14 +72,14 @@ def checks(deployment: Deployment) -> Iterator[Check]:
     name = deployment.stack.name
     yield Check("stack.status", name, lambda: _status(deployment))
     yield Check("stack.resources", name, lambda: _resources(deployment))
+    yield Check("stack.protection", name, lambda: _protection(deployment))
 
 
 def expected(deployment: Deployment) -> list[str]:
     """The logical ids that a stack with these parameters has."""
     given = deployment.stack.parameters
     switched_on = [each for switch, ids in WHERE.items() if given.get(switch, "true") == "true" for each in ids]
-    own_bus = given.get("EventTrigger", "true") == "true" and given.get("EventBusName", "own") == "own"
-    return [*ALWAYS, *switched_on, *(["RequestBus"] if own_bus else [])]
+    return [*ALWAYS, *switched_on, *(each for each, there in SOMETIMES.items() if there(given))]
 
 
 def _status(deployment: Deployment) -> Verdict:
@@ -100,3 +114,17 @@ def _resources(deployment: Deployment) -> Verdict:
             "it and deploy again",
         )
     return ok(f"{len(deployment.resources)} resources, all that Once needs among them")
+
+
+def _protection(deployment: Deployment) -> Verdict:
+    if deployment.stack.is_protected:
+        return ok("it cannot be deleted by mistake")
+    if not deployment.is_prod:
+        return ok("not protected against deletion, as the stage is not prod")
+    return deployment.absent(
+        warning(
+            "a prod stack can be deleted by mistake: table, bucket and refused requests stay, all the rest goes",
+            "`aws cloudformation update-termination-protection --enable-termination-protection --stack-name "
+            f"{deployment.stack.name}`",
+        )
+    )

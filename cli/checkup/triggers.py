@@ -74,6 +74,12 @@ def _pipe(deployment: Deployment) -> Verdict:
     pipe = deployment.ask("pipes", "describe_pipe", Name=name)
     state, reason = pipe["CurrentState"], pipe.get("StateReason", "")
     waits = "requests wait in the queue"
+    template = pipe.get("TargetParameters", {}).get("InputTemplate", "").strip()
+    if template == "<$.body>":
+        return wrong(
+            "its input template is the bare path <$.body>: a body that is JSON loses its quotes, and starts nothing",
+            "deploy the newest template; its pipe gives the body as a member",
+        )
     if pipe["Target"] not in (deployment.id(OPERATION), deployment.id(ALIAS)):
         return wrong(
             f"it starts {pipe['Target']}, not {OPERATION}",

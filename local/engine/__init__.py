@@ -19,7 +19,8 @@ Each module mends one thing and says what AWS does; `install` holds them togethe
     descriptions.py        what there is to tell of an execution
     views.py, repeats.py   answers that are old; Express executions that run more than once
     programs.py, scopes.py definitions parsed once, and the scopes of their variables
-    dynamodb.py            atomic writes
+    dynamodb.py            atomic writes, tokens of transactions
+    conditions.py          conditions on what is not there, or of another type
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iter
             executions.mend(clock),
             programs.mend(),
             scopes.mend(),
-            dynamodb.mend(),
+            dynamodb.mend(clock),
         ):
             mended.enter_context(mend)
         yield

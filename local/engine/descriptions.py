@@ -1,7 +1,8 @@
 """What there is to tell of an execution: the answer of DescribeExecution, and whether it can be redriven.
 
 API Reference, RedriveExecution: not when it succeeded, when it ended more than 14 days ago, when it was started more
-than a year ago, or when its history has 24,999 events. The words of the reasons, but for the 14 days, are unconfirmed.
+than a year ago, or when its history has 24,999 events. The reasons are in the words of the API's model
+(DescribeExecution, redriveStatusReason).
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ def why_not_redrivable(execution: Any, now: float) -> str | None:
     if execution.exec_status not in DEAD:
         return f"Execution is {execution.status} and cannot be redriven"
     if now - execution.stop_date.timestamp() > REDRIVABLE_SECONDS:
-        return "Execution exceeds the 14 day redrivable period"
+        return "Execution redrivable period exceeded"
     if now - execution.start_date.timestamp() > OPEN_SECONDS:
-        return "Execution exceeds the maximum open time of one year"
+        return "Execution has exceeded the max execution time"
     if len(execution.exec_worker.env.event_manager._history_event_list) > LAST_REDRIVABLE_EVENTS:
-        return "Execution history event count exceeds the limit of a redrive"
+        return "Execution history event limit exceeded"
     return None

@@ -1,16 +1,23 @@
-"""DynamoDB in moto: atomic between threads, and UPDATED_NEW with every attribute that was set.
+"""DynamoDB in moto: atomic between threads, tokens of transactions, and UPDATED_NEW with every attribute that was set.
 
 One lock around every call, in process and over HTTP alike.
+
+A transaction that is sent again under its ClientRequestToken within ten minutes is done already; another one under that
+token is an IdempotentParameterMismatchException (API Reference, TransactWriteItems: "A client request token is valid
+for 10 minutes after the first request that uses it is completed").
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from moto.core.responses import ActionResult
+from moto.dynamodb.exceptions import DynamodbException
 from moto.dynamodb.parsing.ast_nodes import (
     ExpressionAttribute,
     ExpressionAttributeName,
@@ -23,6 +30,8 @@ from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 from moto.dynamodb.parsing.validators import ActionCountValidator, OverlappingPathsValidator
 from moto.dynamodb.responses import DynamoHandler
 
+from local.clock import Clock
+from local.engine import conditions
 from local.engine.patching import replaced
 from local.engine.shortcut import DYNAMODB_LOCK
 
@@ -34,9 +43,41 @@ _ACTIONS = [
 ]
 
 
+TOKEN_SECONDS = 600
+
+
+class IdempotentParameterMismatch(DynamodbException):
+    def __init__(self) -> None:
+        super().__init__(
+            "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException",
+            "Request token has already been used with different parameters",
+        )
+
+
 @contextmanager
-def mend() -> Iterator[None]:
-    with _atomic(), _quick(), _updated_attributes():
+def mend(clock: Clock) -> Iterator[None]:
+    with _atomic(), _quick(), _updated_attributes(), conditions.mend(), _tokens(clock):
+        yield
+
+
+@contextmanager
+def _tokens(clock: Clock) -> Iterator[None]:
+    transact = DynamoHandler.transact_write_items
+    done: dict[str, tuple[float, str]] = {}
+
+    def transact_write_items(self: Any) -> Any:
+        token, items = self.body.get("ClientRequestToken"), json.dumps(self.body["TransactItems"], sort_keys=True)
+        since, before = done.get(token, (float("-inf"), ""))
+        if token is not None and clock.now() - since <= TOKEN_SECONDS:
+            if before != items:
+                raise IdempotentParameterMismatch
+            return ActionResult({})
+        answer = transact(self)
+        if token is not None:
+            done[token] = (clock.now(), items)
+        return answer
+
+    with replaced((DynamoHandler, "transact_write_items", transact_write_items)):
         yield
 
 
@@ -64,8 +105,10 @@ def _updated_attributes() -> Iterator[None]:
         answer = update_item(self)
         now = _attributes(self) if wanted == "UPDATED_NEW" else before
         touched = {name: now[name] for name in _touched(self.body) if name in now}
-        if touched:
-            answer.result["Attributes"] = {**touched, **answer.result.get("Attributes", {})}
+        answered = {k: v for k, v in answer.result.get("Attributes", {}).items() if k not in self.body["Key"]}
+        answer.result.pop("Attributes", None)
+        if touched or answered:
+            answer.result["Attributes"] = {**touched, **answered}
         return answer
 
     with replaced((DynamoHandler, "update_item", update)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,8 @@ class Operator(Commands):
         self._folder = folder
         self._before: dict[str, Callable[[], object]] = {}
         self._after: dict[str, Callable[[], object]] = {}
+        self._lie: dict[str, str] = {}
+        self._twice = False
         self.script({"return": 7})
         environment = {"GATES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
         cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
@@ -83,7 +86,14 @@ class Operator(Commands):
             events = stack.client(service).meta.events
             events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
             events.register("after-call", lambda model, **_: self._pop(self._after, model.name))
+        events = stack.client("stepfunctions").meta.events
+        events.register("after-call.stepfunctions.DescribeExecution", lambda parsed, **_: parsed.update(self._lie))
+        stack.client("dynamodb").meta.events.register("provide-client-params.dynamodb.UpdateItem", self._send_first)
         return stack
+
+    def _send_first(self, params: dict[str, Any], **_: Any) -> None:
+        if self._twice:
+            self.cloud.client("dynamodb").update_item(**params)
 
     def _pop(self, actions: dict[str, Callable[[], object]], name: str) -> None:
         if action := actions.pop(name, None):
@@ -115,6 +125,30 @@ class Operator(Commands):
         assert self.record["status"] == "QUARANTINED" and self.record["owner"] == dead.arn
         return dead
 
+    def quarantined_by_recovery(
+        self, text: str, state: str = "ExecuteBusinessLogic", name: str | None = None
+    ) -> Execution:
+        """A record of an owner whose request recovery could not read: it says so, and names no request."""
+        with self.cloud.intercept(self._stopping(state)):
+            dead = self.cloud.run(text, name)
+        at = {"finishedAt": "2026-01-01T00:00:00Z", "leaseExpiresAt": int(self.cloud.clock.now())}
+        shard = f"QUARANTINED#{hashlib.sha256(ID.encode()).hexdigest()[0]}"
+        error = {"name": "RequestUnreadable", "message": "too large"}
+        self.change({"status": "QUARANTINED", "error": error, "openShard": shard, **at})
+        return dead
+
+    @staticmethod
+    def unreadable() -> dict[str, Any]:
+        return {"M": {"name": {"S": "RequestUnreadable"}, "message": {"S": "too large"}}}
+
+    def input_of(self, arn: str) -> str:
+        described = self.cloud.client("stepfunctions").describe_execution(executionArn=arn)
+        return str(described["input"])
+
+    def forget_kept(self) -> None:
+        for key in self.kept():
+            self.cloud.client("s3").delete_object(Bucket=self.cloud.outputs["ResponseBucketName"], Key=key)
+
     def lease_over(self) -> None:
         self.cloud.clock.advance(3600)  # type: ignore[attr-defined]
 
@@ -126,6 +160,53 @@ class Operator(Commands):
             return proceed()
 
         return strike
+
+    def change(self, attributes: dict[str, Any]) -> None:
+        """Somebody else writes these attributes of the record."""
+        from boto3.dynamodb.types import TypeSerializer
+
+        self.cloud.client("dynamodb").update_item(
+            TableName=self.cloud.outputs["TableName"],
+            Key={"id": {"S": ID}},
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in attributes),
+            ExpressionAttributeNames={f"#{name}": name for name in attributes},
+            ExpressionAttributeValues={f":{name}": TypeSerializer().serialize(attributes[name]) for name in attributes},
+        )
+
+    @contextlib.contextmanager
+    def holding(self, state: str) -> Iterator[None]:
+        """Executions stand still at their call in a state while the context is open."""
+        go = threading.Event()
+
+        def hold(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.state == state:
+                assert go.wait(20)
+            return proceed()
+
+        with self.cloud.intercept(hold):
+            try:
+                yield
+            finally:
+                go.set()
+                self.cloud.settle()
+
+    @contextlib.contextmanager
+    def described_as(self, status: str) -> Iterator[None]:
+        """The commands are told an old status by DescribeExecution, as it may happen on AWS."""
+        self._lie = {"status": status, "redriveStatus": "REDRIVABLE"}
+        try:
+            yield
+        finally:
+            self._lie = {}
+
+    @contextlib.contextmanager
+    def every_write_sent_twice(self) -> Iterator[None]:
+        """The answer of the commands' first update of a record is lost, and botocore sends it once more."""
+        self._twice = True
+        try:
+            yield
+        finally:
+            self._twice = False
 
     def redriven(self, arn: str) -> Execution:
         """By somebody who goes around the commands."""

@@ -12,17 +12,22 @@ from ailments import (
     Break,
     backups_off,
     missing,
+    parameters,
     subscriptions,
     time_to_live_off,
 )
 from patient import Patient
 
 from cli.checkup.deployment import Deployment, Resource
-from cli.checkup.stack import ALWAYS, WHERE, checks
+from cli.checkup.stack import ALWAYS, SOMETIMES, WHERE, checks
 from cli.stack import Stack
 from local.template import load
 
 ROOT = Path(__file__).parents[2]
+EXAMPLES = ("ChargePayment", "PlaceOrder", "BuildReport")
+"""Their alarms are looked for with their functions."""
+BY_DEFAULT = ("RequestBus", "DeadExecutionsAlarm")
+"""Of what is there sometimes."""
 
 
 # ---- a healthy stack ----
@@ -64,7 +69,10 @@ def test_every_resource_that_the_doctor_expects_is_in_the_template() -> None:
         assert {resources[name]["Condition"] for name in names} == {conditions[switch]}
     watched = {"AWS::CloudWatch::Alarm", "AWS::SQS::Queue", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule"}
     known = {*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"]}
-    assert {name for name, each in resources.items() if each["Type"] in watched} <= known
+    for name in SOMETIMES:
+        assert resources[name]["Condition"]
+    of_examples = {f"{name}{kind}Alarm" for name in EXAMPLES for kind in ("Errors", "Throttles", "Rollout")}
+    assert {name for name, each in resources.items() if each["Type"] in watched} - of_examples <= known | set(SOMETIMES)
 
 
 # ---- the stack ----
@@ -98,12 +106,36 @@ def test_stack(patient: Patient, breaks: Break, name: str, outcome: str, advice:
     assert advice in patient.the(name)["advice"]
 
 
-@pytest.mark.parametrize("missing", [*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"], "RequestBus"])
+@pytest.mark.parametrize("missing", [*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"], *BY_DEFAULT])
 def test_whatever_is_missing_is_named(missing: str) -> None:
-    there = {*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"], "RequestBus"} - {missing}
+    there = {*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"], *BY_DEFAULT} - {missing}
     resources = {name: Resource("", name, "CREATE_COMPLETE") for name in there}
-    [_, everything] = checks(Deployment(Stack("once", {}, {}, None), resources))
+    [_, everything, _] = checks(Deployment(Stack("once", {}, {}, None), resources))
     assert everything.look().message == f"not in the stack: {missing}"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "missing"),
+    [
+        ("OpenOperationsThreshold", "500", ["OpenOperationsAlarm"]),
+        ("Rollout", "Canary", ["OperationRolloutAlarm", "CacheResponseRolloutAlarm"]),
+    ],
+)
+def test_what_a_parameter_asks_for_is_missed(patient: Patient, parameter: str, value: str, missing: list[str]) -> None:
+    parameters(**{parameter: value})(patient)
+    assert patient.complaints() == [("stack.resources", "wrong", "once")]
+    assert patient.the("stack.resources")["message"] == f"not in the stack: {', '.join(missing)}"
+
+
+@pytest.mark.parametrize(("stage", "protected", "told"), [("prod", False, 1), ("prod", True, 0), ("dev", False, 0)])
+def test_prod_stack_that_can_be_deleted_by_mistake_is_a_warning(
+    patient: Patient, stage: str, protected: bool, told: int
+) -> None:
+    parameters(Stage=stage)(patient)
+    patient.fields["is_protected"] = protected
+    assert patient.complaints().count(("stack.protection", "warning", "once")) == told
+    if told:
+        assert "update-termination-protection" in patient.the("stack.protection")["advice"]
 
 
 def test_missing_resource_is_not_missed_again_by_what_looks_at_it(patient: Patient) -> None:
@@ -119,7 +151,9 @@ def test_missing_resource_is_not_missed_again_by_what_looks_at_it(patient: Patie
         ("EventTrigger", "false", "RequestRule"),
         ("QueueTrigger", "false", "RequestPipe"),
         ("EventBusName", "default", "RequestBus"),
-        ("StateMachineType", "EXPRESS", ""),
+        ("OpenOperationsThreshold", "500", ""),
+        ("Rollout", "Canary", ""),
+        ("ExecutionLog", "ALL", ""),
         ("EncryptionKeyArn", "arn:aws:kms:us-east-1:123456789012:key/mine", ""),
         ("FunctionConcurrency", "3", ""),
     ],
@@ -232,5 +266,6 @@ def test_problems_are_in_full_and_the_rest_is_short(patient: Patient) -> None:
     at = lines.index("✗ table       status, backup, index, protection, encryption")
     assert lines[at + 1].startswith("  ✗ ttl  IdempotencyTable: time to live is off")
     assert lines[at + 2].startswith("      `aws dynamodb update-time-to-live --table-name once-IdempotencyTable")
-    assert "! alarms      state ×16, action ×16" in lines
+    count = len([each for each in patient.cloud.resources.values() if each.endswith("Alarm")])
+    assert f"! alarms      state ×{count}, action ×{count}" in lines
     assert lines[-1].startswith("1 wrong, 1 warning, ")

@@ -11,14 +11,13 @@ from ailments import (
     ALIAS,
     GONE,
     MACHINE,
-    QUEUE,
     Break,
     changed,
     definition,
     parameters,
     task_waits,
 )
-from patient import Patient
+from patient import Patient, alarm
 
 ROOT = Path(__file__).parents[2]
 CHARGE = "once_op-charge-payment"
@@ -53,9 +52,9 @@ def lease_lasts(expression: str) -> Callable[[Any], None]:
 MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
     "being deleted": (of_operation(status="DELETING"), "machines.status", "wrong", MACHINE, "deploy"),
     "no log": (log(level="OFF"), "machines.log", "wrong", MACHINE, "--logging-configuration"),
+    "log of everything": (log(level="ALL"), "machines.log", "warning", MACHINE, "level ERROR"),
+    "log with data": (log(includeExecutionData=True), "machines.log", "wrong", MACHINE, "without execution data"),
     "log without a place": (log(destinations=[]), "machines.log", "wrong", MACHINE, "--logging-configuration"),
-    "log of errors only": (log(level="ERROR"), "machines.log", "warning", MACHINE, "level ALL"),
-    "log without data": (log(includeExecutionData=False), "machines.log", "warning", MACHINE, "with execution data"),
     "another key": (
         of_operation(encryptionConfiguration={"type": "CUSTOMER_MANAGED_KMS_KEY", "kmsKeyId": "arn:other"}),
         "machines.encryption",
@@ -117,16 +116,28 @@ def test_machines(patient: Patient, breaks: Break, name: str, outcome: str, reso
     assert advice in patient.the(name, resource)["advice"]
 
 
-def test_machine_of_another_type_is_wrong_and_express_needs_a_longer_visibility(patient: Patient) -> None:
-    parameters(StateMachineType="EXPRESS")(patient)
-    assert patient.complaints() == [("machines.type", "wrong", MACHINE), ("queues.visibility", "wrong", QUEUE)]
-    assert "VisibilityTimeout=1800" in patient.the("queues.visibility")["advice"]
+def test_operation_machine_that_an_older_template_made_express_is_wrong(patient: Patient) -> None:
+    of_operation(type="EXPRESS")(patient)
+    assert ("machines.type", "wrong", MACHINE) in patient.complaints()
+    assert "docs/upgrading.md" in patient.the("machines.type", MACHINE)["advice"]
 
 
-def test_express_execution_ends_before_a_lease_of_more_than_five_minutes(patient: Patient) -> None:
-    parameters(StateMachineType="EXPRESS")(patient)
-    definition(lease_lasts("{% $string($floor($millis() / 1000) + 300) %}"))(patient)
-    assert ("machines.timeouts", "wrong", MACHINE) in patient.complaints()
+def test_log_that_is_switched_off_is_as_meant_but_hides_what_recovery_does(patient: Patient) -> None:
+    parameters(ExecutionLog="OFF")(patient)
+
+    def off(answer: Any) -> None:
+        answer["loggingConfiguration"]["level"] = "OFF"
+
+    patient.change("DescribeStateMachine", off)
+    assert patient.complaints() == [("machines.log", "warning", "RecoveryStateMachine")]
+    assert "ExecutionLog=ERROR" in patient.the("machines.log", "RecoveryStateMachine")["advice"]
+
+
+def test_log_without_the_data_that_was_asked_for_is_a_warning(patient: Patient) -> None:
+    parameters(IncludeExecutionData="true")(patient)
+    machines = ("OperationStateMachine", "RecoveryStateMachine")
+    assert patient.complaints() == [("machines.log", "warning", each) for each in machines]
+    assert "with execution data" in patient.the("machines.log", MACHINE)["advice"]
 
 
 def rollout(patient: Patient) -> None:
@@ -152,13 +163,15 @@ def test_timeouts_are_those_of_every_version_that_runs(patient: Patient, version
 
 
 def test_payloads_in_the_log_are_wrong_where_they_were_not_wanted(patient: Patient) -> None:
-    parameters(IncludeExecutionData="false")(patient)
+    changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=True)(patient)
     machines = (MACHINE, "RecoveryStateMachine")
     assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
 
 
 def test_payloads_in_the_log_of_prod_are_a_warning(patient: Patient) -> None:
-    parameters(Stage="prod")(patient)
+    parameters(Stage="prod", IncludeExecutionData="true")(patient)
+    patient.fields["is_protected"] = True
+    changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=True)(patient)
     changed("DescribeTable", "Table", DeletionProtectionEnabled=True)(patient)
     machines = (MACHINE, "RecoveryStateMachine")
     assert patient.complaints() == [("machines.log", "warning", each) for each in machines]
@@ -239,7 +252,13 @@ def test_function_that_no_alarm_watches_is_a_warning(patient: Patient) -> None:
     new_function(patient)
     assert patient.complaints() == [("functions.alarms", "warning", "once_op-refund")]
     found = patient.the("functions.alarms", "once_op-refund")
-    assert "FunctionErrorsAlarm and FunctionThrottlesAlarm" in found["advice"]
+    assert "an alarm of its own for Errors and Throttles" in found["advice"]
+
+
+def test_function_whose_alarm_looks_at_something_else_of_it_is_a_warning(patient: Patient) -> None:
+    alarm(patient, "ChargePaymentErrorsAlarm", MetricName="Invocations")
+    assert patient.complaints() == [("functions.alarms", "warning", CHARGE)]
+    assert "its Errors:" in patient.the("functions.alarms", CHARGE)["message"]
 
 
 LATEST: dict[str, tuple[Any, str]] = {

@@ -69,6 +69,13 @@ TRIGGERS: dict[str, tuple[Break, str, str, list[str], str]] = {
         "put-targets",
     ),
     "pipe is stopped": (pipe_stopped, "triggers.pipe", "wrong", ["RequestPipe"], "aws pipes start-pipe"),
+    "pipe with a bare path": (
+        changed("DescribePipe", "TargetParameters", InputTemplate="<$.body>"),
+        "triggers.pipe",
+        "wrong",
+        ["RequestPipe"],
+        "newest template",
+    ),
     "pipe failed": (
         changed("DescribePipe", CurrentState="START_FAILED", StateReason="no role"),
         "triggers.pipe",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import itertools
+import json
+import re
 from typing import Any
 
 import pytest
 from operating import ID, Operator, put
 
-KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "console"]
+KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "requestMissing", "console"]
 
 
 def in_one_shard(count: int) -> list[str]:
@@ -114,3 +117,52 @@ def test_show_says_that_an_owner_is_gone_and_that_a_record_has_expired(operator:
     put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
     assert operator.once("show", ID, "--json").answer["expired"] is True
     assert "EXPIRED" in operator.once("show", ID).out
+
+
+def test_show_tells_which_steps_of_a_failed_operation_are_done(operator: Operator) -> None:
+    operator.script({"step": "first", "raise": "PermanentError"})
+    assert operator.cloud.run(operator.request()).error == "OperationFailed"
+    shown = operator.once("show", ID, "--json").answer
+    assert shown["record"]["status"] == "FAILED" and list(shown["steps"]) == ["note"]
+    text = operator.once("show", ID).out
+    assert re.search("step done +note: .*first", text) and "PermanentError" in text
+
+
+def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_failed() -> None:
+    from cli.history import owners
+    from cli.stack import Stack
+
+    def entered(state: str) -> dict[str, Any]:
+        return {"type": "TaskStateEntered", "stateEnteredEventDetails": {"name": state}}
+
+    def answered(output: dict[str, Any]) -> dict[str, Any]:
+        details = {"resourceType": "dynamodb", "output": json.dumps(output)}
+        return {"type": "TaskSucceeded", "taskSucceededEventDetails": details}
+
+    has = {"fence": {"N": "2"}, "attempts": {"N": "1"}, "acquiredAt": {"S": "2026-01-01T00:00:00Z"}}
+    events = {
+        "second": [
+            entered("ReadRecord"),
+            answered({"Item": {"owner": {"S": "first"}}}),
+            entered("RetryFailed"),
+            answered({"Attributes": has}),
+        ],
+        "first": [],
+    }
+
+    class Executions:
+        class exceptions:  # noqa: N801 - boto3's name
+            class ExecutionDoesNotExist(Exception): ...
+
+        def describe_execution(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
+            return {"status": "SUCCEEDED", "startDate": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)}
+
+        def get_paginator(self, _: str) -> Any:
+            return self
+
+        def paginate(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
+            return [{"events": events[executionArn]}]
+
+    found = owners(Stack("once", {}, {}, None, clients={"stepfunctions": Executions()}), "second")
+    assert [each["owner"] for each in found] == ["second", "first"]
+    assert [(lock["state"], lock["fence"]) for lock in found[0]["locks"]] == [("RetryFailed", 2)]

@@ -226,72 +226,45 @@ def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> 
         operator.cloud.wait(arn)
 
 
-def test_redrive_lets_an_owner_that_died_in_finalize_complete_without_business_logic(operator: Operator) -> None:
-    dead = operator.died_in("Finalize")
-    done = say(operator, "redrive", "--json")
-    assert done.answer == {"id": ID, "executionArn": dead.arn, "from": "Finalize"}
-    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
-    assert operator.record["result"] == "7" and operator.starts == 1
-
-
-def test_redrive_of_a_quarantined_record_completes_it(operator: Operator) -> None:
-    dead = operator.quarantined_by_another()
-    assert say(operator, "redrive", "--json").answer["executionArn"] == dead.arn
-    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
-    assert (operator.record["status"], operator.starts, operator.kept()) == ("COMPLETED", 1, [])
-
-
-def test_redrive_that_is_refused_leaves_the_record_quarantined_as_it_was(operator: Operator) -> None:
-    operator.quarantined_by_another()
-    before, kept = operator.record, operator.kept()
-    operator.before("RedriveExecution", _refused)
-    done = say(operator, "redrive")
-    assert done.code == 3 and "QUARANTINED as before" in done.err
-    assert operator.record == before and operator.kept() == kept
-
-
-def test_redrive_that_nobody_knows_of_is_left_to_recovery(operator: Operator) -> None:
-    operator.quarantined_by_another()
-    operator.before("RedriveExecution", lambda: _refused(500))
-    assert say(operator, "redrive").code == 2
-    assert operator.record["status"] == "IN_PROGRESS"
-    operator.lease_over()
-    operator.cloud.run(operator.request())
+@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
+def test_write_whose_answer_was_lost_and_that_is_repeated_knows_itself(operator: Operator, command: str) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    before = operator.quarantined()
+    with operator.every_write_sent_twice():
+        done = say(operator, command)
+    assert done.code == 0 and operator.kept() == []
     operator.cloud.settle()
-    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
+    after = operator.record
+    assert after["status"] == ("COMPLETED" if command == "retry" else "FAILED")
+    assert after["fence"] == before["fence"] + (2 if command == "retry" else 1)
 
 
-def _refused(status: int = 400) -> None:
-    from botocore.exceptions import ClientError
-
-    error = {"Error": {"Code": "Refused", "Message": "no"}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    raise ClientError(error, "RedriveExecution")  # type: ignore[arg-type]  # botocore's stubs want more metadata
-
-
-def test_redrive_whose_answer_is_lost_leaves_the_owner_its_lock(operator: Operator) -> None:
-    dead = operator.quarantined_by_another()
-
-    def lost() -> None:
-        raise ConnectionClosedError(endpoint_url="https://states")
-
-    operator.after("RedriveExecution", lost)
-    assert say(operator, "redrive").code == 2
-    assert operator.cloud.wait(dead.arn).status == "SUCCEEDED"
-    assert operator.record["status"] == "COMPLETED"
-
-
-def test_redrive_refuses_an_owner_that_would_start_business_logic_or_only_say_again_what_it_said(
-    operator: Operator,
+@pytest.mark.parametrize("command", ["retry", "resolve", "release"])
+@pytest.mark.parametrize("change", [{"leaseExpiresAt": 1}, {"status": "FAILED"}, {"owner": "arn:another"}], ids=list)
+def test_record_of_which_one_thing_changed_under_the_same_fence_is_left_alone(
+    operator: Operator, command: str, change: dict[str, Any]
 ) -> None:
+    """An owner that is revived has a new lease, for example."""
     operator.script({"exit": 1})
     before = operator.quarantined()
-    done = say(operator, "redrive")
-    assert done.code == 3 and "NeedsAttention" in done.err
-    assert operator.record == before
+    operator.before("UpdateItem", lambda: operator.change(change))
+    assert say(operator, command).code == 3
+    assert operator.record == {**before, **change} and len(operator.kept()) == 1
 
 
-def test_redrive_refuses_an_owner_that_died_in_business_logic(operator: Operator) -> None:
-    operator.died_in("ExecuteBusinessLogic")
-    done = say(operator, "redrive")
-    assert done.code == 3 and "ExecuteBusinessLogic" in done.err
-    assert operator.starts == 0
+def test_release_refuses_while_the_execution_that_a_retry_started_is_about_to_take_the_lock(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    with operator.holding("TakeOverLock"):
+        started = say(operator, "retry", "--json").answer["executionArn"]
+        before = operator.record
+        done = say(operator, "release")
+        assert done.code == 3 and started in done.err and "RUNNING" in done.err
+        assert operator.record == before
+    assert operator.record["result"] == "8"
+
+
+def test_release_of_a_retry_that_was_cut_off_frees_the_lock(operator: Operator) -> None:
+    half_done(operator)
+    assert say(operator, "release").code == 0
+    assert operator.record["error"]["name"] == "ReleasedByOperator" and operator.kept() == []

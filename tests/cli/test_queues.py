@@ -125,3 +125,14 @@ def test_an_operation_is_not_resolved_as_failed_without_a_reason(operator: Opera
     done = operator.once("resolve", "default#told#k", "--failed", " ")
     assert done.code == 2 and "--failed" in done.err
     assert operator.record["status"] == "QUARANTINED"
+
+
+def test_refused_request_in_a_pipes_envelope_is_named_and_started_unchanged(operator: Operator) -> None:
+    envelope = [{"body": {**operator.request(), "payload": {"number": 12345678901234567890, "text": "日"}}}]
+    arn = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, {"error": "Unavailable", "executionArn": arn, "input": envelope})
+    done = operator.once("replay-rejected", "--error", "Unavailable", "--json").answer
+    [message] = done["messages"]
+    assert (message["id"], message["outcome"]) == ("default#told#k", "STARTED")
+    assert json.loads(operator.input_of(message["executionArn"])) == envelope
+    operator.cloud.settle()

@@ -58,8 +58,22 @@ def test_operation_added_as_the_readme_says_runs_and_lacks_only_its_alarms(with_
     assert execution["disposition"] == "EXECUTED"
     assert "may not" not in done.stderr
     found = [str(each) for each in findings(with_send_invoice / "template.yaml", QUICK)]
-    assert len(found) == 2
-    assert all(each.startswith("template.yaml: SendInvoiceFunction: nothing alarms when") for each in found)
+    assert len(found) == 3
+    forgotten = ("nothing alarms when", "a gradual rollout of it does not go back")
+    assert all(each.removeprefix("template.yaml: SendInvoiceFunction: ").startswith(forgotten) for each in found)
+
+
+def test_operation_with_alarms_like_the_ones_that_the_readme_names_lacks_nothing(with_send_invoice: Path) -> None:
+    template = with_send_invoice / "template.yaml"
+    text, added = template.read_text(), ""
+    for alarm in re.findall(r"`(BuildReport\w+Alarm)`", README):
+        [written] = re.findall(rf"^  {alarm}:\n(?:    .*\n)+", text, re.MULTILINE)
+        added += written.replace("BuildReport", "SendInvoice").replace("build-report", "send-invoice")
+    assert added.count("Alarm:") == 3
+    named = "      DeploymentPreference: { Alarms: [!Ref SendInvoiceRolloutAlarm] }\n"
+    own_log = "      LoggingConfig: { LogGroup: !Ref SendInvoiceLogGroup }\n"
+    template.write_text(text.replace(own_log, own_log + named).replace("\nOutputs:\n", f"\n{added}\nOutputs:\n"))
+    assert [str(each) for each in findings(template, QUICK)] == []
 
 
 WRITES = """

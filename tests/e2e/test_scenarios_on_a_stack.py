@@ -21,7 +21,7 @@ import boto3
 import pytest
 
 ROOT = Path(__file__).parents[2]
-VISIBILITY = "VisibilityTimeout: !If [IsExpress, 1800, 60]"
+VISIBILITY = "VisibilityTimeout: 60"
 """Of the request queue, in seconds: five of them until a message is a dead letter."""
 MOST_DOLLARS = 1
 

@@ -17,7 +17,7 @@ def findings(text: str) -> list[str]:
     """Of a machine whose states are given without what does not matter here."""
     states: dict[str, Any] = yaml.safe_load(text)
     definition = {"StartAt": next(iter(states)), "States": states}
-    machine = Machine("m.asl.yaml", "M", definition, definition, frozenset())
+    machine = Machine("m.asl.yaml", "M", definition, definition, "STANDARD")
     return [str(each) for each in variables.check(cast(Project, SimpleNamespace(machines=(machine,))))]
 
 

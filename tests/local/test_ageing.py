@@ -36,6 +36,10 @@ def keys(stand: Stand) -> list[str]:
     return [each["Key"] for each in listed.get("Contents", [])]
 
 
+@pytest.mark.aws(
+    "S3 User Guide, Lifecycle configuration elements",
+    "Amazon S3 rounds the transition or expiration date of an object to midnight UTC the next day.",
+)
 def test_object_is_gone_at_midnight_after_the_days_of_its_rule(stand: Stand) -> None:
     stand.deploy(BUCKET)
     s3, bucket = stand.cloud.client("s3"), stand.stack.resources["Bucket"].ref
@@ -55,6 +59,10 @@ def test_object_is_gone_at_midnight_after_the_days_of_its_rule(stand: Stand) -> 
     assert keys(stand) == []
 
 
+@pytest.mark.aws(
+    "S3 User Guide, Lifecycle configuration elements",
+    "Amazon S3 rounds the transition or expiration date of an object to midnight UTC the next day.",
+)
 def test_age_of_an_object_counts_from_when_it_was_written_last(stand: Stand) -> None:
     stand.deploy(BUCKET)
     s3, bucket = stand.cloud.client("s3"), stand.stack.resources["Bucket"].ref
@@ -66,11 +74,16 @@ def test_age_of_an_object_counts_from_when_it_was_written_last(stand: Stand) -> 
     assert head["LastModified"].timestamp() == pytest.approx(stand.clock.now() - 2 * DAY + 1, abs=1)
 
 
+@pytest.mark.aws(
+    "S3 User Guide, Lifecycle configuration elements",
+    "Amazon S3 rounds the transition or expiration date of an object to midnight UTC the next day.",
+)
 @pytest.mark.parametrize(("written", "gone"), [(0, 2), (1, 3), (DAY - 1, 3), (DAY, 3)])
 def test_days_are_rounded_up_to_the_next_midnight(written: int, gone: int) -> None:
     assert expires_at(written, 2) == gone * DAY
 
 
+@pytest.mark.ours
 def test_rules_of_the_template_are_told(cloud: LocalCloud) -> None:
     told = cloud.client("s3").get_bucket_lifecycle_configuration(Bucket=cloud.outputs["ResponseBucketName"])
     assert {rule["Status"] for rule in told["Rules"]} == {"Enabled"}
@@ -81,6 +94,10 @@ def put(cloud: LocalCloud, id: str, expires: float | None) -> None:
     cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item={"id": {"S": id}, **more})
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Time to Live",
+    "DynamoDB automatically deletes expired items within a few days of their expiration time, without",
+)
 def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None:
     clock: Any = cloud.clock
     put(cloud, "soon", clock.now() + 60)
@@ -92,6 +109,10 @@ def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None
     assert cloud.record("never")
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Time to Live",
+    "The TTL attribute value must be a datetimestamp with an expiration of no more than five years in the",
+)
 def test_item_that_expired_more_than_five_years_ago_stays(cloud: LocalCloud) -> None:
     clock: Any = cloud.clock
     clock.advance(DAY)
@@ -102,6 +123,11 @@ def test_item_that_expired_more_than_five_years_ago_stays(cloud: LocalCloud) -> 
     assert cloud.record("milliseconds")
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "After this time, you can no longer retrieve or view the execution history.",
+)
+@pytest.mark.aws(model="stepfunctions", says="You can reuse the name 90 days after it closes.")
 def test_execution_is_forgotten_ninety_days_after_its_end_and_its_name_is_free(cloud: LocalCloud) -> None:
     created = create(cloud, {"W": {"Type": "Wait", "Seconds": DAY, "Next": "E"}, "E": END})
     client, clock = cloud.client("stepfunctions"), cloud.clock
@@ -118,6 +144,7 @@ def test_execution_is_forgotten_ninety_days_after_its_end_and_its_name_is_free(c
     assert start(cloud, created, name="taken") == arn
 
 
+@pytest.mark.ours
 def test_running_execution_is_not_forgotten(machine: Execute) -> None:
     states = {"W": {"Type": "Wait", "Seconds": 100 * DAY, "Next": "E"}, "E": succeed("1")}
     assert machine(states).output == 1

@@ -19,6 +19,8 @@ from local.cloud import LocalCloudError
 from local.engine import Call
 from local.isolation import NotLocalError
 
+pytestmark = pytest.mark.ours
+
 CHARGE = {
     "operation": "charge-payment",
     "tenant": "acme",
@@ -61,6 +63,7 @@ def test_execution_tells_what_it_came_to(cloud: LocalCloud) -> None:
     assert [event["id"] for event in execution.events] == list(range(1, len(execution.events) + 1))
 
 
+@pytest.mark.aws("Step Functions Developer Guide, Handling errors", "Retries are treated as state transitions.")
 def test_retried_task_counts_as_a_transition_each_time(cloud: LocalCloud) -> None:
     def throttled_once(call: Call, proceed: Any) -> Any:
         if call.state == "AcquireLock" and call.attempt == 0:
@@ -79,6 +82,10 @@ def test_input_is_a_value_or_the_json_text_itself(cloud: LocalCloud) -> None:
     assert cloud.run("no JSON, so a string").error == "InvalidRequest"
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="Length constraints apply to the payload size, and are expressed as bytes in UTF-8 encoding.",
+)
 def test_input_beyond_256_kib_is_refused_as_by_start_execution(cloud: LocalCloud) -> None:
     with pytest.raises(ClientError):
         cloud.start({**CHARGE, "payload": {"x": "y" * 262_144}})
@@ -163,6 +170,10 @@ def test_interceptor_is_gone_when_its_context_ends(cloud: LocalCloud) -> None:
     assert len(seen) == 3
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="If you provide a qualified state machine ARN that refers to a version ARN or an alias ARN, the request",
+)
 def test_alias_starts_the_same_state_machine(cloud: LocalCloud) -> None:
     answer = cloud.client("stepfunctions").start_execution(
         stateMachineArn=cloud.outputs["StateMachineAliasArn"], name="through-alias", input=json.dumps(CHARGE)

@@ -13,6 +13,8 @@ from local.intrinsics import TemplateError
 from local.lambda_runtime import FunctionSpec
 from local.template import load
 
+pytestmark = pytest.mark.ours
+
 HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
 TABLE = """
   Rows:

@@ -12,6 +12,8 @@ from botocore.exceptions import ClientError
 from local import LocalCloud
 from local.expressions import quick_update_expressions
 
+pytestmark = pytest.mark.ours
+
 ITEM = {"id": "1", "n": 5, "list": ["a", "b", "c"], "map": {"x": 1, "y": {"z": 2}}, "set": {1, 2}}
 TABLE = "expressions"
 
@@ -44,6 +46,10 @@ def update(dynamodb: Any, expression: str, **values: Any) -> dict[str, Any]:
     return {key: decode(value) for key, value in item.items()}
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Condition expressions",
+    "the operation succeeds only if a specific ConditionExpression evaluates to true",
+)
 @pytest.mark.parametrize(
     ("expression", "values", "changed"),
     [
@@ -73,6 +79,10 @@ def test_same_text_takes_the_values_of_each_call(dynamodb: Any) -> None:
     assert [update(dynamodb, "SET #n = :v", v=v)["n"] for v in (1, "text", 3)] == [1, "text", 3]
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Condition expressions",
+    "the operation succeeds only if a specific ConditionExpression evaluates to true",
+)
 @pytest.mark.parametrize(
     ("expression", "values"),
     [

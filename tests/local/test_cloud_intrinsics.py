@@ -8,6 +8,8 @@ import pytest
 
 from local.intrinsics import NO_VALUE, Resolver, TemplateError
 
+pytestmark = pytest.mark.ours
+
 
 @pytest.fixture
 def resolver() -> Resolver:
@@ -23,6 +25,10 @@ def resolver() -> Resolver:
     )
 
 
+@pytest.mark.aws(
+    "CloudFormation User Guide, Intrinsic functions",
+    "Use intrinsic functions in your templates to assign values to properties that are not available until",
+)
 @pytest.mark.parametrize(
     ("node", "value"),
     [

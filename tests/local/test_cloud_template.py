@@ -10,6 +10,8 @@ import pytest
 from local.definition import DefinitionError, placeholders, render_definition
 from local.template import TemplateError, load, parse
 
+pytestmark = pytest.mark.ours
+
 TEMPLATE = """
 Transform: AWS::Serverless-2016-10-31
 Parameters:

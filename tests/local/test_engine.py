@@ -55,6 +55,7 @@ def put(key: str, **more: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.aws(unconfirmed="V31")
 @pytest.mark.parametrize(
     ("expression", "given", "expected"),
     [
@@ -91,6 +92,10 @@ def test_expression_has_the_value_that_jsonata_gives_it(
     assert value(execute, expression, given) == expected
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "The interpreter MAY define other auxiliary JSONata functions and values, and MAY restrict the use of",
+)
 def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -> None:
     text = "\" & $error('run') & \""
     states = {
@@ -100,6 +105,7 @@ def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -
     assert execute(states, text).output == text
 
 
+@pytest.mark.ours
 def test_time_of_waits_and_expressions_is_the_clocks(execute: Run, cloud: LocalCloud) -> None:
     before = cloud.clock.now()
     states = {
@@ -109,6 +115,9 @@ def test_time_of_waits_and_expressions_is_the_clocks(execute: Run, cloud: LocalC
     assert execute(states).output / 1000 == pytest.approx(before + 86_400, abs=1)
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification", "each variable's new value only takes effect in the next state"
+)
 def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> None:
     states = {
         "A": {
@@ -123,12 +132,17 @@ def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> N
     assert execute(states, 2).output == "default"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "This runtime error occurs if a Choice state fails to match the input with the conditions defined in the",
+)
 def test_choice_without_a_match_fails_by_its_name(execute: Run) -> None:
     choices = [{"Condition": "{% false %}", "Next": "B"}]
     states = {"A": {"Type": "Choice", "Choices": choices}, "B": {"Type": "Succeed"}}
     assert execute(states).error == "States.NoChoiceMatched"
 
 
+@pytest.mark.aws(unconfirmed="V18")
 def test_body_of_an_object_is_written_as_json(execute: Run, cloud: LocalCloud) -> None:
     task = put("k")
     task["Arguments"]["Bucket"] = cloud.outputs["ResponseBucketName"]
@@ -144,6 +158,10 @@ def dynamodb(cloud: LocalCloud, action: str = "updateItem", **more: Any) -> dict
     return {**task, **more}
 
 
+@pytest.mark.aws(
+    recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
+    says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
+)
 def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: LocalCloud) -> None:
     refused = dynamodb(cloud)
     refused["Arguments"]["ConditionExpression"] = "attribute_exists(id)"
@@ -159,6 +177,10 @@ def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: Local
         assert error in ("Sfn.ExecutionDoesNotExistException", "Sfn.StateMachineDoesNotExistException"), action
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "If the error recurs more times than specified, retries cease and normal error handling resumes.",
+)
 def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalCloud) -> None:
     retry = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 3600, "MaxAttempts": 3}]
     with cloud.intercept(never_arrives(nth=range(1, 4))):
@@ -167,6 +189,10 @@ def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalClo
         assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "FAILED"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
+)
 def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, plain: str, cloud: LocalCloud) -> None:
     task = {
         "Type": "Task",
@@ -184,6 +210,7 @@ def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, pl
     assert execute({"A": {**task, "Catch": named}, **end}).status == "SUCCEEDED"
 
 
+@pytest.mark.aws(unconfirmed="V24")
 def test_stopped_execution_ends_at_once_and_its_history_with_it(execute: Run, cloud: LocalCloud) -> None:
     states = {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": {"Type": "Succeed"}}
     cloud.clock.enter()  # as if another execution were at work: time stands still
@@ -196,6 +223,10 @@ def test_stopped_execution_ends_at_once_and_its_history_with_it(execute: Run, cl
     assert stopped.events[-1]["type"] == "ExecutionAborted"
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
+)
+@pytest.mark.aws(unconfirmed="V11")
 def test_redrive_goes_on_where_the_execution_failed_with_its_variables(execute: Run, cloud: LocalCloud) -> None:
     states = {
         "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Next": "B"},
@@ -212,6 +243,11 @@ def test_redrive_goes_on_where_the_execution_failed_with_its_variables(execute: 
         cloud.client("stepfunctions").redrive_execution(executionArn=failed.arn)
 
 
+@pytest.mark.aws(model="stepfunctions", says="Use the reverseOrder parameter to get the latest events first.")
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="You can select whether execution data (input or output of a history event) is returned.",
+)
 def test_history_pages_backwards_without_data(execute: Run, cloud: LocalCloud) -> None:
     execution = execute({"A": {"Type": "Pass", "Next": "B"}, "B": {"Type": "Succeed"}}, {"secret": 1})
     ask = {"executionArn": execution.arn, "reverseOrder": True, "maxResults": 2, "includeExecutionData": False}
@@ -224,17 +260,26 @@ def test_history_pages_backwards_without_data(execute: Run, cloud: LocalCloud) -
     assert "secret" not in json.dumps([first["events"], second["events"]], default=str)
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="If the execution is closed or if the input is different, it returns a 400 ExecutionAlreadyExists error.",
+)
 def test_start_with_the_name_of_another_input_is_refused(cloud: LocalCloud) -> None:
     cloud.run({}, name="taken")
     with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
         cloud.start({"other": 1}, name="taken")
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="Length constraints apply to the payload size, and are expressed as bytes in UTF-8 encoding.",
+)
 def test_input_over_256_kib_is_refused(cloud: LocalCloud) -> None:
     with pytest.raises(ClientError, match="262144"):
         cloud.start({"x": "y" * 262_144})
 
 
+@pytest.mark.ours
 def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.engine.version", lambda _package: "9.9.9")
     with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* mends moto 5\.2\.5"):

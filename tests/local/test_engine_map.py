@@ -44,24 +44,31 @@ def pass_on(**more: Any) -> Given:
     return {"Type": "Pass", **({} if "Next" in more else {"End": True}), **more}
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification", "refers to the result that a Task, Map, or Parallel state returns"
+)
 def test_results_come_in_the_order_of_the_items(machine: Execute) -> None:
     waits = {"W": {"Type": "Wait", "Seconds": "{% $states.input %}", "Next": "D"}, "D": succeed("$states.input * 2")}
     assert machine({"M": each(states=waits)}, [3, 1, 2]).output == [6, 2, 4]
 
 
+@pytest.mark.aws(unconfirmed="V32")
 def test_no_items_are_no_iterations(machine: Execute) -> None:
     assert machine({"M": each()}, []).output == []
 
 
+@pytest.mark.aws(unconfirmed="V32")
 def test_items_that_are_no_list_are_an_error_of_evaluation(machine: Execute) -> None:
     assert machine({"M": each()}, "text").error == "States.QueryEvaluationError"
 
 
+@pytest.mark.aws(unconfirmed="V32")
 def test_one_item_of_an_expression_is_still_a_list(machine: Execute) -> None:
     items = "{% [$states.input.a] %}"
     assert machine({"M": each(items=items)}, {"a": 1}).output == [1]
 
 
+@pytest.mark.aws(unconfirmed="V32")
 def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execute) -> None:
     selected = {
         "all": "{% $states.input.x %}",
@@ -72,11 +79,16 @@ def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execu
     assert execution.output == [{"all": 7, "item": "p", "index": 0}, {"all": 7, "item": "q", "index": 1}]
 
 
+@pytest.mark.aws(unconfirmed="V32")
 def test_states_inside_see_the_item_in_the_context(machine: Execute) -> None:
     inside = {"P": pass_on(Next="S"), "S": succeed("$states.context.Map.Item.Value & $states.context.State.Name")}
     assert machine({"M": each(states=inside)}, ["a", "b"]).output == ["aS", "bS"]
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "When a Parallel branch or Map iteration completes, its variables go out of scope and are no longer",
+)
 def test_outer_variables_are_read_inside_and_inner_ones_stay_there(machine: Execute) -> None:
     inside = {"A": pass_on(Assign={"inner": "{% $outer + $states.input %}"}, Next="B"), "B": succeed("$inner")}
     states = {
@@ -87,6 +99,10 @@ def test_outer_variables_are_read_inside_and_inner_ones_stay_there(machine: Exec
     assert machine(states, [1, 2, 3]).output == [36, False]
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
+)
 def test_each_iteration_has_variables_of_its_own(machine: Execute) -> None:
     inside = {
         "A": {
@@ -99,6 +115,10 @@ def test_each_iteration_has_variables_of_its_own(machine: Execute) -> None:
     assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == [True, False]
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "states in inner scopes MUST NOT assign to a variable with the same name as a variable in an outer scope",
+)
 @pytest.mark.parametrize("place", ["state", "rule", "catch", "default", "parallel", "deeper"])
 def test_assigning_an_outer_variable_inside_is_refused_at_creation(cloud: LocalCloud, place: str) -> None:
     twice = {"v": 2}
@@ -120,6 +140,10 @@ def test_assigning_an_outer_variable_inside_is_refused_at_creation(cloud: LocalC
         create(cloud, {"Set": pass_on(Assign={"v": 1}, Next="M"), "M": branching})
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
+)
 def test_same_name_in_two_maps_is_no_outer_variable(machine: Execute) -> None:
     inside = {"A": pass_on(Assign={"v": 1}, Next="B"), "B": succeed("$v")}
     assert machine(
@@ -128,6 +152,9 @@ def test_same_name_in_two_maps_is_no_outer_variable(machine: Execute) -> None:
     ).output == [1]
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification", "refers to the result that a Task, Map, or Parallel state returns"
+)
 def test_output_and_assign_see_the_results(machine: Execute) -> None:
     states = {
         "M": each(Output={"n": "{% $count($states.result) %}"}, Assign={"v": "{% $states.result[0] %}"}, Next="S"),
@@ -136,6 +163,10 @@ def test_output_and_assign_see_the_results(machine: Execute) -> None:
     assert machine(states, [5, 6]).output == [2, 5]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "If any iteration fails, entire Map state fails, and all iterations are terminated",
+)
 def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: LocalCloud) -> None:
     inside = {"F": {"Type": "Fail", "Error": "Custom", "Cause": "{% 'of ' & $states.input %}"}}
     caught = [{"ErrorEquals": ["Custom"], "Output": "{% $states.errorOutput %}", "Next": "E"}]
@@ -145,6 +176,10 @@ def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: Local
     assert kinds.index("MapIterationFailed") < kinds.index("MapStateFailed") < kinds.index("SucceedStateEntered")
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "If any iteration fails, entire Map state fails, and all iterations are terminated",
+)
 def test_error_of_a_service_inside_keeps_its_name(machine: Execute, cloud: LocalCloud) -> None:
     with cloud.intercept(fails("ThrottlingException")):
         execution = machine({"M": each(states={"R": read(cloud)})}, [1])
@@ -153,6 +188,10 @@ def test_error_of_a_service_inside_keeps_its_name(machine: Execute, cloud: Local
     assert types(execution)[-3:] == ["MapIterationFailed", "MapStateFailed", "ExecutionFailed"]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "If any iteration fails, entire Map state fails, and all iterations are terminated",
+)
 def test_error_caught_inside_does_not_reach_the_map(machine: Execute, cloud: LocalCloud) -> None:
     caught = [{"ErrorEquals": ["States.ALL"], "Output": "caught", "Next": "E"}]
     with cloud.intercept(fails("ThrottlingException", nth=1)):
@@ -160,6 +199,10 @@ def test_error_caught_inside_does_not_reach_the_map(machine: Execute, cloud: Loc
         assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == ["caught", "read"]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "the retry policy applies to all the Map state iterations instead of only the failed iteration",
+)
 def test_map_is_retried_as_a_whole(machine: Execute, cloud: LocalCloud) -> None:
     retry = [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 1}]
     with cloud.intercept(fails("ThrottlingException", nth=2)):
@@ -170,6 +213,10 @@ def test_map_is_retried_as_a_whole(machine: Execute, cloud: LocalCloud) -> None:
     assert types(execution).count("MapIterationStarted") == 4
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "If any iteration fails, entire Map state fails, and all iterations are terminated",
+)
 def test_first_failure_ends_the_other_iterations(machine: Execute, cloud: LocalCloud) -> None:
     inside = {
         "C": {"Type": "Choice", "Choices": [{"Condition": "{% $states.input = 0 %}", "Next": "F"}], "Default": "W"},
@@ -185,6 +232,10 @@ def test_first_failure_ends_the_other_iterations(machine: Execute, cloud: LocalC
     assert cloud.clock.now() < before + 500
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "Inline Map supports up to 40 concurrent iterations and is suitable for smaller datasets",
+)
 @pytest.mark.parametrize(("limit", "expected"), [(1, 1), (2, 2), (0, 6)])
 def test_no_more_iterations_run_at_once_than_max_concurrency(
     machine: Execute, cloud: LocalCloud, limit: int, expected: int
@@ -210,6 +261,7 @@ def test_no_more_iterations_run_at_once_than_max_concurrency(
     assert most == [expected]
 
 
+@pytest.mark.ours
 def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: LocalCloud) -> None:
     """One iteration sleeps, another one is in a call: virtual time must not jump over the call."""
     seen: list[float] = []
@@ -232,6 +284,7 @@ def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: L
     assert cloud.clock.now() == before + 3600
 
 
+@pytest.mark.ours
 def test_waits_of_iterations_pass_side_by_side(machine: Execute, cloud: LocalCloud) -> None:
     inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
     before = cloud.clock.now()
@@ -241,6 +294,7 @@ def test_waits_of_iterations_pass_side_by_side(machine: Execute, cloud: LocalClo
     assert cloud.clock.now() == before + 400
 
 
+@pytest.mark.aws(unconfirmed="V24")
 def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
     inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "R"}, "R": read(cloud)}
     cloud.clock.enter()
@@ -255,22 +309,35 @@ def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
     ]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "error is also reported when an entire state machine execution runs longer than the specified",
+)
 def test_time_limit_of_the_machine_ends_every_iteration(machine: Execute) -> None:
     inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
     execution = machine({"M": each(states=inside)}, [1, 2, 3], TimeoutSeconds=30)
     assert execution.status == "TIMED_OUT"
 
 
+@pytest.mark.ours
 def test_maps_nest(machine: Execute) -> None:
     outer = each(states={"In": each(states={"D": succeed("$states.input + 1")})})
     assert machine({"M": outer}, [[1, 2], [], [3]]).output == [[2, 3], [], [4]]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Map",
+    "If any iteration fails, entire Map state fails, and all iterations are terminated",
+)
 def test_error_in_an_expression_inside_fails_the_map_by_its_name(machine: Execute) -> None:
     execution = machine({"M": each(states={"D": succeed("$states.input.missing")})}, [{}])
     assert execution.error == "States.QueryEvaluationError"
 
 
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
+)
 def test_branches_of_a_parallel_run_side_by_side_with_variables_of_their_own(
     machine: Execute, cloud: LocalCloud
 ) -> None:
@@ -295,6 +362,10 @@ def test_branches_of_a_parallel_run_side_by_side_with_variables_of_their_own(
     assert cloud.clock.now() == before + 50
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Parallel",
+    "the entire Parallel state is considered to have failed and all its branches are stopped",
+)
 def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
     failing = {"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "Custom", "Cause": "why"}}}
     caught = [{"ErrorEquals": ["Custom"], "Output": "{% $states.errorOutput.Cause %}", "Next": "E"}]
@@ -309,6 +380,11 @@ def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
     assert "ParallelStateFailed" in types(execution)
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "256 KiB of data as a UTF-8 encoded string. This quota affects tasks (activity, Lambda function, or",
+)
+@pytest.mark.aws(unconfirmed="V29")
 @pytest.mark.parametrize(("letters", "error"), [(8_000, None), (9_000, "States.DataLimitExceeded")])
 def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_of_them(
     machine: Execute, letters: int, error: str | None
@@ -320,6 +396,10 @@ def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_o
     assert (execution.error, execution.output) == (error, None if error else 30)
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
+)
 def test_map_whose_results_are_too_large_is_caught_by_name_only(machine: Execute) -> None:
     inner = {"I": succeed("$pad('', 9000, 'x')")}
     state = each(items="{% [1..30] %}", states=inner, Next="E")
@@ -328,6 +408,11 @@ def test_map_whose_results_are_too_large_is_caught_by_name_only(machine: Execute
         assert machine({"M": caught, "E": END}).status == status
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "256 KiB of data as a UTF-8 encoded string. This quota affects tasks (activity, Lambda function, or",
+)
+@pytest.mark.aws(unconfirmed="V29")
 def test_results_of_parallel_branches_are_bounded_together(machine: Execute) -> None:
     branch = {"StartAt": "I", "States": {"I": succeed("$pad('', 140000, 'x')")}}
     state = {"Type": "Parallel", "Branches": [branch, branch], "Output": "{% 1 %}", "End": True}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from engine_machines import END, Execute, create, executes, start, succeed, task
 
 from local import Execution, LocalCloud
 from local.engine import Call
+from local.engine.limits import matches
 from local.faults import fails, never_arrives
 
 Given = dict[str, Any]
@@ -66,6 +68,7 @@ def assert_aborted_for_good(cloud: LocalCloud, arn: str) -> None:
 # ---- stops ----
 
 
+@pytest.mark.ours
 def test_stop_right_after_the_start_aborts_every_time(cloud: LocalCloud) -> None:
     created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
     arns = []
@@ -93,6 +96,7 @@ def breaks(_proceed: Callable[[], Given]) -> Given:
     return {"Item": {1, 2}}
 
 
+@pytest.mark.aws(unconfirmed="V24")
 @pytest.mark.parametrize("then", [answers, raises, times_out, breaks])
 @pytest.mark.parametrize("caught", [False, True])
 def test_stop_in_the_middle_of_a_call_aborts_whatever_the_call_comes_to(
@@ -122,6 +126,7 @@ def _until_gone(name: str) -> None:
         thread.join(10)
 
 
+@pytest.mark.ours
 def test_stop_at_any_moment_under_load_never_fails_an_execution(cloud: LocalCloud) -> None:
     """Bounded to some seconds: executions that go round and round, each stopped after a random time."""
     states = {
@@ -150,6 +155,7 @@ def test_stop_at_any_moment_under_load_never_fails_an_execution(cloud: LocalClou
         assert_aborted_for_good(cloud, arn)
 
 
+@pytest.mark.aws(unconfirmed="V24")
 def test_stop_of_an_execution_that_has_ended_changes_nothing(machine: Execute, cloud: LocalCloud) -> None:
     ended = machine({"E": succeed("1")})
     cloud.client("stepfunctions").stop_execution(executionArn=ended.arn, error="Enough")
@@ -159,6 +165,10 @@ def test_stop_of_an_execution_that_has_ended_changes_nothing(machine: Execute, c
 # ---- starts ----
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="if you call StartExecution with the same name and input as a running execution, the call succeeds and",
+)
 def test_start_with_the_name_and_input_of_a_running_execution_is_the_same_start(cloud: LocalCloud) -> None:
     created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
     with standing(cloud):
@@ -171,6 +181,10 @@ def test_start_with_the_name_and_input_of_a_running_execution_is_the_same_start(
         start(cloud, created, {"a": 1}, name="same")
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="if you call StartExecution with the same name and input as a running execution, the call succeeds and",
+)
 def test_of_many_starts_with_one_name_one_starts(cloud: LocalCloud) -> None:
     created = create(cloud, {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": END})
     with standing(cloud), forced_switching(), ThreadPoolExecutor(8) as pool:
@@ -179,6 +193,7 @@ def test_of_many_starts_with_one_name_one_starts(cloud: LocalCloud) -> None:
     assert len(set(arns)) == len(listed) == 1
 
 
+@pytest.mark.ours
 def test_executions_without_a_name_have_names_of_their_own(cloud: LocalCloud) -> None:
     created = create(cloud, {"E": END})
     assert len({start(cloud, created) for _ in range(5)}) == 5
@@ -192,6 +207,10 @@ def redrive(cloud: LocalCloud, arn: str) -> Execution:
     return cloud.wait(arn)
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
+)
+@pytest.mark.aws(unconfirmed="V11")
 def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(cloud: LocalCloud) -> None:
     states = {
         "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Output": {"in": 1}, "Next": "W"},
@@ -215,6 +234,7 @@ def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variabl
     assert [event["id"] for event in redriven.events] == list(range(1, len(kinds) + 1))
 
 
+@pytest.mark.aws(unconfirmed="V11")
 def test_redrive_of_a_machine_out_of_time_has_its_whole_time_again(machine: Execute, cloud: LocalCloud) -> None:
     states = {"W": {"Type": "Wait", "Seconds": 20, "Next": "X"}, "X": {"Type": "Wait", "Seconds": 20, "Next": "E"}}
     late = machine({**states, "E": END}, TimeoutSeconds=30)
@@ -222,6 +242,7 @@ def test_redrive_of_a_machine_out_of_time_has_its_whole_time_again(machine: Exec
     assert redrive(cloud, late.arn).states == ("W", "X", "X", "E")
 
 
+@pytest.mark.aws(model="stepfunctions", says="Execution is SUCCEEDED and cannot be redriven.")
 def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, cloud: LocalCloud) -> None:
     running = create(cloud, {"W": {"Type": "Wait", "Seconds": 20, "Next": "E"}, "E": END})
     with standing(cloud):
@@ -232,12 +253,15 @@ def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, c
         redrive(cloud, cloud.wait(arn).arn)
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="Your workflow execution has not exceeded the redrivable period of 14 days."
+)
 @pytest.mark.parametrize(("age", "refused"), [(FORTNIGHT - 10, False), (FORTNIGHT + 10, True)])
 def test_redrive_is_possible_for_fourteen_days(machine: Execute, cloud: LocalCloud, age: float, refused: bool) -> None:
     failed = machine({"F": {"Type": "Fail", "Error": "Custom"}})
     cloud.clock.advance(age)  # type: ignore[attr-defined]  # the tests' clock is virtual
     if refused:
-        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*14 day"):
+        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*period exceeded"):
             redrive(cloud, failed.arn)
     else:
         assert redrive(cloud, failed.arn).states == ("F", "F")
@@ -246,6 +270,7 @@ def test_redrive_is_possible_for_fourteen_days(machine: Execute, cloud: LocalClo
 # ---- history ----
 
 
+@pytest.mark.aws(unconfirmed="V12")
 def test_events_follow_one_another(machine: Execute) -> None:
     execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END})
     assert types(execution) == [
@@ -259,6 +284,7 @@ def test_events_follow_one_another(machine: Execute) -> None:
     assert [event["previousEventId"] for event in execution.events] == [0, 0, 2, 3, 4, 5]
 
 
+@pytest.mark.aws(model="stepfunctions", says="Use the reverseOrder parameter to get the latest events first.")
 def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> None:
     execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END})
     ask = {"executionArn": execution.arn, "maxResults": 4}
@@ -270,6 +296,12 @@ def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> 
         assert ids == sorted(range(1, 7), reverse=reverse)
 
 
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="You can select whether execution data (input or output of a history event) is returned.",
+)
+@pytest.mark.aws(unconfirmed="V22")
+@pytest.mark.aws(unconfirmed="V28")
 def test_history_without_data_leaves_out_inputs_and_outputs_and_nothing_else(
     machine: Execute, cloud: LocalCloud
 ) -> None:
@@ -289,6 +321,10 @@ def test_history_without_data_leaves_out_inputs_and_outputs_and_nothing_else(
     assert "ServiceUnavailable" in details["ExecutionFailed"]["cause"]
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="Keep all other arguments unchanged. Each pagination token expires after 24 hours."
+)
+@pytest.mark.aws(unconfirmed="V23")
 @pytest.mark.parametrize(
     "changed",
     [{"maxResults": 3}, {"reverseOrder": True}, {"includeExecutionData": False}, {"nextToken": "bm8="}],
@@ -303,6 +339,9 @@ def test_token_of_a_page_is_refused_with_other_arguments(machine: Execute, cloud
         client.get_execution_history(**{**asked, **changed})
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="Keep all other arguments unchanged. Each pagination token expires after 24 hours."
+)
 def test_token_of_a_page_is_good_for_a_day(machine: Execute, cloud: LocalCloud) -> None:
     arn = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END}).arn
     client = cloud.client("stepfunctions")
@@ -319,6 +358,10 @@ def test_token_of_a_page_is_good_for_a_day(machine: Execute, cloud: LocalCloud) 
 # ---- retries ----
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "A positive integer that sets the maximum value, in seconds, up to which a retry interval can increase.",
+)
 def test_retries_wait_longer_each_time_up_to_the_longest(machine: Execute, cloud: LocalCloud) -> None:
     retry = [
         {
@@ -335,6 +378,10 @@ def test_retries_wait_longer_each_time_up_to_the_longest(machine: Execute, cloud
     assert cloud.clock.now() == before + 100 + 300 + 500 + 500
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "If you set JitterStrategy as FULL, the first retry interval is randomized between 0 and 2 seconds",
+)
 def test_full_jitter_draws_each_delay_from_zero_to_its_longest(machine: Execute, cloud: LocalCloud) -> None:
     retry = [
         {
@@ -359,6 +406,10 @@ def test_full_jitter_draws_each_delay_from_zero_to_its_longest(machine: Execute,
     assert 80 < max(delays) <= 100
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "it already reached its maximum of two retries (MaxAttempts) for that particular error",
+)
 def test_each_retrier_has_attempts_of_its_own(machine: Execute, cloud: LocalCloud) -> None:
     errors = iter(["ThrottlingException", "InternalServerError", "ThrottlingException", "InternalServerError"])
     attempts: list[int] = []
@@ -376,6 +427,9 @@ def test_each_retrier_has_attempts_of_its_own(machine: Execute, cloud: LocalClou
     assert attempts == [0, 1, 2, 3]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors", "A value of 0 specifies that the error is never retried."
+)
 def test_max_attempts_of_zero_is_no_retry(machine: Execute, cloud: LocalCloud) -> None:
     retry = [{"ErrorEquals": ["DynamoDB.AmazonDynamoDBException"], "MaxAttempts": 0}, {"ErrorEquals": ["States.ALL"]}]
     with cloud.intercept(never_arrives(nth=1)):
@@ -385,17 +439,29 @@ def test_max_attempts_of_zero_is_no_retry(machine: Execute, cloud: LocalCloud) -
 # ---- data ----
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "256 KiB of data as a UTF-8 encoded string. This quota affects tasks (activity, Lambda function, or",
+)
+@pytest.mark.aws(unconfirmed="V33")
 def test_variables_over_256_kib_are_refused_by_name(machine: Execute) -> None:
     many = "{% $join($map([1..300], function($n) { $pad('', 1000, 'x') })) %}"
     states = {"A": {"Type": "Pass", "Assign": {"v": many}, "Next": "B"}, "B": END}
     assert machine(states).error == "States.DataLimitExceeded"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors", "Output of a state is larger than payload size quota."
+)
 def test_output_over_256_kib_is_refused_by_name(machine: Execute) -> None:
     output = succeed("$join($map([1..300], function($n) { $pad('', 1000, 'x') }))")
     assert machine({"B": output}).error == "States.DataLimitExceeded"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Quotas",
+    "256 KiB of data as a UTF-8 encoded string. This quota affects tasks (activity, Lambda function, or",
+)
 def test_size_is_counted_in_bytes(machine: Execute) -> None:
     wide = succeed("$join($map([1..100], function($n) { $pad('', 1000, 'ü') }))")
     assert machine({"B": wide}).status == "SUCCEEDED"
@@ -403,6 +469,10 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     assert machine({"B": wide}).error == "States.DataLimitExceeded"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "After Parameters processing, the input of a state is larger than the payload size quota.",
+)
 @pytest.mark.parametrize(("letters", "status"), [(100, "SUCCEEDED"), (140, "FAILED")])
 def test_arguments_over_256_kib_are_refused_by_name(
     machine: Execute, cloud: LocalCloud, letters: int, status: str
@@ -418,6 +488,10 @@ def test_arguments_over_256_kib_are_refused_by_name(
 # ---- DynamoDB ----
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Condition expressions",
+    "the operation succeeds only if a specific ConditionExpression evaluates to true",
+)
 def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCloud) -> None:
     """In process, over the short way and the long one."""
     client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
@@ -433,6 +507,10 @@ def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCl
     assert client.get_item(TableName=table, Key={"id": {"S": "n"}})["Item"]["fence"] == {"N": "200"}
 
 
+@pytest.mark.aws(
+    "DynamoDB Developer Guide, Condition expressions",
+    "the operation succeeds only if a specific ConditionExpression evaluates to true",
+)
 def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
     table = cloud.outputs["TableName"]
 
@@ -448,3 +526,30 @@ def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
     with forced_switching(), ThreadPoolExecutor(8) as pool:
         for number in range(20):
             assert sum(pool.map(attempt, [f"k{number}"] * 8)) == 1
+
+
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "acts as a wildcard that matches any known error name except for States.Timeout",
+)
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
+)
+@pytest.mark.parametrize(
+    ("name", "error", "caught"),
+    [
+        ("States.TaskFailed", "Mine", True),
+        ("States.TaskFailed", "States.Permissions", True),
+        ("States.TaskFailed", "States.Timeout", False),
+        ("States.TaskFailed", "States.DataLimitExceeded", False),
+        ("States.ALL", "States.Timeout", True),
+        ("States.ALL", "States.Runtime", False),
+        ("States.ALL", "States.DataLimitExceeded", False),
+        ("States.Runtime", "States.Runtime", True),
+        ("mine", "Mine", False),
+    ],
+)
+def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> None:
+    named = SimpleNamespace(error_names=[SimpleNamespace(error_name=name)])
+    assert matches(named, error) is caught

@@ -11,6 +11,8 @@ from engine_machines import END, create
 from local import LocalCloud
 from local.engine import shortcut
 
+pytestmark = pytest.mark.ours
+
 KEY = {"id": {"S": "k"}}
 ITEM = {
     **KEY,

@@ -9,6 +9,7 @@ import pytest
 from local.events.patterns import PatternError, check, matches
 
 
+@pytest.mark.aws("EventBridge User Guide, Event patterns", "An event pattern either matches an event or it doesn't.")
 @pytest.mark.parametrize(
     ("pattern", "event", "expected"),
     [
@@ -74,6 +75,7 @@ def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any
     assert matches(pattern, event) is expected
 
 
+@pytest.mark.aws("EventBridge User Guide, Event patterns", "An event pattern either matches an event or it doesn't.")
 @pytest.mark.parametrize(
     "pattern",
     [

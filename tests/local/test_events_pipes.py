@@ -52,6 +52,10 @@ def until_visible_again(stand: Stand, times: int) -> None:
     stand.cloud.settle()
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes input transformation",
+    "batches are delivered to the target as JSON arrays, even if the batch size is 1",
+)
 def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe())
     now = str(round(stand.clock.now() * 1000))
@@ -74,6 +78,7 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
     assert stand.messages("Requests") == []
 
 
+@pytest.mark.ours
 def test_messages_that_wait_when_the_pipe_comes_are_delivered(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES)
     send(stand, "early")
@@ -81,6 +86,7 @@ def test_messages_that_wait_when_the_pipe_comes_are_delivered(stand: Stand) -> N
     assert [given[0]["body"] for given in stand.inputs()] == ["early"]
 
 
+@pytest.mark.aws(model="pipes", says="The maximum number of records to include in each batch.")
 def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES)
     for body in "abc":
@@ -89,6 +95,11 @@ def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
     assert [[record["body"] for record in given] for given in stand.inputs()] == [["a", "b"], ["c"]]
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes input transformation",
+    "EventBridge transforms these fields into valid JSON so sub-values can be referenced directly",
+)
+@pytest.mark.aws(unconfirmed="V26")
 @pytest.mark.parametrize(
     ("template", "body", "expected"),
     [
@@ -112,6 +123,10 @@ def test_template_makes_each_member_of_the_array(stand: Stand, template: str, bo
     assert stand.inputs() == [[expected]]
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes filtering",
+    "If an Amazon SQS message doesn't satisfy your filter criteria, EventBridge automatically removes the",
+)
 def test_filter_deletes_what_it_is_not_for(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"kind": ["order"]}}, {"body": ["raw"]}]))
     for body in ({"kind": "order"}, {"kind": "other"}, "raw", "not JSON"):
@@ -120,6 +135,7 @@ def test_filter_deletes_what_it_is_not_for(stand: Stand) -> None:
     assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
 
 
+@pytest.mark.aws("EventBridge User Guide, Pipes filtering", "If there is a mismatch, EventBridge drops the message.")
 def test_filter_that_asks_for_a_member_deletes_a_body_that_is_not_json(stand: Stand) -> None:
     """On AWS, too: a filter on the body and a promise to lose nothing do not go together."""
     stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"operation": [{"exists": True}]}}]))
@@ -128,6 +144,10 @@ def test_filter_that_asks_for_a_member_deletes_a_body_that_is_not_json(stand: St
     assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "When your pipe successfully processes a batch, EventBridge deletes its messages from the queue.",
+)
 def test_fire_and_forget_deletes_the_message_whatever_becomes_of_the_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe())
     send(stand, "fail")
@@ -137,6 +157,14 @@ def test_fire_and_forget_deletes_the_message_whatever_becomes_of_the_execution(s
     assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
+)
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "To send messages to a second queue after a number of receives, configure a dead-letter queue on your",
+)
 def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe())
     large = "x" * 300_000
@@ -149,6 +177,14 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
     assert [each.at for each in stand.cloud.deliveries()] == [stand.clock.now() - 180 + 60 * n for n in range(3)]
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes input transformation",
+    "If your target requires valid JSON payloads (for example, EventBridge Lambda or Step Functions), this",
+)
+@pytest.mark.aws(
+    "EventBridge User Guide, Input transformation",
+    "EventBridge does not escape values extracted by Input Path, when populating the Input Template for a",
+)
 @pytest.mark.parametrize(
     ("template", "body"),
     [
@@ -172,6 +208,10 @@ def test_input_that_is_not_json_is_not_delivered_and_its_message_ends_in_the_dea
     assert len(bodies(stand, "Dead")) == 1
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
+)
 def test_express_that_fails_gives_its_message_back(stand: Stand) -> None:
     stand.deploy(worker(type="EXPRESS") + QUEUES + pipe(way="REQUEST_RESPONSE"))
     send(stand, "fail")
@@ -183,6 +223,10 @@ def test_express_that_fails_gives_its_message_back(stand: Stand) -> None:
     assert (bodies(stand, "Requests"), bodies(stand, "Dead")) == ([], ["fail"])
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
+)
 def test_message_comes_again_while_a_slow_execution_still_works_on_it(stand: Stand) -> None:
     """100 seconds of work, 60 of visibility: the timeout must be longer than the work."""
     template = '{"do": <$.body>}'
@@ -195,6 +239,10 @@ def test_message_comes_again_while_a_slow_execution_still_works_on_it(stand: Sta
     assert bodies(stand, "Requests") == []
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Pipes SQS source",
+    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
+)
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(twice):
@@ -208,6 +256,7 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     assert stand.inputs()[2:] == [[{"body": {"id": 2}}]]
 
 
+@pytest.mark.ours
 def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe(DesiredState="STOPPED"))
     send(stand, "a")
@@ -219,6 +268,7 @@ def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
     assert len(stand.inputs()) == 1
 
 
+@pytest.mark.ours
 def test_messages_stay_while_nothing_is_delivered(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe())
     with stand.cloud.delivering(False):
@@ -227,6 +277,7 @@ def test_messages_stay_while_nothing_is_delivered(stand: Stand) -> None:
     assert len(stand.inputs()) == 1
 
 
+@pytest.mark.ours
 def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
     send(stand, {"id": 1})
@@ -241,6 +292,7 @@ def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
     assert len(stand.cloud.deliveries()) == 1, "the pipe outlives the reset"
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize(
     ("resource", "message"),
     [

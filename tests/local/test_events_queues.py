@@ -30,6 +30,7 @@ class Sqs:
         return messages
 
 
+@pytest.mark.aws(model="sqs", says="The default visibility timeout for a message is 30 seconds.")
 def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -43,6 +44,9 @@ def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> 
     assert again["Attributes"]["ApproximateReceiveCount"] == "2"
 
 
+@pytest.mark.aws(
+    model="sqs", says="The length of time, in seconds, for which the delivery of all messages in the queue is delayed."
+)
 def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -52,6 +56,10 @@ def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
     assert [message["Body"] for message in sqs.receive()] == ["a"]
 
 
+@pytest.mark.aws(
+    model="sqs",
+    says="When the ReceiveCount for a message exceeds the maxReceiveCount for a queue, Amazon SQS moves the",
+)
 def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs, dead = Sqs(stand, "Requests"), Sqs(stand, "Dead")
@@ -65,6 +73,7 @@ def test_poison_message_reaches_the_dead_letter_queue_after_max_receive_count(st
     assert stand.messages("Requests") == []
 
 
+@pytest.mark.aws(unconfirmed="V34")
 def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -74,6 +83,7 @@ def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
     assert len(sqs.receive()) == 1
 
 
+@pytest.mark.ours
 def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -84,6 +94,7 @@ def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) ->
     assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
 
 
+@pytest.mark.ours
 def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     stand.deploy(BOTH)
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
@@ -93,6 +104,10 @@ def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]
 
 
+@pytest.mark.aws(
+    model="sqs",
+    says="If a message contains characters outside the allowed set, Amazon SQS rejects the message and returns an",
+)
 @pytest.mark.parametrize("character", ["\x00", "\x1f", "\ufffe", "\uffff"])
 def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: str) -> None:
     stand.deploy(BOTH)
@@ -103,6 +118,7 @@ def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: s
     assert len(sqs.receive()) == 1
 
 
+@pytest.mark.aws(model="sqs", says="The limit of how many bytes a message can contain before Amazon SQS rejects it.")
 def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
@@ -111,6 +127,10 @@ def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
         sqs.send("ü" * (512 * 1024) + "x")
 
 
+@pytest.mark.aws(
+    "SQS Developer Guide, Queue parameters",
+    "Amazon SQS automatically deletes messages that have been in a queue for more than the maximum message",
+)
 def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(stand: Stand) -> None:
     stand.deploy(queue("Requests", "MessageRetentionPeriod: 600"))
     sqs = Sqs(stand, "Requests")

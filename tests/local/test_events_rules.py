@@ -55,6 +55,9 @@ def throttled(_delivery: Delivery) -> list[float]:
     raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "StartExecution")
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Rules", "EventBridge receives an event that matches the event pattern in the rule"
+)
 def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) -> None:
     stand.deploy(worker() + rule(""))
     identity = put(stand)
@@ -73,6 +76,7 @@ def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) ->
     }
 
 
+@pytest.mark.ours
 def test_event_over_http_reaches_the_rule(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
@@ -81,6 +85,7 @@ def test_event_over_http_reaches_the_rule(stand: Stand) -> None:
     assert stand.inputs() == ["o-1"]
 
 
+@pytest.mark.ours
 def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     stand.deploy(
         worker()
@@ -94,12 +99,18 @@ def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     assert stand.stack.resources["Rule"].attributes("Arn") == stand.inputs()[0]
 
 
+@pytest.mark.ours
 def test_bus_that_is_not_of_the_template_is_there(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id", "EventBusName: arn:aws:events:us-east-1:1:event-bus/theirs"))
     put(stand, EventBusName="theirs")
     assert stand.inputs() == ["o-1"]
 
 
+@pytest.mark.aws(
+    model="events",
+    says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
+)
+@pytest.mark.aws(unconfirmed="V26")
 @pytest.mark.parametrize(
     ("target", "expected"),
     [
@@ -125,6 +136,7 @@ def test_target_gets_the_input_that_was_made_for_it(stand: Stand, target: str, e
     assert stand.inputs() == [expected]
 
 
+@pytest.mark.aws(unconfirmed="V26")
 def test_whole_event_and_time_of_arrival_can_be_put_in(stand: Stand) -> None:
     template = '{"event": <aws.events.event.json>, "head": <aws.events.event>, "at": <aws.events.event.ingestion-time>}'
     stand.deploy(worker() + rule(transformer(template)))
@@ -138,18 +150,21 @@ def test_whole_event_and_time_of_arrival_can_be_put_in(stand: Stand) -> None:
     assert given["at"].replace(".000Z", "Z") == given["event"]["time"]
 
 
+@pytest.mark.aws(unconfirmed="V26")
 def test_queue_gets_the_json_text(stand: Stand) -> None:
     stand.deploy(queue("Log") + rule("InputPath: $.detail.id", arn="!GetAtt Log.Arn"))
     put(stand)
     assert [message.body for message in stand.messages("Log")] == ['"o-1"']
 
 
+@pytest.mark.aws(unconfirmed="V26")
 def test_queue_gets_a_text_of_several_lines(stand: Stand) -> None:
     stand.deploy(queue("Log") + rule(transformer('"<id> is"\n"here"', id="$.detail.id"), arn="!GetAtt Log.Arn"))
     put(stand)
     assert [message.body for message in stand.messages("Log")] == ['"o-1 is"\n"here"']
 
 
+@pytest.mark.ours
 def test_rule_that_is_off_does_nothing(stand: Stand) -> None:
     stand.deploy(worker() + rule("", more="State: DISABLED"))
     put(stand)
@@ -157,6 +172,7 @@ def test_rule_that_is_off_does_nothing(stand: Stand) -> None:
     assert stand.cloud.deliveries() == ()
 
 
+@pytest.mark.ours
 def test_time_of_the_event_is_the_clocks_unless_given(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.time"))
     stand.clock.advance(7200)
@@ -174,6 +190,10 @@ def policy(attempts: int, age: int = 86_400) -> str:
     return f"{DEAD}\n          RetryPolicy: {{ MaximumRetryAttempts: {attempts}, MaximumEventAgeInSeconds: {age} }}"
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Retry policy",
+    "By default, EventBridge retries sending the event for 24 hours and up to 185 times",
+)
 def test_throttled_target_gets_the_event_later(stand: Stand) -> None:
     stand.deploy(worker() + queue("Dead") + rule(policy(5)))
     began = stand.clock.now()
@@ -187,6 +207,11 @@ def test_throttled_target_gets_the_event_later(stand: Stand) -> None:
     assert stand.messages("Dead") == []
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Dead-letter queues",
+    "you can configure a dead-letter queue (DLQ) and send all failed events to it for processing later",
+)
+@pytest.mark.aws(unconfirmed="V35")
 def test_event_whose_attempts_are_used_up_is_in_the_dead_letter_queue(stand: Stand) -> None:
     stand.deploy(worker() + queue("Dead") + rule(policy(2)))
     with stand.cloud.lose_events(throttled):
@@ -205,6 +230,10 @@ def test_event_whose_attempts_are_used_up_is_in_the_dead_letter_queue(stand: Sta
     assert stand.executions() == []
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Dead-letter queues",
+    "you can configure a dead-letter queue (DLQ) and send all failed events to it for processing later",
+)
 def test_event_that_is_too_old_is_in_the_dead_letter_queue(stand: Stand) -> None:
     stand.deploy(worker() + queue("Dead") + rule(policy(185, 60)))
     began = stand.clock.now()
@@ -215,6 +244,10 @@ def test_event_that_is_too_old_is_in_the_dead_letter_queue(stand: Stand) -> None
     assert stand.clock.now() - began <= 60
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Retry policy",
+    "By default, EventBridge retries sending the event for 24 hours and up to 185 times",
+)
 def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
     stand.deploy(worker() + queue("Dead") + rule(DEAD))
     began = stand.clock.now()
@@ -225,6 +258,11 @@ def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
     assert int(attributes["RETRY_ATTEMPTS"]) <= 185
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Input transformation",
+    "EventBridge does not escape values extracted by Input Path, when populating the Input Template for a",
+)
+@pytest.mark.aws(unconfirmed="V35")
 @pytest.mark.parametrize(
     ("arn", "target", "code"),
     [
@@ -245,6 +283,10 @@ def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target
     assert "EXHAUSTED_RETRY_CONDITION" not in attributes
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Retry policy",
+    "If an event isn't delivered after all retry attempts are exhausted, the event is dropped",
+)
 def test_without_a_dead_letter_queue_the_event_is_gone(stand: Stand) -> None:
     stand.deploy(worker() + rule("RetryPolicy: { MaximumRetryAttempts: 0 }"))
     with stand.cloud.lose_events(throttled):
@@ -253,6 +295,11 @@ def test_without_a_dead_letter_queue_the_event_is_gone(stand: Stand) -> None:
     assert [each.outcome for each in stand.cloud.deliveries()] == ["dropped"]
 
 
+@pytest.mark.aws(
+    "EventBridge User Guide, Service event delivery",
+    "the service will successfully attempt to deliver events to EventBridge at least once",
+)
+@pytest.mark.aws(unconfirmed="V27")
 def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     began = stand.clock.now()
@@ -273,6 +320,7 @@ def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
     assert stand.cloud.deliveries()[-1].result == stand.executions()[-1].arn
 
 
+@pytest.mark.ours
 def test_fault_of_who_intercepts_is_told(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
 
@@ -287,6 +335,7 @@ def test_fault_of_who_intercepts_is_told(stand: Stand) -> None:
     assert stand.inputs() == ["o-2"], "the next one is delivered"
 
 
+@pytest.mark.ours
 def test_reset_stops_what_is_under_way(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     with stand.clock.held(), stand.cloud.lose_events(late(90)):
@@ -299,6 +348,7 @@ def test_reset_stops_what_is_under_way(stand: Stand) -> None:
     assert stand.inputs() == ["o-2"], "the rule outlives the reset"
 
 
+@pytest.mark.ours
 def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     stand.deploy(worker() + rule("InputPath: $.detail.open"))
@@ -309,6 +359,7 @@ def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -
     assert stand.inputs() == [True]
 
 
+@pytest.mark.ours
 def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
     stand.deploy(worker() + rule(""))
     with stand.cloud.delivering(False):
@@ -316,6 +367,10 @@ def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
     assert stand.inputs() == []
 
 
+@pytest.mark.aws(
+    model="events",
+    says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
+)
 @pytest.mark.parametrize(
     ("target", "more", "message"),
     [
@@ -333,16 +388,22 @@ def test_rule_that_aws_or_the_local_cloud_would_not_take_is_named(
         stand.deploy(worker() + rule(target, more=more))
 
 
+@pytest.mark.ours
 def test_target_that_nobody_delivers_to_is_named(stand: Stand) -> None:
     with pytest.raises(TemplateError, match="Rule: the local cloud does not deliver to arn:aws:sns"):
         stand.deploy(rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"))
 
 
+@pytest.mark.ours
 def test_pattern_of_a_put_rule_is_checked(stand: Stand) -> None:
     with pytest.raises(ClientError, match="InvalidEventPatternException"):
         stand.cloud.client("events").put_rule(Name="odd", EventPattern='{"a": [{"sounds-like": "x"}]}')
 
 
+@pytest.mark.aws(
+    model="events",
+    says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
+)
 def test_target_of_a_put_targets_is_checked(stand: Stand) -> None:
     client = stand.cloud.client("events")
     client.put_rule(Name="checked", EventPattern='{"source": ["x"]}')

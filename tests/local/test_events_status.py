@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from event_stand import Stand, queue, worker
 
 RULE = """
@@ -17,6 +18,11 @@ RULE = """
 ALL = worker() + worker("Short", "EXPRESS") + queue("Log") + RULE
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "Represents a change in the status of a state machine execution.",
+)
+@pytest.mark.aws(unconfirmed="V13")
 def test_execution_emits_an_event_when_it_begins_and_when_it_ends(stand: Stand) -> None:
     stand.deploy(ALL)
     arn = stand.start({"n": 1})
@@ -58,6 +64,11 @@ def test_execution_emits_an_event_when_it_begins_and_when_it_ends(stand: Stand) 
     assert ended["detail"]["redriveStatusReason"] == "Execution is SUCCEEDED and cannot be redriven"
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "Represents a change in the status of a state machine execution.",
+)
+@pytest.mark.aws(unconfirmed="V13")
 def test_each_way_to_end_has_its_status_error_and_cause(stand: Stand) -> None:
     stand.deploy(ALL)
     stand.start({"do": "fail"})
@@ -71,6 +82,10 @@ def test_each_way_to_end_has_its_status_error_and_cause(stand: Stand) -> None:
     assert [end["redriveStatus"] for end in ends] == ["REDRIVABLE"] * 2
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "Represents a change in the status of a state machine execution.",
+)
 def test_execution_that_times_out_says_so(stand: Stand) -> None:
     definition = "StartAt: W\nTimeoutSeconds: 50\nStates: { W: { Type: Wait, Seconds: 100, End: true } }\n"
     (stand.folder / "worker.asl.yaml").write_text(definition)
@@ -82,6 +97,7 @@ def test_execution_that_times_out_says_so(stand: Stand) -> None:
     assert end["stopDate"] == round((began + 50) * 1000)
 
 
+@pytest.mark.aws(unconfirmed="V13")
 def test_redrive_emits_events_again(stand: Stand) -> None:
     stand.deploy(ALL)
     arn = stand.start({"do": "fail"})
@@ -97,6 +113,9 @@ def test_redrive_emits_events_again(stand: Stand) -> None:
     assert events[2]["redriveDate"] == round(stand.clock.now() * 1000)
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration", "Only standard workflows emit events to EventBridge."
+)
 def test_express_execution_emits_nothing(stand: Stand) -> None:
     stand.deploy(ALL)
     stand.start({"n": 1}, "Short")
@@ -104,6 +123,10 @@ def test_express_execution_emits_nothing(stand: Stand) -> None:
     assert stand.events("Log") == []
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "If the combined escaped input and escaped output sent to EventBridge exceeds 248 KiB, then the input",
+)
 def test_input_that_would_not_fit_is_left_out(stand: Stand) -> None:
     stand.deploy(ALL)
     stand.start({"n": "x" * 200_000})
@@ -113,6 +136,10 @@ def test_input_that_would_not_fit_is_left_out(stand: Stand) -> None:
     assert (ended["outputDetails"], ended["output"] is None) == ({"included": True}, False)
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "if the escaped output exceeds 248 KiB, then the output will be excluded",
+)
 def test_output_that_would_not_fit_escaped_is_left_out(stand: Stand) -> None:
     stand.deploy(ALL)
     stand.start({"n": '"' * 60_000})  # 120,000 characters of JSON, 240,000 escaped once more, and the input as many
@@ -124,6 +151,7 @@ def test_output_that_would_not_fit_escaped_is_left_out(stand: Stand) -> None:
     ]
 
 
+@pytest.mark.ours
 def test_time_stands_still_until_an_event_is_delivered(stand: Stand) -> None:
     """Another execution waits: time would go on to the end of its wait as soon as nobody is at work."""
     target = RULE.replace("aws.states]", "aws.states], detail: { status: [FAILED] }")

@@ -10,6 +10,8 @@ import pytest
 from local import LocalCloud
 from local.engine import Call
 
+pytestmark = pytest.mark.ours
+
 REQUEST = {"operation": "charge-payment", "payload": {"orderId": "1", "amount": 100, "currency": "EUR"}}
 
 

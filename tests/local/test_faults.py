@@ -25,6 +25,8 @@ from local.faults import (
     stale,
 )
 
+pytestmark = pytest.mark.ours
+
 Given = dict[str, Any]
 HOUR = 3600
 RETRY = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 1, "MaxAttempts": 2}]
@@ -128,6 +130,9 @@ def revived(cloud: LocalCloud) -> str:
     return arn
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="The results are best effort and may not reflect very recent updates and changes."
+)
 def test_description_may_be_that_before_the_last_change(machine: Execute, cloud: LocalCloud) -> None:
     arn = revived(cloud)
     try:
@@ -144,6 +149,9 @@ def test_description_may_be_that_before_the_last_change(machine: Execute, cloud:
         cloud.clock.leave()
 
 
+@pytest.mark.aws(
+    model="stepfunctions", says="The results are best effort and may not reflect very recent updates and changes."
+)
 def test_clients_are_told_what_was_true_too_and_nothing_is_changed_by_it(cloud: LocalCloud) -> None:
     arn = revived(cloud)
     client = cloud.client("stepfunctions")
@@ -205,6 +213,11 @@ def test_answer_can_be_lost_each_time(machine: Execute, cloud: LocalCloud) -> No
 # ---- Express executions that run twice ----
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Standard and Express workflows",
+    "Express workflows, however, have at-least-once workflow execution and can run for up to five minutes",
+)
+@pytest.mark.aws(unconfirmed="V16")
 def test_asynchronous_express_execution_may_run_twice_under_one_arn(stand: Stand) -> None:
     stand.deploy(worker(type="EXPRESS") + worker("Other", type="EXPRESS"))
     with stand.cloud.repeating(runs_twice(machine="Worker")):
@@ -229,6 +242,10 @@ def test_second_run_may_come_late(stand: Stand) -> None:
         assert stand.times(0, began) == [0, 90]
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Standard and Express workflows",
+    "Express workflows, however, have at-least-once workflow execution and can run for up to five minutes",
+)
 def test_standard_and_synchronous_executions_run_once(stand: Stand) -> None:
     stand.deploy(worker() + worker("Sync", type="EXPRESS"))
     client = boto3.client("stepfunctions", region_name="us-east-1", config=Config(inject_host_prefix=False))

@@ -19,6 +19,8 @@ from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 
+pytestmark = pytest.mark.ours
+
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[LambdaRuntime]:
@@ -37,6 +39,7 @@ def runtime(shared: LambdaRuntime) -> LambdaRuntime:
 # ---- around it ----
 
 
+@pytest.mark.aws(unconfirmed="V37")
 def test_function_has_the_variables_of_lambda_and_not_the_callers(
     runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +65,7 @@ def test_function_has_the_variables_of_lambda_and_not_the_callers(
     assert variables["_X_AMZN_TRACE_ID"].startswith("Root=1-")
 
 
+@pytest.mark.aws(unconfirmed="V37")
 def test_code_comes_before_the_layers_and_nothing_of_the_runtime_is_on_the_path(
     runtime: LambdaRuntime, tmp_path: Path
 ) -> None:
@@ -74,6 +78,7 @@ def test_code_comes_before_the_layers_and_nothing_of_the_runtime_is_on_the_path(
     assert not any(name.partition(".")[0] == "local" for name in call(runtime, "layered", "modules"))
 
 
+@pytest.mark.aws(unconfirmed="V37")
 def test_context_tells_of_the_invocation(runtime: LambdaRuntime) -> None:
     runtime.register("told", probe(timeout=5, memory=128))
     call(runtime, "told")
@@ -83,6 +88,7 @@ def test_context_tells_of_the_invocation(runtime: LambdaRuntime) -> None:
     assert 4000 < context["left"] <= 5000
 
 
+@pytest.mark.aws(unconfirmed="V37")
 def test_time_limit_begins_after_init(runtime: LambdaRuntime, tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(
         "import time; time.sleep(0.6)\ndef handler(event, context): return context.get_remaining_time_in_millis()"
@@ -94,6 +100,7 @@ def test_time_limit_begins_after_init(runtime: LambdaRuntime, tmp_path: Path) ->
 # ---- errors ----
 
 
+@pytest.mark.aws(unconfirmed="V4")
 def test_error_is_as_the_runtime_client_tells_it(runtime: LambdaRuntime) -> None:
     error = failure(runtime, "probe", "fail", message="no such order")
     assert (error["errorType"], error["errorMessage"]) == ("ValueError", "no such order")
@@ -101,6 +108,7 @@ def test_error_is_as_the_runtime_client_tells_it(runtime: LambdaRuntime) -> None
     assert "in fail" in error["stackTrace"][-1]
 
 
+@pytest.mark.aws(unconfirmed="V4")
 def test_result_that_is_no_json_is_an_error(runtime: LambdaRuntime) -> None:
     assert failure(runtime, "probe", "return a set")["errorType"] == "Runtime.MarshalError"
 
@@ -111,6 +119,7 @@ def test_environment_stays_warm_after_an_error(runtime: LambdaRuntime) -> None:
     assert call(runtime, "probe", "pid") == before
 
 
+@pytest.mark.aws(model="lambda", says="For synchronous invocations, the maximum payload size is 6 MB.")
 def test_result_may_have_as_much_as_lambda_allows_and_no_more(runtime: LambdaRuntime) -> None:
     assert len(call(runtime, "probe", "return bytes", bytes=6_291_556)) == 6_291_554
     error = failure(runtime, "probe", "return bytes", bytes=6_291_557)
@@ -118,6 +127,7 @@ def test_result_may_have_as_much_as_lambda_allows_and_no_more(runtime: LambdaRun
     assert call(runtime, "probe", a=1)["a"] == 1
 
 
+@pytest.mark.aws(unconfirmed="V4")
 def test_timeout_ends_the_process_and_the_next_invocation_gets_another(runtime: LambdaRuntime) -> None:
     runtime.register("short", probe(timeout=0.5))
     before = call(runtime, "short", "pid")
@@ -131,6 +141,7 @@ def test_timeout_ends_the_process_and_the_next_invocation_gets_another(runtime: 
     assert call(runtime, "short", "pid") != before
 
 
+@pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
     ("event", "reason"),
     [
@@ -148,6 +159,7 @@ def test_end_of_the_process_is_an_exit_error_and_the_next_invocation_gets_anothe
     assert call(runtime, "probe", a=1)["a"] == 1
 
 
+@pytest.mark.aws(unconfirmed="V4")
 def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     with ThreadPoolExecutor(1) as pool:
@@ -167,6 +179,7 @@ def test_environment_that_died_while_it_was_idle_is_replaced(runtime: LambdaRunt
     assert call(runtime, "probe", "pid") != pid
 
 
+@pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
     ("code", "handler", "error"),
     [
@@ -187,6 +200,7 @@ def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_erro
     assert [each.outcome for each in runtime.invocations] == [error] * 3
 
 
+@pytest.mark.aws(unconfirmed="V37")
 def test_init_without_an_end_is_a_timeout(
     runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +256,7 @@ import json, sys
 sys.path[:0] = json.loads(sys.argv[1])
 from lambda_probe import call, probe
 from local.lambda_runtime import LambdaRuntime
+
 runtime = LambdaRuntime({})
 runtime.register("probe", probe())
 call(runtime, "probe", "hold", lock=sys.argv[2], ready=sys.argv[3])

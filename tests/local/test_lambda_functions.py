@@ -13,6 +13,8 @@ from lambda_probe import FUNCTIONS
 
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 
+pytestmark = pytest.mark.ours
+
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Iterator[LambdaRuntime]:

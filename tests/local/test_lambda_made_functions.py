@@ -14,6 +14,8 @@ from botocore.exceptions import ClientError
 
 from local import LocalCloud
 
+pytestmark = pytest.mark.ours
+
 CODE = """
 import os
 def handler(event, context):
@@ -71,6 +73,7 @@ def test_function_that_a_client_made_runs_with_its_layer_until_it_is_deleted(clo
 def test_function_that_a_client_made_may_do_what_its_role_may(cloud: LocalCloud) -> None:
     code = """
 import boto3
+
 def handler(event, context):
     boto3.client("dynamodb").scan(TableName=event["payload"]["table"])
 """

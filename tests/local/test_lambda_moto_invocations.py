@@ -13,6 +13,8 @@ from moto.server import ThreadedMotoServer
 from local.lambda_runtime import LambdaRuntime
 from local.lambda_runtime.moto_invocations import serve_moto_invocations
 
+pytestmark = pytest.mark.ours
+
 CREDENTIALS = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
 
 
@@ -43,6 +45,7 @@ def test_result_comes_back(client: Any, name: str) -> None:
     assert json.loads(answer["Payload"].read()) == {"a": "ü"}
 
 
+@pytest.mark.aws(model="lambda", says="If present, indicates that an error occurred during function execution.")
 def test_error_of_the_function_is_told_as_unhandled(client: Any) -> None:
     answer = client.invoke(FunctionName="probe", Payload=b'{"do": "fail", "message": "no"}')
     assert (answer["StatusCode"], answer["FunctionError"]) == (200, "Unhandled")
@@ -57,5 +60,9 @@ def test_refusal_is_raised_as_by_the_service(client: Any) -> None:
         client.invoke(FunctionName="probe", Payload=b"{")
 
 
+@pytest.mark.aws(
+    model="lambda",
+    says="Validate parameter values and verify that the user or role has permission to invoke the function.",
+)
 def test_dry_run_is_answered(client: Any) -> None:
     assert client.invoke(FunctionName="probe", InvocationType="DryRun")["StatusCode"] == 204

@@ -16,6 +16,8 @@ from lambda_probe import alive, appears, call, probe
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.lambda_runtime.environment import Environment
 
+pytestmark = pytest.mark.ours
+
 ARN = "arn:aws:lambda:us-east-1:123456789012:function"
 
 
@@ -41,6 +43,7 @@ def refusal(runtime: LambdaRuntime, **parameters: object) -> tuple[str, str, int
     return error["Code"], error["Message"], response["ResponseMetadata"]["HTTPStatusCode"]
 
 
+@pytest.mark.aws(model="lambda", says="If present, indicates that an error occurred during function execution.")
 @pytest.mark.parametrize(
     "payload", [b'{"a": [1, null, "\xc3\xbc"]}', '{"a": [1, null, "ü"]}', io.BytesIO(b'{"a": [1, null, "\\u00fc"]}')]
 )
@@ -69,6 +72,7 @@ def test_function_is_found_by_name_and_arn_and_told_how_it_was_called(
     assert json.loads(answer["Payload"].read())["arn"] == arn
 
 
+@pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
     ("name", "qualifier", "arn"),
     [
@@ -85,6 +89,7 @@ def test_unknown_function_and_alias_are_named_in_the_refusal(
     assert runtime.invocations == []
 
 
+@pytest.mark.aws(model="lambda", says="For synchronous invocations, the maximum payload size is 6 MB.")
 def test_event_may_have_six_mebibytes_and_no_more(runtime: LambdaRuntime) -> None:
     limit = 6 * 1024 * 1024
     runtime.invoke(FunctionName="probe", Payload='{"do":"pid","x":"' + "x" * (limit - 19) + '"}')
@@ -98,6 +103,10 @@ def test_event_that_is_no_json_is_refused(runtime: LambdaRuntime) -> None:
     assert (code, status) == ("InvalidRequestContentException", 400)
 
 
+@pytest.mark.aws(
+    model="lambda",
+    says="Validate parameter values and verify that the user or role has permission to invoke the function.",
+)
 def test_dry_run_starts_nothing_and_asynchronous_invocation_is_refused(runtime: LambdaRuntime) -> None:
     assert runtime.invoke(FunctionName="probe", InvocationType="DryRun")["StatusCode"] == 204
     assert refusal(runtime, FunctionName="nobody", InvocationType="DryRun")[0] == "ResourceNotFoundException"
@@ -120,6 +129,10 @@ def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: L
         assert len({each.result() for each in running}) == 3
 
 
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "When Lambda exceeds the maximum number of invocations, the reported error will be",
+)
 def test_invocations_over_the_concurrency_are_throttled(runtime: LambdaRuntime, tmp_path: Path) -> None:
     runtime.register("capped", probe(concurrency=1))
     gate, ready = tmp_path / "gate", tmp_path / "ready"
@@ -133,6 +146,7 @@ def test_invocations_over_the_concurrency_are_throttled(runtime: LambdaRuntime, 
     assert call(runtime, "capped", a=1)["a"] == 1
 
 
+@pytest.mark.aws(unconfirmed="V4")
 def test_concurrency_of_zero_stops_a_function(runtime: LambdaRuntime) -> None:
     runtime.register("stopped", probe(concurrency=0))
     assert refusal(runtime, FunctionName="stopped")[0] == "TooManyRequestsException"

@@ -8,6 +8,8 @@ import pytest
 
 from local.permissions.needs import needed
 
+pytestmark = pytest.mark.ours
+
 HERE = "us-east-1:123456789012"
 TABLES = f"arn:aws:dynamodb:{HERE}:table"
 T = {"TableName": "t"}
@@ -111,6 +113,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.aws(unconfirmed="V1")
 @pytest.mark.parametrize(("service", "operation", "parameters", "expected"), CALLS, ids=lambda each: str(each)[:30])
 def test_call_needs(service: str, operation: str, parameters: dict[str, Any], expected: list[str]) -> None:
     found = [

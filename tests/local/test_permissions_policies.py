@@ -11,6 +11,8 @@ from local.intrinsics import TemplateError
 from local.permissions.needs import Need
 from local.permissions.policies import Answer, Role, roles_of
 
+pytestmark = pytest.mark.ours
+
 TABLE = "arn:aws:dynamodb:us-east-1:123456789012:table/orders"
 READ = Need("dynamodb:GetItem", TABLE)
 ARN = "arn:aws:iam::123456789012:role/r"
@@ -41,6 +43,7 @@ def answer(*statements: dict[str, Any], need: Need = READ) -> Answer:
     return made(*statements).answer(need)[0]
 
 
+@pytest.mark.aws(unconfirmed="V1")
 @pytest.mark.parametrize(
     ("action", "resource", "allowed"),
     [
@@ -64,12 +67,16 @@ def test_allow_is_for_its_actions_on_its_resources(action: Any, resource: Any, a
     assert answer(allow(action, resource)) is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
 
 
+@pytest.mark.aws(
+    "IAM User Guide, Policy evaluation logic", "an explicit deny in any of these policies overrides the allow"
+)
 def test_deny_wins_wherever_it_stands() -> None:
     assert answer(allow(), deny("dynamodb:*", "*")) is Answer.DENIED
     assert answer(deny("dynamodb:*", "*"), allow()) is Answer.DENIED
     assert answer(allow(), deny("dynamodb:PutItem")) is Answer.ALLOWED
 
 
+@pytest.mark.aws(unconfirmed="V1")
 def test_statement_may_say_what_it_is_not_for() -> None:
     others = {"Effect": "Allow", "NotAction": ["s3:*", "dynamodb:PutItem"], "NotResource": "arn:aws:s3:::*"}
     assert answer(others) is Answer.ALLOWED
@@ -91,6 +98,7 @@ def test_what_has_no_resource_needs_every_resource() -> None:
 ONCE = (("cloudwatch:namespace", "Once"),)
 
 
+@pytest.mark.aws(unconfirmed="V1")
 @pytest.mark.parametrize(
     ("condition", "allowed"),
     [
@@ -117,6 +125,9 @@ def test_allow_counts_when_its_condition_holds(condition: dict[str, Any], allowe
     assert given is (Answer.ALLOWED if allowed else Answer.NOT_ALLOWED)
 
 
+@pytest.mark.aws(
+    "IAM User Guide, Policy evaluation logic", "an explicit deny in any of these policies overrides the allow"
+)
 def test_deny_counts_when_its_condition_is_known_to_hold() -> None:
     assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "true"}})) is Answer.DENIED
     assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "false"}})) is Answer.ALLOWED

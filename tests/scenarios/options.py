@@ -61,8 +61,6 @@ def stack_for_scenarios(name: str, profile: str | None, region: str | None, allo
             f"the stack {name} is in prod (Stage=prod): the scenarios would quarantine operations and set off alarms "
             "there; if that is what you want: --allow-prod, or make e2e PROD=yes"
         )
-    if stack.parameters.get("StateMachineType") == "EXPRESS":
-        raise Problem(f"the stack {name} is EXPRESS: its executions cannot be asked what they came to")
     if stack.number("BusinessTimeoutSeconds") < LEAST_BUSINESS_SECONDS:
         raise Problem(f"the stack {name} has BusinessTimeoutSeconds below {LEAST_BUSINESS_SECONDS}: too short to look")
     return stack

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from gates import Gates
 from invariants import DECEIVED, invariants_hold
+from scenario import operations
 
-from local import LocalCloud
+from local import Execution, LocalCloud
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
+_names = (f"recovery-{n}" for n in itertools.count(1))
 
 
 @pytest.fixture
@@ -43,3 +47,20 @@ def invariants(cloud: LocalCloud, request: pytest.FixtureRequest) -> Iterator[No
     """The promises, held against every write and against what is left."""
     with invariants_hold(cloud, DECEIVED if "deceived" in request.fixturenames else ()):
         yield
+
+
+@pytest.fixture
+def recover(cloud: LocalCloud) -> Callable[..., Execution]:
+    """Starts the recovery machine as a trigger does, for a dead execution or for a sweep; waits for what it started."""
+
+    def start(*dead: Execution) -> Execution:
+        given = {"executionArn": dead[0].arn, "status": dead[0].status} if dead else {}
+        arn = cloud.client("stepfunctions").start_execution(
+            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input=json.dumps(given)
+        )["executionArn"]
+        ended = cloud.wait(arn)
+        for each in operations(cloud):
+            cloud.wait(each.arn)
+        return ended
+
+    return start

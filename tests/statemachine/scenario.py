@@ -12,6 +12,8 @@ from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
 from local.faults import answers
 
+A_LEASE = 3600
+"""Seconds after which every lease is over."""
 BUSINESS = "ExecuteBusinessLogic"
 
 _numbers = itertools.count(1)
@@ -93,3 +95,19 @@ def believed_dead(only: int = 1) -> tuple[Interceptor, Interceptor]:
         answers({"status": "ABORTED"}, state="CheckOwner", nth=struck),
         answers({"events": events}, state="ReadOwnerHistory", nth=struck),
     )
+
+
+def operations(cloud: LocalCloud) -> list[Execution]:
+    listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
+    return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
+
+
+def by_recovery(cloud: LocalCloud) -> list[Execution]:
+    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
+
+
+def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
+    with cloud.intercept(dies(cloud, state, after=after)):
+        ended = cloud.run(request)
+    assert ended.status == "ABORTED"
+    return ended

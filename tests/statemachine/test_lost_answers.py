@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from gates import Gates
-from scenario import cause, record_of, result, scripted
+from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
-from local import LocalCloud
-from local.faults import answer_lost, answers, never_arrives
+from local import Execution, LocalCloud
+from local.faults import answer_lost, answers, arrives_late, before_call, never_arrives
 
 DONE = [{"return": "done"}]
 SECOND_TIME = [{"raise": "ConnectionError"}, {"return": "done"}]
@@ -36,6 +37,54 @@ def test_call_of_an_owner_may_be_lost(
     assert gates.starts() == execution.output["attempt"] == record_of(cloud, request)["attempts"] == starts
     assert cloud.run(request).output["disposition"] == "REPLAYED"
     assert gates.starts() == starts
+
+
+@pytest.mark.parametrize("state", ["ReadRecord", "ExecuteBusinessLogic", "Finalize"])
+def test_call_that_acquires_the_lock_and_comes_late_takes_nothing_from_its_own_execution(
+    cloud: LocalCloud, gates: Gates, state: str
+) -> None:
+    """It timed out and was repeated; then the first one reaches the table."""
+    request = scripted({"return": "done"})
+    with cloud.intercept(arrives_late(before_call(state=state), state="AcquireLock")):
+        execution = cloud.run(request)
+    assert execution.output["disposition"] == "EXECUTED"
+    record = record_of(cloud, request)
+    assert (record["fence"], record["attempts"], record["status"], gates.starts()) == (1, 1, "COMPLETED", 1)
+
+
+@pytest.mark.parametrize("state", ["TakeOverLock", "RenewLock"])
+@pytest.mark.parametrize("until", ["ExecuteBusinessLogic", "Finalize"])
+def test_call_that_takes_the_next_fence_and_comes_late_changes_nothing(
+    cloud: LocalCloud, gates: Gates, state: str, until: str
+) -> None:
+    request = scripted({"raise": "ConnectionError"}, {"return": "done"}, {"return": "done"})
+    if state == "TakeOverLock":
+        dead(cloud, request, "RenewLock")
+        cloud.clock.advance(A_LEASE)
+    with cloud.intercept(
+        arrives_late(
+            before_call(state=until, nth=2 if state == "RenewLock" and until != "Finalize" else 1), state=state
+        )
+    ):
+        execution = cloud.run(request)
+    assert execution.output["disposition"] == "EXECUTED"
+    record = record_of(cloud, request)
+    assert (record["fence"], record["attempts"], record["status"], gates.starts()) == (2, 2, "COMPLETED", 2)
+
+
+def test_request_that_is_told_unavailable_is_not_told_that_nothing_was_done(
+    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": "done"})
+    with cloud.intercept(answer_lost(state="AcquireLock", nth=0), never_arrives(state="ReadRecord", nth=0)):
+        refused = cloud.run(request)
+    assert refused.error == "Unavailable"
+    assert "send the request again with the same key" in cause(refused)["message"]
+    assert gates.starts() == 0
+    cloud.clock.advance(A_LEASE)
+    recover()
+    again = cloud.run(request)
+    assert (again.output["disposition"], result(cloud, again), gates.starts()) == ("REPLAYED", "done", 1)
 
 
 FAILING = [

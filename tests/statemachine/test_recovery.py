@@ -2,55 +2,36 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from gates import Gates
-from scenario import answer, cause, charge, dies, id_of, record_of, result, rows, scripted
+from scenario import (
+    A_LEASE,
+    answer,
+    by_recovery,
+    cause,
+    charge,
+    dead,
+    dies,
+    id_of,
+    record_of,
+    result,
+    rows,
+    scripted,
+)
 
 from local import Execution, LocalCloud
 from local.engine.door import Call, Interceptor
 from local.faults import answer_lost, answers, fails, never_arrives
 
-A_LEASE = 3600
-_names = (f"recovery-{n}" for n in itertools.count(1))
-
-
-@pytest.fixture
-def recover(cloud: LocalCloud) -> Callable[..., Execution]:
-    """Starts the recovery machine as a trigger does, for a dead execution or for a sweep; waits for what it started."""
-
-    def start(*dead: Execution) -> Execution:
-        given = {"executionArn": dead[0].arn, "status": dead[0].status} if dead else {}
-        arn = cloud.client("stepfunctions").start_execution(
-            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input=json.dumps(given)
-        )["executionArn"]
-        ended = cloud.wait(arn)
-        for each in operations(cloud):
-            cloud.wait(each.arn)
-        return ended
-
-    return start
-
-
-def operations(cloud: LocalCloud) -> list[Execution]:
-    listed = cloud.client("stepfunctions").list_executions(stateMachineArn=cloud.outputs["StateMachineArn"])
-    return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
-
-
-def by_recovery(cloud: LocalCloud) -> list[Execution]:
-    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
-
-
-def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
-    with cloud.intercept(dies(cloud, state, after=after)):
-        ended = cloud.run(request)
-    assert ended.status == "ABORTED"
-    return ended
+_names = (f"test-recovery-{n}" for n in itertools.count(1))
 
 
 def in_one_shard(count: int) -> list[str]:
@@ -182,6 +163,52 @@ def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator
     [kept] = cloud.rejected()
     assert (kept["error"], kept["input"], kept["executionArn"]) == ("ExecutionDied", charge(), again.arn)
     assert cloud.record(id_of(charge())) is None
+
+
+def test_sweep_finds_a_request_that_failed_before_it_had_a_record(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    """The reference implementation throws on such a member, in the first state, and the event of that is lost."""
+    unlucky = charge() | {"payload": {"x": {"_jsonata_lambda": True}}}
+    assert cloud.run(unlucky).status == "FAILED"
+    recover()
+    recover()
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["input"]) == ("ExecutionDied", unlucky)
+
+
+def test_sweep_goes_through_the_pages_of_executions_that_failed(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    first = dead(cloud, charge(), "AcquireLock")
+    machine, now = cloud.outputs["StateMachineArn"], datetime.fromtimestamp(cloud.clock.now(), UTC)
+    listed = {
+        "executions": [
+            {
+                "executionArn": f"{first.arn[:-1]}{n}",
+                "stateMachineArn": machine,
+                "name": str(n),
+                "status": "ABORTED",
+                "startDate": now,
+                "stopDate": now,
+            }
+            for n in range(100)
+        ],
+        "nextToken": "more",
+    }
+    aborted = listed | {"executions": [{**each, "executionArn": first.arn} for each in listed["executions"][:1]]}
+    calls: list[str] = []
+
+    def pages(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != "ListExecutions" or call.parameters["statusFilter"] != "ABORTED":
+            return proceed()
+        calls.append(call.parameters.get("nextToken", ""))
+        return copy.deepcopy(aborted if len(calls) > 2 else listed)
+
+    with cloud.intercept(pages):
+        recover()
+    assert calls == ["", "more", "more"]
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_refused_and_failed_requests_are_not_started_again(

@@ -114,6 +114,15 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("unknown field", charge() | {"idempotency_key": "x"}, "idempotency_key"),
     ("unknown onConflict", charge() | {"onConflict": "shrug"}, "onConflict"),
     ("unknown onCrash", charge() | {"onCrash": "shrug"}, "onCrash"),
+    ("unknown onFailed", charge() | {"onFailed": "shrug"}, "onFailed"),
+    ("null onFailed", charge() | {"onFailed": None}, "onFailed"),
+    ("a message with two requests", [{"body": [charge(), charge("order-2")]}], "one request"),
+    ("a message with a text", [{"body": "charge"}], "one request"),
+    ("a message with null", [{"body": None}], "one request"),
+    ("a message with more beside its body", [{"body": charge(), "messageId": "1"}], "nothing stands beside it"),
+    ("a message within a message", [{"body": {"body": charge()}}], "unknown field body"),
+    ("20,001 values", charge() | {"payload": {"x": [1] * 20_001}}, "20,000 values"),
+    ("20,001 members", charge() | {"payload": {"x": [{}] * 20_001}}, "20,000 values"),
     ("two requests", [charge(), charge("order-2")], "array of 2"),
     ("no request", [], "array of 0"),
     ("a string", "charge", "a string"),
@@ -133,6 +142,54 @@ def test_invalid_request_is_refused_with_the_field_named_and_kept(cloud: LocalCl
     assert kept["input"] == request_
     assert word in kept["message"]
     assert kept["executionArn"] == execution.arn
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        charge() | {"payload": {"x": "\ud800"}},
+        charge() | {"payload": {"x": "a\udfff\ud83d\ude00"}},
+        charge() | {"payload": {"x": "\\\udbff"}},
+        charge() | {"payload": {"\udc00": 1}},
+        charge(key="\ud83d"),
+        [{"body": charge() | {"payload": {"x": ["\ud800"]}}}],
+    ],
+    ids=["first half", "second half", "behind a backslash", "in a name", "in the key", "in a message"],
+)
+def test_half_a_character_is_refused_and_its_request_is_named_in_the_queue(cloud: LocalCloud, request_: Any) -> None:
+    execution = cloud.run(request_)
+    assert execution.error == "InvalidRequest"
+    assert "surrogate" in cause(execution)["message"]
+    [kept] = cloud.rejected()
+    assert (kept["executionArn"], kept["inputOmitted"]) == (execution.arn, "read it from the execution")
+
+
+@pytest.mark.parametrize(
+    "text", ["😀", "\ue000", "\\ud800", '"\\\\ud800"', "\\\\ud800", ",:[{" * 10_000, '"\\' * 25_000], ids=ascii
+)
+def test_text_that_only_looks_like_half_a_character_or_many_values_is_taken(
+    cloud: LocalCloud, plain: str, text: str
+) -> None:
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "text": text}}
+    assert cloud.run(request).output["disposition"] == "EXECUTED"
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
+def test_refused_request_with_a_character_that_a_queue_does_not_take_is_named_in_it(
+    cloud: LocalCloud, character: str
+) -> None:
+    execution = cloud.run(charge() | {character: 1})
+    assert execution.error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    assert (kept["executionArn"], kept["inputOmitted"]) == (execution.arn, "read it from the execution")
+    assert "unknown field ?" in kept["message"]
+
+
+def test_message_of_the_queue_and_a_direct_start_are_the_same_request(cloud: LocalCloud) -> None:
+    first = cloud.run([{"body": charge()}])
+    again = cloud.run(charge())
+    assert (first.output["disposition"], again.output["disposition"]) == ("EXECUTED", "REPLAYED")
+    assert first.states == NEW
 
 
 def test_refused_request_too_large_to_be_kept_is_named_by_its_execution(cloud: LocalCloud) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import resolver
 
+from local.events.patterns import matches
+from local.resources import ACCOUNT
 from local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+MOST_METRICS = 10
 Resources = dict[str, dict[str, Any]]
 
 
@@ -26,6 +31,114 @@ def test_every_alarm_says_what_is_wrong_and_tells_the_topic(alarms: Resources) -
         assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}], name
 
 
+def test_no_alarm_looks_at_more_metrics_than_there_may_be(alarms: Resources) -> None:
+    for name, alarm in alarms.items():
+        assert sum("MetricStat" in each for each in alarm.get("Metrics", ())) <= MOST_METRICS, name
+
+
+def test_every_function_has_alarms_of_its_own(alarms: Resources, functions: Resources) -> None:
+    for name in functions:
+        for metric, threshold in (("Errors", "FunctionErrorsThreshold"), ("Throttles", "ThrottlesThreshold")):
+            alarm = alarms[f"{name.removesuffix('Function')}{metric}Alarm"]
+            assert (alarm["Namespace"], alarm["MetricName"], alarm["Statistic"]) == ("AWS/Lambda", metric, "Sum")
+            assert alarm["Dimensions"] == [{"Name": "FunctionName", "Value": {"Ref": name}}]
+            assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", {"Ref": threshold})
+
+
+def test_alarm_on_open_operations_is_made_where_there_is_a_threshold(resources: Resources) -> None:
+    alarm = resources["OpenOperationsAlarm"]
+    assert (alarm["Properties"]["Statistic"], alarm["Properties"]["MetricName"]) == ("Maximum", "OpenOperations")
+    for threshold, made in ((0, False), (500, True)):
+        template = load(TEMPLATE, {"OpenOperationsThreshold": threshold})
+        assert resolver(template).holds(alarm["Condition"]) is made
+
+
+HOUR = 12
+"""Sweeps in an hour."""
+BURST = [[5] * HOUR] * 3 + [[5] * 3 + [4000] * 9, [4000] * HOUR, [2000] * 6 + [5] * 6] + [[5] * HOUR] * 4
+LEAK = [[5 + 150 * hour + sweep for sweep in range(HOUR)] for hour in range(8)]
+MORE_TRAFFIC = [[5] * HOUR] * 4 + [[900, 1000] * 6] * 6
+
+
+@pytest.mark.parametrize(("counts", "rings"), [(BURST, False), (MORE_TRAFFIC, False), (LEAK, True)])
+def test_open_operations_that_only_grow_ring_and_a_burst_does_not(
+    alarms: Resources, counts: list[list[int]], rings: bool
+) -> None:
+    alarm = alarms["OpenOperationsGrowthAlarm"]
+    expression, measured = alarm["Metrics"]
+    assert (expression["Expression"], measured["Id"]) == ("DIFF(open)", "open")
+    statistic = {"Minimum": min, "Maximum": max}[measured["MetricStat"]["Stat"]]
+    points = [statistic(hour) for hour in counts]
+    growth = [after - before for before, after in itertools.pairwise(points)]
+    within, needed = alarm["EvaluationPeriods"], alarm["DatapointsToAlarm"]
+    threshold = int(load(TEMPLATE).parameters[alarm["Threshold"]["Ref"]])
+    rang = any(
+        sum(each > threshold for each in growth[at : at + within]) >= needed for at in range(len(growth) - within + 1)
+    )
+    assert rang is rings
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
+def test_every_hour_of_the_growth_alarm_has_a_sweep(minutes: int) -> None:
+    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
+    alarm = template.section("Resources")["OpenOperationsGrowthAlarm"]["Properties"]
+    hour = int(resolver(template).resolve(alarm["Metrics"][1]["MetricStat"]["Period"]))
+    assert hour >= max(3600, 2 * 60 * minutes)
+    assert alarm["EvaluationPeriods"] * hour <= 86_400
+
+
+def test_dead_executions_are_those_of_which_recovery_is_told(resources: Resources) -> None:
+    alarm = resources["DeadExecutionsAlarm"]["Properties"]
+    assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Events", "Invocations")
+    assert alarm["Dimensions"] == [{"Name": "RuleName", "Value": {"Ref": "DeadExecutionRule"}}]
+    assert "EventBusName" not in resources["DeadExecutionRule"]["Properties"]  # or it would be a dimension, too
+
+
+@pytest.mark.parametrize(("key", "made"), [("", True), (f"arn:aws:kms:us-east-1:{ACCOUNT}:key/mine", False)])
+def test_no_alarm_counts_the_dead_where_events_do_not_tell_them(resources: Resources, key: str, made: bool) -> None:
+    template = load(TEMPLATE, {"EncryptionKeyArn": key})
+    assert resolver(template).holds(resources["DeadExecutionsAlarm"]["Condition"]) is made
+
+
+FAILED_BY_A_REQUEST = ["InvalidRequest", "OperationFailed", "NeedsAttention"]
+DEATHS = [
+    ({"status": "FAILED", "error": "States.Runtime"}, True),
+    ({"status": "FAILED", "error": None}, True),
+    ({"status": "FAILED"}, True),
+    ({"status": "TIMED_OUT"}, True),
+    ({"status": "ABORTED", "error": None}, True),
+    ({"status": "SUCCEEDED"}, False),
+    ({"status": "RUNNING", "error": None}, False),
+    *(({"status": "FAILED", "error": error}, False) for error in FAILED_BY_A_REQUEST),
+]
+
+
+@pytest.mark.parametrize(("detail", "is_death"), DEATHS, ids=str)
+def test_an_event_of_a_death_is_told_by_its_status_and_error(
+    resources: Resources, detail: dict[str, str | None], is_death: bool
+) -> None:
+    # AWS's own matcher (aws/event-ruler, ByteMachine.doTransitionOn) takes null for a value that is not in the list.
+    pattern = resources["DeadExecutionRule"]["Properties"]["EventPattern"]
+    pattern = {**pattern, "detail": {**pattern["detail"], "stateMachineArn": ["machine"]}}
+    event = {
+        "source": "aws.states",
+        "detail-type": "Step Functions Execution Status Change",
+        "detail": {"stateMachineArn": "machine", **detail},
+    }
+    assert matches(pattern, event) is is_death
+
+
+def test_pipe_has_an_alarm_of_its_own(alarms: Resources) -> None:
+    alarm = alarms["RequestPipeFailingAlarm"]
+    looked_at = {each["MetricStat"]["Metric"]["MetricName"] for each in alarm["Metrics"][1:]}
+    assert looked_at == {"ExecutionFailed", "ExecutionTimeout"}
+    for each in alarm["Metrics"][1:]:
+        metric = each["MetricStat"]["Metric"]
+        assert metric["Namespace"] == "AWS/EventBridge/Pipes"
+        assert metric["Dimensions"] == [{"Name": "PipeName", "Value": {"Ref": "RequestPipe"}}]
+    assert alarm["Threshold"] == {"Ref": "PipeFailuresThreshold"}
+
+
 def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> None:
     for name, alarm in alarms.items():
         threshold = alarm["Threshold"]
@@ -37,9 +150,9 @@ def test_no_period_of_an_alarm_on_what_sweeps_count_is_without_a_sweep(minutes: 
     template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
     period = int(template.section("Mappings")["SweepAlarms"][str(minutes)]["Period"])
     assert period >= 2 * 60 * minutes
-    for name in ("QuarantinedOperationsAlarm", "OverdueOperationsAlarm"):
+    for name in ("QuarantinedOperationsAlarm", "OverdueOperationsAlarm", "OpenOperationsAlarm"):
         alarm = template.section("Resources")[name]["Properties"]
-        assert alarm["Period"]["Fn::FindInMap"][0] == "SweepAlarms"
+        assert alarm["Period"]["Fn::FindInMap"] == ["SweepAlarms", {"Ref": "RecoveryPeriodMinutes"}, "Period"]
         assert alarm["EvaluationPeriods"] * period <= 86_400
 
 
@@ -62,7 +175,7 @@ def test_what_recovery_publishes_is_what_the_alarms_look_at(
 ) -> None:
     published = str(definitions["recovery"]["States"]["CountOperations"])
     dimensions = [{"Name": "Stack", "Value": {"Ref": "AWS::StackName"}}]
-    for name in ("QuarantinedOperations", "OverdueOperations"):
+    for name in ("QuarantinedOperations", "OverdueOperations", "OpenOperations"):
         alarm = alarms[f"{name}Alarm"]
         assert (alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"]) == ("Once", name, dimensions)
         assert f"'name': '{name}'" in published

@@ -14,7 +14,7 @@ from local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
-NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "Once"}
+NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "AWS/Events", "AWS/EventBridge/Pipes", "Once"}
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,8 @@ def test_dashboard_is_json_whichever_triggers_are_on(on: str) -> None:
     template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on})
     body = resolver(template).resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
     shown = json.dumps(json.loads(body)["widgets"])
-    assert ("RequestQueue.QueueName" in shown, "EventDeadLetterQueue.QueueName" in shown) == ((on == "true"),) * 2
+    parts = ("RequestQueue.QueueName", "EventDeadLetterQueue.QueueName", "AWS/EventBridge/Pipes")
+    assert [part in shown for part in parts] == [on == "true"] * 3
 
 
 def test_dashboard_names_no_region_and_no_account(source_of_dashboard: str) -> None:
@@ -60,6 +61,24 @@ def test_dashboard_shows_duplicates_stopped_and_take_overs(widgets: list[dict[st
     shown = json.dumps(widgets)
     for metric in ("ConditionalCheckFailedRequests", "RecoveredOperations", "QuarantinedOperations", "ExecutionTime"):
         assert f'"{metric}"' in shown
+
+
+def test_what_a_metric_of_an_alarm_is_about_is_shown(widgets: list[dict[str, Any]], resources: Resources) -> None:
+    metrics = [each for widget in widgets for each in widget["properties"].get("metrics", [])]
+    shown = {(each[0], each[1]) for each in metrics if len(each) > 1}
+    seen_elsewhere = {
+        ("AWS/SQS", "ApproximateAgeOfOldestMessage"),  # the number of those that wait is shown
+        ("AWS/DynamoDB", "ReadThrottleEvents"),
+        ("AWS/DynamoDB", "SystemErrors"),
+        ("AWS/Lambda", "Throttles"),
+        ("AWS/Lambda", "Invocations"),
+    }
+    for name, alarm in resources.items():
+        if alarm["Type"] == "AWS::CloudWatch::Alarm":
+            given = alarm["Properties"]
+            inner = [each["MetricStat"]["Metric"] for each in given.get("Metrics", ()) if "MetricStat" in each]
+            looked_at = {(each["Namespace"], each["MetricName"]) for each in (inner or [given])}
+            assert looked_at <= shown | seen_elsewhere, name
 
 
 def test_every_log_group_of_once_has_a_saved_query(resources: Resources) -> None:

@@ -16,7 +16,7 @@ from local import LocalCloud
 from local.deployed import Deployed
 from local.permissions import Denial
 from local.permissions.guard import Use
-from local.permissions.policies import Permission, Role
+from local.permissions.policies import Permission
 from local.resources import ACCOUNT
 from local.template import REGION
 
@@ -35,7 +35,7 @@ NO_CALLS_HERE = {
 
 @dataclass(frozen=True)
 class Told:
-    """What runs of all paths told, on Standard state machines and on Express ones."""
+    """What runs of all paths told."""
 
     permissions: Mapping[str, frozenset[Permission]]
     """Of each role, by logical id."""
@@ -45,24 +45,15 @@ class Told:
 
 @pytest.fixture(scope="module")
 def told(shared_cloud: LocalCloud) -> Told:
-    """All roles in use. What an Express machine needs beside a Standard one is the pipe's other way to start it."""
+    """All roles in use."""
     shared_cloud.reset()
     with library_calls(shared_cloud):
         for path in every_path.PATHS:
             path(shared_cloud)
-        found = [shared_cloud.permissions.roles]
-    with shared_cloud.deployed_with({"StateMachineType": "EXPRESS"}):
-        every_path.requested_by_a_message(shared_cloud)
-        found.append(shared_cloud.permissions.roles)
+        roles = shared_cloud.permissions.roles
     uses, denials = frozenset(shared_cloud.permissions.uses), shared_cloud.denials()
     shared_cloud.reset()
-    names = {name for roles in found for name in roles}
-    permissions = {name: frozenset[Permission]().union(*(_of(roles, name) for roles in found)) for name in names}
-    return Told(permissions, uses, denials)
-
-
-def _of(roles: Mapping[str, Role], name: str) -> tuple[Permission, ...]:
-    return roles[name].permissions if name in roles else ()
+    return Told({name: frozenset(role.permissions) for name, role in roles.items()}, uses, denials)
 
 
 @contextmanager
@@ -181,9 +172,7 @@ def test_list_of_permissions_to_miss_is_whole(told: Told) -> None:
     calls = {
         p for given in told.permissions.values() for p in given if not p.actions[0].startswith(tuple(NO_CALLS_HERE))
     }
-    of_the_template = {each for each in calls if not each.policy.startswith("LibraryCallsRole")}
-    only_express = {each for each in of_the_template if each.actions == ("states:StartSyncExecution",)}
-    assert len(MISSING) == len(of_the_template - only_express)
+    assert len(MISSING) == len({each for each in calls if not each.policy.startswith("LibraryCallsRole")})
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from template_parts import references, resolver
 
+from local.resources import ACCOUNT
 from local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -44,7 +45,8 @@ def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout:
     for name, alias in aliases(template).items():
         group = made[alias["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]["DeploymentGroupName"]["Ref"]]["Properties"]
         assert GRADUAL[rollout] in str(group["DeploymentConfigName"]), name
-        assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": "FunctionErrorsAlarm"}}]}
+        alarm = f"{name.removesuffix('Function')}RolloutAlarm"
+        assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": alarm}}]}
         assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
         assert group["ServiceRoleArn"]["Fn::If"][1] == {"Fn::GetAtt": ["FunctionRolloutRole", "Arn"]}
 
@@ -58,8 +60,78 @@ def test_a_gradual_rollout_moves_the_state_machine_and_goes_back_on_failures(
         "Type": kind,
         "Percentage": 10,
         "Interval": minutes,
-        "Alarms": ["FailedExecutionsAlarm"],
+        "Alarms": ["OperationRolloutAlarm", "DeadExecutionsAlarm"],
     }
+
+
+def test_a_rollout_does_not_go_back_by_deaths_that_events_do_not_tell() -> None:
+    template = load(TEMPLATE, {"Rollout": "Canary", "EncryptionKeyArn": f"arn:aws:kms:us-east-1:{ACCOUNT}:key/mine"})
+    written = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["DeploymentPreference"]
+    assert resolver(template).resolve(written)["Alarms"] == ["OperationRolloutAlarm"]
+
+
+def rollout_alarms(rollout: str = "Canary") -> dict[str, dict[str, Any]]:
+    made = deployed(rollout).section("Resources").items()
+    return {name: each for name, each in made if name.endswith("RolloutAlarm")}
+
+
+def test_a_rollout_looks_at_the_new_version_and_at_all_that_came_by_the_alias(functions: Resources) -> None:
+    found = rollout_alarms()
+    assert set(found) == {
+        "OperationRolloutAlarm",
+        *(f"{name.removesuffix('Function')}RolloutAlarm" for name in functions),
+    }
+    versions = {name for name, each in deployed("Canary").section("Resources").items() if "Version" in each["Type"]}
+    for name, alarm in found.items():
+        assert alarm["Condition"] == "IsGradual"
+        newest, everything = {}, {}
+        for each in alarm["Properties"]["Metrics"][1:]:
+            of = {d["Name"]: d["Value"] for d in each["MetricStat"]["Metric"]["Dimensions"]}
+            (everything if each["Id"].startswith("all") else newest)[each["Id"]] = of
+        for of in newest.values():
+            version = of.get("Version") or of["ExecutedVersion"]
+            [logical_id] = set(references(version))
+            assert logical_id in versions, name
+        for of in everything.values():
+            assert set(of) in ({"StateMachineArn", "Alias"}, {"FunctionName", "Resource"}), name
+        assert (set(newest), set(everything)) == ({"failed", "started"}, {"allFailed", "allStarted"})
+
+
+def test_number_of_a_version_is_the_last_part_of_its_arn() -> None:
+    alarm = rollout_alarms()["OperationRolloutAlarm"]["Properties"]
+    [number] = {
+        str(each["Value"])
+        for each in alarm["Metrics"][1]["MetricStat"]["Metric"]["Dimensions"]
+        if each["Name"] == "Version"
+    }
+    index, split = yaml.safe_load(number)["Fn::Select"]
+    arn = "arn:aws:states:us-east-1:123456789012:stateMachine:OperationStateMachine-1A2B:3"
+    assert split == {"Fn::Split": [":", {"Ref": "OperationStateMachineVersion"}]}
+    assert arn.split(":")[index] == "3"
+
+
+ROLLOUTS = {
+    "nothing fails": ((0, 100, 0, 1000), False),
+    "a client's requests fail in both versions": ((30, 100, 300, 1000), False),
+    "the new version fails": ((50, 100, 50, 1000), True),
+    "the new version fails, and some requests in both": ((60, 100, 150, 1000), True),
+    "all of a few requests that nobody else sent": ((4, 4, 4, 4), True),
+    "as few failures as a rollout bears": ((3, 3, 3, 30), False),
+    "the old version fails more": ((10, 100, 810, 1000), False),
+}
+
+
+@pytest.mark.parametrize("alarm", ["OperationRolloutAlarm", "ChargePaymentRolloutAlarm"])
+@pytest.mark.parametrize(("counts", "goes_back"), ROLLOUTS.values(), ids=ROLLOUTS)
+def test_a_rollout_goes_back_by_faults_of_the_new_version_only(
+    alarm: str, counts: tuple[int, int, int, int], goes_back: bool
+) -> None:
+    given = rollout_alarms()[alarm]["Properties"]
+    written = str(resolver(deployed("Canary")).resolve(given["Metrics"][0]["Expression"]))
+    values = dict(zip(("failed", "started", "allFailed", "allStarted"), counts, strict=True))
+    source = written.replace(" AND ", " and ")
+    result = eval(source, {"IF": lambda holds, then, other: then if holds else other}, values)
+    assert (result > given["Threshold"]) is goes_back
 
 
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
@@ -90,14 +162,6 @@ def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
     made = deployed(rollout).section("Resources")
     named = {name: set(references(list(each.values()))) & set(made) for name, each in made.items()}
     assert len(list(TopologicalSorter(named).static_order())) == len(made)
-
-
-@pytest.mark.parametrize(("kind", "alias"), [("STANDARD", "live"), ("EXPRESS", "live-express")])
-def test_another_type_is_another_machine_with_an_alias_of_its_own(kind: str, alias: str) -> None:
-    template = load(TEMPLATE, {"StateMachineType": kind})
-    name = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["Name"]
-    assert name["Fn::If"][1 if kind == "EXPRESS" else 2] == alias
-    assert name["Fn::If"][0] == "IsExpress"
 
 
 def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(resources: Resources) -> None:

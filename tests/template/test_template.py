@@ -19,6 +19,7 @@ from local.template import Template, load, parameter_values
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
+MACHINE = "AWS::StepFunctions::StateMachine"
 
 OUTPUTS = {
     "StateMachineArn",
@@ -89,10 +90,53 @@ def test_substitutions_of_the_definition_are_exactly_its_placeholders(resources:
 
 
 @pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
-def test_a_state_machine_logs_everything_and_is_traced(name: str, resources: Resources) -> None:
-    machine = resources[name]["Properties"]
-    assert machine["LoggingConfiguration"]["Level"] == "ALL"
+def test_a_state_machine_logs_errors_without_payloads_unless_asked_for_more(
+    name: str, resources: Resources, source: Mapping[str, Any]
+) -> None:
+    machine, parameters = resources[name]["Properties"], source["Parameters"]
+    logging = machine["LoggingConfiguration"]
+    assert (logging["Level"], logging["IncludeExecutionData"]) == (
+        {"Ref": "ExecutionLog"},
+        {"Ref": "IncludeExecutionData"},
+    )
+    assert parameters["ExecutionLog"]["AllowedValues"] == ["ERROR", "ALL", "OFF"]
+    assert (parameters["ExecutionLog"]["Default"], parameters["IncludeExecutionData"]["Default"]) == ("ERROR", "false")
     assert machine["TracingConfiguration"] == {"Enabled": True}
+
+
+def test_operations_are_run_by_a_standard_machine_and_found_again_by_an_express_one(resources: Resources) -> None:
+    kinds = {name: r["Properties"]["StateMachineType"] for name, r in resources.items() if r["Type"] == MACHINE}
+    assert kinds == {"OperationStateMachine": "STANDARD", "RecoveryStateMachine": "EXPRESS"}
+
+
+def test_pipe_gives_the_body_as_a_member_and_logs_its_errors_without_payloads(resources: Resources) -> None:
+    pipe = resources["RequestPipe"]["Properties"]
+    assert pipe["TargetParameters"] == {
+        "InputTemplate": '{"body": <$.body>}',
+        "StepFunctionStateMachineParameters": {"InvocationType": "FIRE_AND_FORGET"},
+    }
+    assert pipe["LogConfiguration"] == {
+        "CloudwatchLogsLogDestination": {"LogGroupArn": {"Fn::GetAtt": ["RequestPipeLogGroup", "Arn"]}},
+        "Level": "ERROR",
+    }
+    statements = resources["RequestPipeRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    [writes] = [each for each in statements if "logs:PutLogEvents" in each["Action"]]
+    assert writes["Resource"] == {"Fn::GetAtt": ["RequestPipeLogGroup", "Arn"]}
+
+
+def test_nothing_is_named_that_only_sam_would_make(source: Mapping[str, Any]) -> None:
+    # LanguageExtensions comes before SAM, and may refuse a Ref to a resource that is not there yet.
+    written = set(references([source["Resources"], source["Globals"], source["Outputs"]]))
+    there = {*source["Resources"], *source["Parameters"], *PSEUDO}
+    assert written <= there
+
+
+def test_machine_calls_cache_response_by_its_alias_and_may(resources: Resources) -> None:
+    alias = {"Fn::Sub": "${CacheResponseFunction.Arn}:live"}
+    given = resources["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]
+    statements = resources["OperationRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"]
+    [allowed] = [each["Resource"] for each in statements if each["Sid"] == "CacheResponses"]
+    assert given["CacheResponseFunctionArn"] == allowed == alias
 
 
 def test_functions_run_on_python_3_13_and_arm64_behind_an_alias(translated: Template) -> None:
@@ -184,6 +228,9 @@ def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
     assert values["Stage"] == ("prod" if environment == "prod" else "dev")
 
 
-def test_payloads_stay_out_of_the_log_in_prod() -> None:
-    config = tomllib.loads((ROOT / "samconfig.toml").read_text())
-    assert "IncludeExecutionData=false" in config["prod"]["deploy"]["parameters"]["parameter_overrides"]
+@pytest.mark.parametrize("environment", ["default", "dev", "prod"])
+def test_payloads_stay_out_of_the_log_unless_somebody_says_so(environment: str, source: Mapping[str, Any]) -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())[environment]
+    given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
+    values = parameter_values(source["Parameters"], given)
+    assert (values["IncludeExecutionData"], values["ExecutionLog"]) == ("false", "ERROR")

@@ -33,6 +33,30 @@ def test_a_bad_request_is_refused(schema: Draft7Validator, read: Callable[[str],
     assert schema.is_valid(read(f"events/bad/{name}")) == (name in ACCEPTED_AT_FIRST)
 
 
+POLICIES = {
+    "onConflict": ["acknowledge", "reject", "wait"],
+    "onCrash": ["retry", "quarantine"],
+    "onFailed": ["replay", "retry"],
+}
+
+
+@pytest.mark.parametrize("field", POLICIES)
+def test_a_policy_is_one_of_its_words_and_the_first_is_the_default(
+    schema: Draft7Validator, read: Callable[[str], Any], field: str
+) -> None:
+    request = read("events/charge-payment.json")
+    assert [word for word in ("sometimes", None, *POLICIES[field]) if schema.is_valid({**request, field: word})] == (
+        POLICIES[field]
+    )
+    assert read("shared/once/request.schema.json")["properties"][field]["default"] == POLICIES[field][0]
+
+
+def test_a_request_has_no_fields_that_nobody_knows(schema: Draft7Validator, read: Callable[[str], Any]) -> None:
+    request = read("events/charge-payment.json")
+    assert schema.is_valid(request)
+    assert not schema.is_valid({**request, "onFail": "retry"})
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_the_event_of_a_function_is_its_request_under_a_lock(read: Callable[[str], Any], name: str) -> None:
     request, event = read(f"events/{name}"), read(f"events/functions/{name}")

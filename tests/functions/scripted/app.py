@@ -26,6 +26,8 @@ def perform(step: dict[str, Any]) -> Any:
                 raise TimeoutError(f"nobody opened the gate {step['await']}")
             time.sleep(0.005)
         return perform(step["then"])
+    if "unless" in step:
+        return perform(step["else" if (GATES / step["unless"]).exists() else "then"])
     if "sleep" in step:
         time.sleep(step["sleep"])
         return perform(step.get("then", {"return": None}))
@@ -33,4 +35,6 @@ def perform(step: dict[str, Any]) -> Any:
         os._exit(step["exit"])
     if "raise" in step:
         raise type(step["raise"], (Exception,), {})(step.get("message", "as the script says"))
+    if "repeat" in step:
+        return step["repeat"] * step["times"]
     return step["return"]

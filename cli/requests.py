@@ -1,0 +1,20 @@
+"""What a request says of itself: alone, as the one member of an array, or in the envelope of a pipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def opened(given: Any) -> Any:
+    """The request in an execution's input; the input itself where it is none that the state machine would open."""
+    request = given[0] if isinstance(given, list) and len(given) == 1 else given
+    in_envelope = isinstance(request, dict) and set(request) == {"body"} and isinstance(request["body"], dict)
+    return request["body"] if in_envelope else request
+
+
+def id_of(given: Any) -> str | None:
+    """The id that the request in an execution's input is about; None where it does not say."""
+    request = opened(given)
+    if not isinstance(request, dict) or not {"operation", "idempotencyKey"} <= set(request):
+        return None
+    return f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"

@@ -1,0 +1,191 @@
+"""What docs/threats.md says operators need, held against the calls that the commands make."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from operating import ID, Operator
+
+from cli.stack import Stack, connect
+from local.permissions.needs import needed
+
+PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
+SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events")
+Needs = set[tuple[str, str]]
+"""Actions, each with what it is about, in the words of the page."""
+
+
+def on_the_page() -> dict[str, Needs]:
+    """By command. A row has clauses such as: `action`, `action` on what."""
+    chapter = PAGE.read_text().partition("## What an operator needs")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?:`once ([a-z-]+)`|(all of them)) \| (.+) \|$", chapter, re.MULTILINE)
+    return {command or everyone: _needs(text) for command, everyone, text in rows}
+
+
+def _needs(text: str) -> Needs:
+    found: Needs = set()
+    for clause in re.findall(r"((?:`[a-z0-9]+:\w+`(?:, )?)+) on ([^;,]+?)(?=;|,|$)", text):
+        actions, about = clause
+        found |= {(action, about.strip("`")) for action in re.findall(r"[a-z0-9]+:\w+", actions)}
+    return found
+
+
+class Watched(Operator):
+    """Remembers what each command needs."""
+
+    needs: dict[str, Needs]
+
+    def watch(self, command: str, *arguments: str, code: int = 0) -> Any:
+        self._command = command
+        try:
+            done = self.once(command, *arguments)
+        finally:
+            self._command = ""
+        assert done.code == code, done.err
+        return done
+
+    def _connect(self, *place: Any, **given: Any) -> Stack:
+        stack = replace(connect(*place, **given), now=self.cloud.clock.now)
+        self._remember("cloudformation", "DescribeStacks", {"StackName": "once"})
+        for service in SERVICES:
+            events = stack.client(service).meta.events
+            events.register("provide-client-params", self._note)
+            events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
+        return stack
+
+    def _note(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
+        metadata = model.service_model.metadata
+        self._remember(metadata.get("signingName") or metadata["endpointPrefix"], model.name, params)
+
+    def _remember(self, service: str, operation: str, params: Mapping[str, Any]) -> None:
+        for need in needed(service, operation, params):
+            about = self._about(need.action, need.resource or "", dict(params))
+            self.needs.setdefault(self._command, set()).add((need.action, about))
+
+    def _about(self, action: str, resource: str, params: dict[str, Any]) -> str:
+        """A resource in the words of the page."""
+        outputs = self.cloud.outputs
+        bucket = f"arn:aws:s3:::{outputs['ResponseBucketName']}/"
+        if resource.startswith(bucket):
+            return resource.removeprefix(bucket).partition("/")[0] + "/*"
+        table = f":table/{outputs['TableName']}"
+        names = {
+            outputs["StateMachineArn"]: "the operation machine",
+            _queue(outputs["RejectedQueueUrl"]): "the rejected-requests queue",
+            _queue(outputs["RequestQueueUrl"]): "the request queue",
+        }
+        if resource in names:
+            return names[resource]
+        if resource.startswith(outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")):
+            return "executions"
+        if action == "cloudformation:DescribeStacks" and params["StackName"] == "once":
+            return "the stack"
+        endings = {f"{table}/index/open-operations": "the table's index `open-operations", table: "the table"}
+        about = next((name for end, name in endings.items() if resource.endswith(end)), resource)
+        return "the bus" if resource.endswith(f"event-bus/{outputs['EventBusName']}") else about
+
+
+def _queue(url: str) -> str:
+    return f"arn:aws:sqs:us-east-1:123456789012:{url.rpartition('/')[2]}"
+
+
+def _quarantined(operator: Watched) -> None:
+    operator.script({"step": "first", "exit": 1}, {"return": 8})
+    operator.quarantined()
+
+
+def lists(operator: Watched) -> None:
+    _quarantined(operator)
+    operator.watch("ls")
+
+
+def shows(operator: Watched) -> None:
+    _quarantined(operator)
+    operator.watch("show", ID)
+
+
+def retries(operator: Watched) -> None:
+    operator.quarantined_by_recovery(json.dumps(operator.request()))
+    operator.execution(operator.watch("retry", ID, "--json"))
+    operator.once("release", ID, "--yes")
+    operator.lease_over()
+    operator.cloud.reset()
+    _quarantined(operator)
+    operator.execution(operator.watch("retry", ID, "--json"))
+
+
+def resolves(operator: Watched) -> None:
+    _quarantined(operator)
+    large = operator.file(json.dumps("x" * 9000))
+    operator.before("PutObject", _is_there)
+    operator.watch("resolve", ID, "--result", large, code=2)  # for it is not there
+    operator.watch("resolve", ID, "--result", large)
+
+
+def _is_there() -> None:
+    """What a repeated call is told whose first answer was lost; then the object is read."""
+    raise ClientError({"Error": {"Code": "PreconditionFailed"}, "ResponseMetadata": _with(412)}, "PutObject")
+
+
+def _with(status: int) -> Any:
+    return {"HTTPStatusCode": status}
+
+
+def releases(operator: Watched) -> None:
+    _quarantined(operator)
+    operator.watch("release", ID, "--yes")
+
+
+def redrives(operator: Watched) -> None:
+    operator.quarantined_by_another()
+    operator.watch("redrive", ID)
+    operator.cloud.settle()
+
+
+def replays(operator: Watched) -> None:
+    refused = operator.cloud.run({"operation": "told", "idempotencyKey": "a", "payload": 1})
+    body = {"error": "InvalidRequest", "executionArn": refused.arn, "inputOmitted": "read it from the execution"}
+    url = operator.cloud.outputs["RejectedQueueUrl"]
+    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
+    operator.watch("replay-rejected", "--limit", "1", "--dry-run")
+    operator.watch("replay-rejected")
+    operator.cloud.settle()
+
+
+def sends(operator: Watched) -> None:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    for via in ("direct", "sqs", "eventbridge"):
+        operator.watch("send", event, "--via", via)
+    operator.cloud.settle()
+
+
+PATHS: dict[str, Callable[[Watched], None]] = {
+    "ls": lists,
+    "show": shows,
+    "retry": retries,
+    "resolve": resolves,
+    "release": releases,
+    "redrive": redrives,
+    "replay-rejected": replays,
+    "send": sends,
+}
+
+
+@pytest.mark.parametrize("command", PATHS)
+def test_page_says_what_the_command_needs_and_nothing_else(operator: Operator, command: str, tmp_path: Path) -> None:
+    watched = Watched(operator.cloud, tmp_path)
+    watched.needs = {}
+    PATHS[command](watched)
+    page = on_the_page()
+    assert watched.needs[command] == page["all of them"] | page[command]
+
+
+def test_page_has_a_row_for_each_command_that_works_on_a_stack() -> None:
+    assert set(on_the_page()) == {"all of them", *PATHS}

@@ -1,0 +1,200 @@
+"""A request that is not in the bucket, or that one may not see there: `once retry`, `show` and the others go on."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+from operating import ID, Operator, put
+
+from cli.requests import id_of, opened
+
+TODAY = {"operation": "told", "idempotencyKey": "k", "payload": {"note": "日" * 38_000}, "onCrash": "quarantine"}
+SMALL = {**TODAY, "payload": {"a": 1}}
+ESCAPED = json.dumps(TODAY)
+INDENTED = json.dumps(SMALL, indent=1).replace("\n ", "\n" + " " * 40_000)
+
+
+@pytest.mark.parametrize("text", [ESCAPED, INDENTED], ids=["escapes", "indentation"])
+def test_record_that_recovery_quarantined_without_its_request_is_started_with_its_owners_input(
+    operator: Operator, text: str
+) -> None:
+    assert 225_000 < len(text) < 262_144
+    owner = operator.quarantined_by_recovery(text)
+    shown = operator.once("show", ID, "--json").answer
+    assert shown["request"] == json.loads(text) and shown["requestMissing"] is None
+    started = operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.input_of(started.arn) == text
+    assert operator.record["status"] == "COMPLETED" and operator.record["owner"] == started.arn != owner.arn
+    assert operator.kept() == [] and operator.starts == 1
+
+
+@pytest.mark.parametrize("text", [ESCAPED, INDENTED], ids=["escapes", "indentation"])
+def test_large_request_that_was_kept_is_started_again(operator: Operator, text: str) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    assert operator.cloud.run(text).error == "NeedsAttention"
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert (operator.record["status"], operator.record["result"], operator.starts) == ("COMPLETED", "8", 2)
+
+
+def test_retry_of_an_unreadable_request_that_was_cut_off_is_repeated(operator: Operator) -> None:
+    # A name this long, as rules give, leaves the operator's owner no room to lead back to it.
+    operator.quarantined_by_recovery(json.dumps(SMALL), name=f"{'a' * 36}_{'b' * 36}")
+    operator.before("StartExecution", _connection_lost)
+    assert operator.once("retry", ID).code == 2
+    assert operator.record["status"] == "IN_PROGRESS" and len(operator.kept()) == 1
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["status"] == "COMPLETED" and operator.kept() == []
+
+
+def _connection_lost() -> None:
+    raise EndpointConnectionError(endpoint_url="https://states")
+
+
+def test_cut_off_retry_whose_kept_request_is_gone_reads_the_owner_that_the_operator_took_over_from(
+    operator: Operator,
+) -> None:
+    operator.quarantined_by_recovery(json.dumps(SMALL))
+    operator.before("StartExecution", _connection_lost)
+    assert operator.once("retry", ID).code == 2
+    operator.forget_kept()
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["status"] == "COMPLETED"
+
+
+def test_request_whose_object_is_gone_is_read_from_its_owner(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    operator.forget_kept()
+    assert operator.once("show", ID, "--json").answer["request"] == operator.request()
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["result"] == "8" and operator.kept() == []
+
+
+def test_request_that_is_nowhere_is_told_with_what_to_do(operator: Operator) -> None:
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, ID, "QUARANTINED", 5, owner={"S": gone}, error=operator.unreadable())
+    before = operator.record
+    done = operator.once("retry", ID)
+    assert done.code == 2 and gone in done.err and "(it is gone)" in done.err
+    assert "once resolve" in done.err and "once release" in done.err and len(done.err.splitlines()) == 1
+    assert operator.record == before and operator.kept() == []
+    shown = operator.once("show", ID, "--json").answer
+    assert shown["request"] is None and gone in shown["requestMissing"]
+    assert gone in operator.once("show", ID).out
+
+
+@pytest.mark.parametrize("change", [{"idempotencyKey": "other"}, {"tenant": "acme"}, {"operation": "charge-payment"}])
+def test_another_operations_request_is_not_started(operator: Operator, change: dict[str, str]) -> None:
+    other = operator.cloud.run({**SMALL, **change})
+    put(operator, ID, "QUARANTINED", 5, owner={"S": other.arn}, error=operator.unreadable())
+    before = operator.record
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "another request" in done.err
+    assert operator.record == before and operator.once("show", ID, "--json").answer["request"] is None
+
+
+def test_request_in_a_pipes_envelope_is_started_unchanged_and_shown_without_it(operator: Operator) -> None:
+    text = json.dumps([{"body": SMALL}], indent=3)
+    with operator.cloud.delivering(False):
+        owner = operator.cloud.run(text)
+        put(operator, ID, "QUARANTINED", 5, owner={"S": owner.arn}, error=operator.unreadable())
+        assert operator.once("show", ID, "--json").answer["request"] == SMALL
+        started = operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.input_of(started.arn) == text
+
+
+def test_unreadable_request_is_resolved(operator: Operator) -> None:
+    operator.quarantined_by_recovery(json.dumps(SMALL))
+    assert operator.once("resolve", ID, "--failed", "refunded").code == 0
+    assert operator.record["status"] == "FAILED"
+
+
+def test_unreadable_request_is_released_and_its_next_sender_runs_it(operator: Operator) -> None:
+    operator.quarantined_by_recovery(json.dumps(SMALL))
+    assert operator.once("release", ID, "--yes").code == 0
+    again = operator.cloud.run(SMALL)
+    assert again.output is not None and again.output["disposition"] == "EXECUTED"
+
+
+def test_unreadable_request_whose_owner_died_in_finalize_is_redriven(operator: Operator) -> None:
+    owner = operator.quarantined_by_recovery(json.dumps(SMALL), state="Finalize")
+    assert operator.once("redrive", ID).code == 0
+    assert operator.cloud.wait(owner.arn).status == "SUCCEEDED"
+    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
+
+
+# ---- who may not see it ----
+
+
+def _denied() -> None:
+    metadata = {"HTTPStatusCode": 403}
+    error: Any = {"Error": {"Code": "AccessDenied", "Message": "Access Denied"}, "ResponseMetadata": metadata}
+    raise ClientError(error, "GetObject")
+
+
+def test_kept_request_that_one_may_not_see_is_told_with_the_permission_to_add(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    operator.change({"owner": gone})
+    bucket = f"arn:aws:s3:::{operator.cloud.outputs['ResponseBucketName']}"
+    for command in ("retry", "show"):
+        operator.before("GetObject", _denied)
+        done = operator.once(command, ID)
+        told = done.err + done.out
+        assert "or you may not see it" in told and f"s3:GetObject on {bucket}/requests/*" in told
+        assert f"s3:ListBucket on {bucket}" in told and done.code == (2 if command == "retry" else 0)
+
+
+def test_kept_request_that_one_may_not_see_is_read_from_its_owner(operator: Operator) -> None:
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    operator.before("GetObject", _denied)
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["result"] == "8"
+
+
+def test_kept_request_that_cannot_be_read_for_another_reason_is_an_error(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    before = operator.quarantined()
+
+    def slow() -> None:
+        raise ClientError({"Error": {"Code": "SlowDown", "Message": "Reduce"}}, "GetObject")
+
+    operator.before("GetObject", slow)
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "SlowDown" in done.err and operator.record == before
+
+
+def test_kept_request_that_could_not_be_deleted_is_told(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    operator.before("DeleteObject", _denied)
+    done = operator.once("resolve", ID, "--failed", "no", "--json")
+    assert done.code == 0 and done.answer["requestDeleted"] is False
+    assert "s3:DeleteObject" in done.err and len(operator.kept()) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "id"),
+    [
+        (SMALL, ID),
+        ([SMALL], ID),
+        ([{"body": SMALL}], ID),
+        ({"body": SMALL}, ID),
+        ({**SMALL, "tenant": "acme"}, "acme#told#k"),
+        ([SMALL, SMALL], None),
+        ([{"body": SMALL, "more": 1}], None),
+        ([{"body": json.dumps(SMALL)}], None),
+        ({"operation": "told"}, None),
+        ("text", None),
+        (None, None),
+    ],
+)
+def test_id_is_found_in_every_shape_that_the_state_machine_takes(given: Any, id: str | None) -> None:
+    assert id_of(given) == id
+    if id is not None:
+        assert opened(given)["operation"] == "told"

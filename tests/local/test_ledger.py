@@ -1,0 +1,148 @@
+"""What the local cloud believes of AWS: each test of a behaviour names where that is written, or says `unconfirmed`.
+
+@pytest.mark.aws(page, says)              a document and its page, and a sentence of it
+@pytest.mark.aws(model=..., says=...)     a sentence of the API's model, which is looked up in botocore
+@pytest.mark.aws(recorded=..., says=...)  a recorded answer, and what it holds
+@pytest.mark.aws(unconfirmed="V7")        the line of docs/verify-on-aws.md that settles it
+@pytest.mark.ours                         not AWS's: what the local cloud decides for itself
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import pytest
+from botocore.loaders import Loader
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "verify-on-aws.md"
+DOCUMENTS = ("Guide, ", "specification")
+FEWEST_WORDS = 5
+FIRST_BELIEF = 22
+"""The number of the first line of the page that is there for a belief; those before it are about the product."""
+
+pytestmark = pytest.mark.ours
+
+Marked = tuple[str, list[pytest.Mark]]
+
+
+def marked_tests() -> Iterator[Marked]:
+    """Every test of this folder, with its marks and its module's."""
+    for path in sorted(HERE.glob("test_*.py")):
+        module = _module(path)
+        of_module = getattr(module, "pytestmark", [])
+        shared = of_module if isinstance(of_module, list) else [of_module]
+        for name, member in vars(module).items():
+            if name.startswith("test_") and isinstance(member, FunctionType) and member.__module__ == module.__name__:
+                own = getattr(member, "pytestmark", [])
+                yield f"{path.stem}::{name}", [*own, *(each.mark for each in shared)]
+
+
+def _module(path: Path) -> Any:
+    name = f"ledger_{path.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def beliefs() -> Iterator[tuple[str, pytest.Mark]]:
+    for name, marks in marked_tests():
+        yield from ((name, mark) for mark in marks if mark.name == "aws")
+
+
+def lines() -> dict[str, list[str]]:
+    """The cells of each line of the page, by its number."""
+    rows = [line.strip("|").split("|") for line in PAGE.read_text().splitlines() if re.match(r"\| V\d+ \|", line)]
+    return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+def problem_of(mark: pytest.Mark) -> str | None:
+    """What is wrong with a source, None when it can be followed."""
+    given = {**dict(zip(("page", "says"), mark.args, strict=False)), **mark.kwargs}
+    if set(given) == {"unconfirmed"}:
+        return None if given["unconfirmed"] in lines() else f"no line {given['unconfirmed']}"
+    if len(str(given.get("says", "")).split()) < FEWEST_WORDS:
+        return "quotes too little"
+    if set(given) == {"page", "says"}:
+        return None if any(word in given["page"] for word in DOCUMENTS) else f"no document: {given['page']}"
+    if set(given) == {"recorded", "says"}:
+        return None if ".json" in given["recorded"] else "no recording"
+    if set(given) == {"suite", "says"}:
+        return None if "/test/" in given["suite"].replace(", ", "/") else "no suite"
+    if set(given) == {"model", "says"}:
+        return None if _plain(given["says"]) in model_text(given["model"]) else f"not in the model: {given['says']}"
+    return f"not a source: {sorted(given)}"
+
+
+@functools.cache
+def model_text(service: str) -> str:
+    return _plain(json.dumps(Loader().load_service_model(service, "service-2"), ensure_ascii=False))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", text).replace("’", "'"))
+
+
+def test_every_test_says_whose_behaviour_it_is_about() -> None:
+    silent = [name for name, marks in marked_tests() if not {"aws", "ours"} & {mark.name for mark in marks}]
+    assert silent == []
+
+
+def test_every_source_can_be_followed() -> None:
+    problems = {name: problem for name, mark in beliefs() if (problem := problem_of(mark)) is not None}
+    assert problems == {}
+
+
+def test_every_line_of_the_page_says_how_it_is_checked_and_what_is_expected() -> None:
+    for number, (what, why, command, expected) in lines().items():
+        assert all((what, why, command, expected)), number
+    numbers = list(lines())
+    assert numbers == sorted(numbers, key=lambda number: int(number[1:]))
+
+
+def test_lines_that_are_there_for_a_belief_are_named_by_a_test() -> None:
+    """A line whose command is `make e2e` or a walk through the stack is about the product, not about a belief."""
+    named = {mark.kwargs["unconfirmed"] for _, mark in beliefs() if "unconfirmed" in mark.kwargs}
+    about_beliefs = {number for number in lines() if int(number[1:]) >= FIRST_BELIEF}
+    assert about_beliefs - named == set()
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        pytest.mark.aws("AWS documentation", "it is written there, somewhere, surely"),
+        pytest.mark.aws("Step Functions Developer Guide, Map", "it works"),
+        pytest.mark.aws(model="stepfunctions", says="executions are always strongly consistent, everywhere"),
+        pytest.mark.aws(recorded="somewhere", says="one two three four five"),
+        pytest.mark.aws(unconfirmed="V999"),
+        pytest.mark.aws(),
+    ],
+)
+def test_empty_words_are_no_source(mark: pytest.MarkDecorator) -> None:
+    assert problem_of(mark.mark) is not None
+
+
+def test_ledger_is_counted(record_property: pytest.RecordProperty | Any) -> None:
+    count = Counter(_kind(mark) for _, mark in beliefs())
+    ours = sum(1 for _, marks in marked_tests() if {mark.name for mark in marks} == {"ours"})
+    for kind, number in {**count, "ours": ours}.items():
+        record_property(kind, number)
+    print(dict(count), {"tests of our own": ours, "tests": sum(1 for _ in marked_tests())})
+    assert min(count["page"], count["model"], count["unconfirmed"]) > 20
+
+
+def _kind(mark: pytest.Mark) -> str:
+    return next((kind for kind in ("unconfirmed", "model", "recorded", "suite") if kind in mark.kwargs), "page")

@@ -1,0 +1,241 @@
+"""A dead owner that is revived to finish what it decided, by one of those that find it dead, and left in peace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gates import Gates
+from scenario import A_LEASE, cause, dead, record_of, result, scripted
+
+from local import Execution, LocalCloud
+from local.engine.door import Interceptor
+from local.faults import answer_lost, answers, arrives_late, before, before_call, fails, never_arrives, stale
+
+Recover = Callable[..., Execution]
+TWICE = ({"return": "done"}, {"return": "done twice"})
+
+
+def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
+    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
+        return cloud.run(request)
+
+
+def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death_late(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    request = scripted(*TWICE)
+    owner = died_in_finalize(cloud, request)
+    second: list[Execution] = []
+
+    def meanwhile() -> None:
+        cloud.clock.advance(A_LEASE)
+        with cloud.intercept(stale(state="CheckOwner", nth=0)):
+            second.append(cloud.run(request))
+
+    with cloud.intercept(before(meanwhile, state="Finalize")):
+        cloud.run(request)
+        assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
+    assert second[0].output["disposition"] == "IN_PROGRESS"
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+    assert gates.starts() == 1
+
+
+def test_of_two_that_find_an_owner_dead_one_redrives_it(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted(*TWICE)
+    died_in_finalize(cloud, request)
+    second: list[Execution] = []
+    with cloud.intercept(before(lambda: second.append(cloud.run(request)), state="ClaimRedrive")):
+        first = cloud.run(request)
+    assert "RedriveOwner" in second[0].states
+    assert "RedriveOwner" not in first.states
+    assert (first.status, gates.starts()) == ("SUCCEEDED", 1)
+
+
+def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_had_time(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    request = scripted(*TWICE)
+    died_in_finalize(cloud, request)
+    leases: list[float] = []
+
+    def look() -> None:
+        leases.append(record_of(cloud, request)["leaseExpiresAt"] - cloud.clock.now())
+
+    with cloud.intercept(before(look, state="RedriveOwner")):
+        cloud.run(request)
+    assert leases == [pytest.approx(2 + 5 + 60, abs=1)]
+
+
+def test_redrive_that_was_only_throttled_is_tried_again_when_the_claim_is_over(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted(*TWICE)
+    owner = dead(cloud, request, "Finalize")
+    with cloud.intercept(fails("ThrottlingException", state="RedriveOwner", nth=0)):
+        recover(owner)
+    record = record_of(cloud, request)
+    assert (record["status"], record["owner"]) == ("IN_PROGRESS", owner.arn)
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+    assert gates.starts() == 1
+
+
+@pytest.mark.parametrize("code", ["ExecutionNotRedrivable", "ExecutionDoesNotExist"])
+def test_refused_redrive_is_believed_only_after_the_owner_was_asked_again(
+    cloud: LocalCloud, gates: Gates, code: str
+) -> None:
+    request = scripted(*TWICE)
+    died_in_finalize(cloud, request)
+    began = cloud.clock.now()
+    with cloud.intercept(fails(code, state="RedriveOwner", nth=0)):
+        duplicate = cloud.run(request)
+    assert cause(duplicate)["name"] == "OwnerCannotFinish"
+    at = duplicate.states.index("WaitForNews")
+    assert (duplicate.states[at - 1], duplicate.states[at + 1]) == ("RedriveOwner", "CheckOwner")
+    assert duplicate.states.count("RedriveOwner") == 1
+    assert 30 <= cloud.clock.now() - began < 40
+    assert (record_of(cloud, request)["status"], gates.starts()) == ("QUARANTINED", 1)
+
+
+def test_redrive_that_was_refused_since_another_did_it_quarantines_nobody(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted(*TWICE)
+    owner = died_in_finalize(cloud, request)
+
+    def by_hand() -> None:
+        cloud.client("stepfunctions").redrive_execution(executionArn=owner.arn)
+
+    with cloud.intercept(before(by_hand, state="RedriveOwner")):
+        duplicate = cloud.run(request | {"onConflict": "wait"})
+    assert "WaitForNews" in duplicate.states
+    assert result(cloud, duplicate) == "done"
+    assert gates.starts() == 1
+
+
+@pytest.mark.usefixtures("deceived")
+def test_refusal_of_one_redrive_does_not_count_for_a_later_death(cloud: LocalCloud, gates: Gates) -> None:
+    request = scripted(*TWICE)
+    owner = died_in_finalize(cloud, request)
+    with cloud.intercept(
+        fails("ExecutionNotRedrivable", state="RedriveOwner", nth=1),
+        answers({"status": "RUNNING"}, state="CheckOwner", nth=2),
+    ):
+        waiting = cloud.run(request | {"onConflict": "wait"})
+    assert waiting.states.count("RedriveOwner") == 2
+    assert cloud.wait(owner.arn).status == "SUCCEEDED"
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+def test_owner_whose_history_shows_no_end_counts_as_alive_whatever_its_description_says(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    request = scripted({"await": "go", "then": {"return": "mine"}}, {"return": "not mine"})
+    owner = cloud.start(request)
+    gates.wait_for_starts(1)
+    cloud.clock.advance(A_LEASE)
+    for status in ("FAILED", "TIMED_OUT", "ABORTED", "SUCCEEDED"):
+        with cloud.intercept(answers({"status": status}, state="CheckOwner", nth=0)):
+            duplicate = cloud.run(request)
+        assert duplicate.output["disposition"] == "IN_PROGRESS"
+        assert "ReadOwnerHistory" in duplicate.states
+    gates.open("go")
+    assert result(cloud, cloud.wait(owner)) == "mine"
+    assert gates.starts() == 1
+
+
+def test_claim_whose_answer_is_lost_is_left_to_the_next_that_comes(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted(*TWICE)
+    owner = dead(cloud, request, "Finalize")
+    with cloud.intercept(answer_lost(state="ClaimRedrive")):
+        recover(owner)
+    assert record_of(cloud, request)["status"] == "IN_PROGRESS"
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+    assert gates.starts() == 1
+
+
+@pytest.mark.parametrize("state", ["Finalize", "RedriveOwner"])
+def test_claim_that_comes_late_changes_nothing_of_what_came_after_it(
+    cloud: LocalCloud, gates: Gates, state: str
+) -> None:
+    request = scripted(*TWICE)
+    died_in_finalize(cloud, request)
+    with cloud.intercept(arrives_late(before_call(state=state), state="ClaimRedrive")):
+        duplicate = cloud.run(request | {"onConflict": "wait"})
+    assert result(cloud, duplicate) == "done"
+    assert gates.starts() == 1
+
+
+def test_quarantine_by_a_duplicate_does_not_strike_an_owner_that_was_claimed_since(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    request = scripted(*TWICE)
+    owner = died_in_finalize(cloud, request)
+    third: list[Execution] = []
+
+    def claim_and_redrive() -> None:  # while the first one is about to write that the owner cannot finish
+        cloud.clock.advance(A_LEASE)
+        third.append(cloud.run(request))
+
+    with cloud.intercept(
+        fails("ExecutionNotRedrivable", state="RedriveOwner", nth=1),
+        before(claim_and_redrive, state="RecordQuarantine"),
+    ):
+        cloud.run(request)
+    assert "RedriveOwner" in third[0].states
+    assert cloud.wait(owner.arn).status == "SUCCEEDED"
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+def died_on_hearing_an_error(owner: Execution) -> Interceptor:
+    """Its history is that of an owner that ended right after its business logic had failed."""
+    heard = next(n for n, event in enumerate(owner.events) if event["type"] == "TaskFailed")
+    events = [{**event, "id": n} for n, event in enumerate([*owner.events[: heard + 1], owner.events[-1]], start=1)]
+    assert events[-1]["type"] == "ExecutionAborted"
+    return answers({"events": events[::-1]}, state="ReadOwnerHistory", nth=0)
+
+
+@pytest.mark.parametrize("error", ["NeedsAttention", "PermanentError", "LockLostError"])
+def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hearing_it(
+    cloud: LocalCloud, gates: Gates, recover: Recover, error: str
+) -> None:
+    request = scripted({"raise": error}, {"return": "done again"})
+    owner = dead(
+        cloud, request, {"PermanentError": "RecordFailure", "LockLostError": "ReadRecord"}.get(error, "KeepRequest")
+    )
+    heard = next(n for n, event in enumerate(owner.events) if event["type"] == "TaskFailed")
+    cut = [*owner.events[: heard + 1], owner.events[-1]]
+    assert cut[-1]["type"] == "ExecutionAborted"
+    events = [{**event, "id": n} for n, event in enumerate(cut, start=1)]
+    with cloud.intercept(answers({"events": events[::-1]}, state="ReadOwnerHistory", nth=0)):
+        recover(owner)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
+    assert "decided" in record["error"]["message"]
+    assert gates.starts() == 1
+
+
+def test_error_of_business_logic_that_decides_nothing_is_tried_again_when_its_owner_dies_on_hearing_it(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted({"raise": "ValueError"}, {"return": "second"})
+    owner = dead(cloud, request, "RenewLock")
+    with cloud.intercept(died_on_hearing_an_error(owner)):
+        recover(owner)
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+    assert gates.starts() == 2
+
+
+def test_careful_request_whose_owner_never_started_business_logic_is_taken_over(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted({"return": "first"}, {"return": "once"}, onCrash="quarantine")
+    recover(dead(cloud, request, "AcquireLock", after=True))
+    record = record_of(cloud, request)
+    assert (record["status"], record["fence"]) == ("COMPLETED", 2)
+    assert gates.starts() == 1

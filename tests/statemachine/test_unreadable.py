@@ -1,0 +1,239 @@
+"""What a state machine cannot read back: inputs as they were sent, histories with parameters, services out of reach."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gates import Gates
+from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, record_of, result, scripted
+
+from local import Execution, LocalCloud
+from local.faults import fails
+
+Recover = Callable[..., Execution]
+LIMIT = 262_144
+
+
+def escaped(request: dict[str, Any]) -> str:
+    """The request as `json.dumps` writes it: 38,000 Japanese characters are 228,000 bytes, and more once quoted."""
+    return json.dumps(request | {"payload": request["payload"] | {"note": "日" * 38_000}})
+
+
+def indented(request: dict[str, Any]) -> str:
+    """A small request with 255 KB of spaces and line breaks."""
+    text = json.dumps(request, indent=2)
+    return text.replace("\n", "\n" * 200_000, 1).replace("  ", " " * 6_000, 9)[:-1] + "}"
+
+
+SENT = pytest.mark.parametrize("sent", [escaped, indented])
+
+
+def start(cloud: LocalCloud, text: str, name: str = "large") -> str:
+    arn: str = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["StateMachineArn"], name=name, input=text
+    )["executionArn"]
+    return arn
+
+
+def dead_in(cloud: LocalCloud, text: str, state: str) -> Execution:
+    assert len(text.encode()) <= LIMIT < len(json.dumps(text))
+    with cloud.intercept(dies(cloud, state)):
+        return cloud.wait(start(cloud, text))
+
+
+@SENT
+def test_request_whose_text_is_too_large_to_be_read_back_is_executed(
+    cloud: LocalCloud, gates: Gates, sent: Callable[[dict[str, Any]], str]
+) -> None:
+    assert cloud.wait(start(cloud, sent(scripted({"return": 1})))).output["disposition"] == "EXECUTED"
+
+
+@SENT
+def test_dead_owner_whose_request_cannot_be_read_back_ends_in_quarantine(
+    cloud: LocalCloud, recover: Recover, sent: Callable[[dict[str, Any]], str]
+) -> None:
+    owner = dead_in(cloud, sent(charge()), "ExecuteBusinessLogic")
+    assert recover(owner).status == "SUCCEEDED"
+    assert record_of(cloud, charge())["status"] == "IN_PROGRESS"  # who it was for is not known until the sweep
+    cloud.clock.advance(A_LEASE)
+    assert recover().status == "SUCCEEDED"
+    record = record_of(cloud, charge())
+    assert (record["status"], record["error"]["name"], record["owner"]) == (
+        "QUARANTINED",
+        "RequestUnreadable",
+        owner.arn,
+    )
+    assert owner.arn in record["error"]["message"]
+    assert recover().output["metrics"][2] == {"name": "QuarantinedOperations", "value": 1}
+    assert cloud.rejected() == []
+
+
+def test_live_owner_whose_request_cannot_be_read_back_is_left_alone(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted({"await": "go", "then": {"return": "mine"}})
+    text = escaped(request)
+    owner = start(cloud, text)
+    gates.wait_for_starts(1)
+    cloud.clock.advance(A_LEASE)
+    sweep = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep-over-a-live-owner", input="{}"
+    )["executionArn"]
+    assert cloud.wait(sweep).output["left"] == 1
+    duplicate = cloud.wait(start(cloud, text, "duplicate"))
+    assert duplicate.output["disposition"] == "IN_PROGRESS"
+    gates.open("go")
+    assert result(cloud, cloud.wait(owner)) == "mine"
+
+
+def test_duplicate_takes_over_from_a_dead_owner_whose_request_cannot_be_read_back(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    text = indented(scripted({"return": 1}))
+    dead_in(cloud, text, "ExecuteBusinessLogic")
+    cloud.clock.advance(A_LEASE)
+    heir = cloud.wait(start(cloud, text, "heir"))
+    assert (heir.error, heir.cause) == (None, None)
+    assert "TakeOverLock" in heir.states
+    assert heir.output["disposition"] == "EXECUTED"
+
+
+def test_request_too_large_to_be_read_back_that_died_before_it_had_a_record_is_named_in_the_queue(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    ended = dead_in(cloud, escaped(charge()), "AcquireLock")
+    assert recover(ended).status == "SUCCEEDED"
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["executionArn"], kept["inputOmitted"]) == (
+        "ExecutionDied",
+        ended.arn,
+        "read it from the execution",
+    )
+    assert "ABORTED before the request was taken up" in kept["message"]
+
+
+@pytest.mark.parametrize("state", ["Finalize", "KeepRequest"])
+def test_of_an_owner_too_large_to_be_read_back_nobody_says_that_it_was_never_taken_up(
+    cloud: LocalCloud, gates: Gates, recover: Recover, state: str
+) -> None:
+    script = {"return": 1} if state == "Finalize" else {"raise": "NeedsAttention"}
+    recover(dead_in(cloud, escaped(scripted(script, key="owner")), state))
+    assert cloud.rejected() == []
+
+
+def test_history_whose_pages_are_too_large_is_read_event_by_event(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted(
+        {"raise": "Exception"}, {"raise": "Exception"}, {"await": "go", "then": {"return": 1}}, {"return": 5}
+    )
+    request["payload"]["bulk"] = "x" * 150_000
+    arn = cloud.start(request)
+    gates.wait_for_starts(3)
+    recover(cloud.stop(arn))
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"]) == ("COMPLETED", 4)
+
+
+def test_history_with_an_event_that_is_too_large_ends_in_quarantine(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    """CacheResponse is called with 100,000 quotes, and its parameters are text within text."""
+    request = scripted({"repeat": '"', "times": 100_000})
+    recover(dead(cloud, request, "Finalize"))
+    assert record_of(cloud, request)["status"] == "COMPLETED"  # what comes after it can be read
+    other = scripted({"repeat": '"', "times": 100_000})
+    recover(dead(cloud, other, "CacheResponse"))
+    record = record_of(cloud, other)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "HistoryUnreadable")
+    assert gates.starts() == 2
+
+
+@pytest.mark.parametrize("state", ["ReadOwnerHistory", "CheckOwner"])
+def test_recoveries_come_to_an_end_also_when_nothing_can_be_learnt_about_the_owner(
+    cloud: LocalCloud, recover: Recover, state: str
+) -> None:
+    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
+    with cloud.intercept(fails("AccessDeniedException", state=state, nth=0)):
+        recover(owner)
+        for _ in range(8):
+            cloud.clock.advance(A_LEASE)
+            recover()
+    record = record_of(cloud, charge())
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "RecoveriesUsedUp")
+    assert record["recoveries"] == {"ReadOwnerHistory": 6, "CheckOwner": 7}[state]
+    assert len(by_recovery(cloud)) == record["recoveries"]
+
+
+@pytest.mark.parametrize("state", ["ListExecutions", "DescribeDeadExecution"])
+def test_records_are_recovered_though_executions_cannot_be_looked_at(
+    cloud: LocalCloud, recover: Recover, state: str
+) -> None:
+    dead(cloud, charge(), "ExecuteBusinessLogic")
+    cloud.clock.advance(100)  # its lease is over, and it died lately
+    with cloud.intercept(fails("ThrottlingException", state=state, nth=0)):
+        swept = recover()
+    assert swept.error == "RecoveryIncomplete"
+    assert cause(swept)["recovered"] == 1
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_one_shard_that_cannot_be_read_does_not_keep_the_others_from_being_swept(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    dead(cloud, charge(), "ExecuteBusinessLogic")
+    shard = record_of(cloud, charge())["openShard"]
+    cloud.clock.advance(A_LEASE)
+
+    def unlucky(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "QueryShard" and call.parameters["ExpressionAttributeValues"][":shard"]["S"] != shard:
+            raise ConnectionError
+        return proceed()
+
+    with cloud.intercept(unlucky):
+        assert recover().error == "RecoveryIncomplete"
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_sweep_carries_the_longest_keys_there_are(cloud: LocalCloud, recover: Recover) -> None:
+    """Each character of a key takes six bytes once it is quoted; 16 shards, 8 records a page."""
+    table, dynamodb = cloud.resources["IdempotencyTable"], cloud.client("dynamodb")
+    ids = ids_in_every_shard(9)
+    owner = f"{cloud.outputs['StateMachineArn'].replace(':stateMachine:', ':execution:')}:none"
+    for id, shard in ids:
+        dynamodb.put_item(TableName=table, Item=overdue(id, shard, owner))
+    swept = recover()
+    assert (swept.status, swept.states.count("QueryShards")) == ("SUCCEEDED", 2)
+    assert swept.output["left"] == 16 * 9
+    for id, _ in ids:
+        dynamodb.delete_item(TableName=table, Key={"id": {"S": id}})
+
+
+def ids_in_every_shard(count: int) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {shard: [] for shard in "0123456789abcdef"}
+    for n in itertools.count():
+        id = f"{'t' * 40}#{'o' * 40}#{n:06}" + "\x01" * 250
+        found[hashlib.sha256(id.encode()).hexdigest()[0]].append(id)
+        if min(map(len, found.values())) >= count:
+            return [(id, shard) for shard, ids in found.items() for id in ids[:count]]
+    raise AssertionError
+
+
+def overdue(id: str, shard: str, owner: str) -> dict[str, Any]:
+    """A record of an owner that nobody knows any more."""
+    texts = {
+        "id": id,
+        "status": "IN_PROGRESS",
+        "owner": owner,
+        "fingerprint": "f",
+        "onCrash": "retry",
+        "acquiredAt": "2026-01-01T00:00:00.000Z",
+        "openShard": f"IN_PROGRESS#{shard}",
+    }
+    numbers = {"fence": "1", "attempts": "1", "leaseExpiresAt": "1"}
+    return {name: {"S": each} for name, each in texts.items()} | {name: {"N": each} for name, each in numbers.items()}

@@ -1,0 +1,126 @@
+"""docs/recover-a-stack.md and the template that it imports, held against AWS's schemas and against template.yaml."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore import xform_name
+from scenario import charge, record_of
+from template_parts import resolver
+
+from local import LocalCloud
+from local.resources import ACCOUNT
+from local.template import REGION, Template, load, parse
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/recover-a-stack.md").read_text()
+KEPT = ROOT / "docs/kept-resources.yaml"
+KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/mine"
+OF_THE_COMMAND_ITSELF = {"output", "query"}
+COMMANDS = re.findall(r"^\$ (?:\w+=\$\()?(aws .*?)\)?$", PAGE, re.MULTILINE)
+Resources = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def kept() -> Template:
+    body = parse(KEPT.read_text(), KEPT)
+    return Template(KEPT.parent, {"EncryptionKeyArn": ""}, body)
+
+
+def test_what_is_imported_is_what_outlives_a_stack(kept: Template, resources: Resources) -> None:
+    outlives = {
+        name
+        for name, each in resources.items()
+        if each.get("DeletionPolicy") == {"Fn::If": ["IsProd", "Retain", "Delete"]}
+    }
+    assert set(kept.section("Resources")) == outlives
+    for name, each in kept.section("Resources").items():
+        assert each["Type"] == resources[name]["Type"]
+        assert each["DeletionPolicy"] == each["UpdateReplacePolicy"] == "Retain"
+
+
+@pytest.mark.parametrize("key", ["", KEY])
+def test_table_is_imported_with_the_settings_that_it_has(kept: Template, key: str) -> None:
+    deployed = load(ROOT / "template.yaml", {"Stage": "prod", "EncryptionKeyArn": key})
+    imported = Template(kept.folder, {"EncryptionKeyArn": key}, kept.body)
+    table = "IdempotencyTable"
+    assert resolver(imported).resolve(kept.section("Resources")[table]["Properties"]) == resolver(deployed).resolve(
+        deployed.section("Resources")[table]["Properties"]
+    )
+
+
+def test_cloudformation_takes_the_template_and_the_names_of_what_it_imports(kept: Template) -> None:
+    from cfnlint.api import ManualArgs, lint
+    from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
+
+    assert lint(KEPT.read_text(), config=ManualArgs(regions=[REGION])) == []
+    [written] = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    imported = {each["LogicalResourceId"]: each for each in json.loads(written)}
+    assert set(imported) == set(kept.section("Resources"))
+    for name, each in imported.items():
+        assert each["ResourceType"] == kept.section("Resources")[name]["Type"]
+        schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema(REGION, each["ResourceType"]).schema
+        assert [f"/properties/{member}" for member in each["ResourceIdentifier"]] == schema["primaryIdentifier"]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda each: " ".join(each.split()[1:4]))
+def test_command_is_one_that_aws_has(command: str) -> None:
+    _, service, operation, *words = shlex.split(command)
+    session = botocore.session.get_session()
+    model = session.get_service_model(service)
+    if operation == "wait":
+        waiters = session.create_client(service, REGION, aws_access_key_id="a", aws_secret_access_key="b").waiter_names
+        assert words.pop(0).replace("-", "_") in waiters
+        return
+    [name] = [each for each in model.operation_names if xform_name(each, "-") == operation]
+    members = model.operation_model(name).input_shape.members
+    options = {xform_name(each, "-"): each for each in members}
+    for position, word in enumerate(words):
+        option = word.removeprefix("--")
+        if word.startswith("--") and option not in OF_THE_COMMAND_ITSELF:
+            assert option in options or option.removeprefix("no-") in options, option
+            enum = getattr(members[options[option.removeprefix("no-")]], "enum", None)
+            assert not enum or words[position + 1] in enum
+
+
+def test_there_are_commands_to_look_at() -> None:
+    assert len(COMMANDS) >= 11
+
+
+FORMER = "OperationStateMachine-7G8H9I0J"
+
+
+def owned_by_the_lost_machine(cloud: LocalCloud) -> None:
+    """A record as a lost stack leaves it: in progress, its lease over."""
+    cloud.run(charge())
+    cloud.client("dynamodb").update_item(
+        TableName=cloud.outputs["TableName"],
+        Key={"id": {"S": record_of(cloud, charge())["id"]}},
+        UpdateExpression="SET #s = :in, #o = :lost, leaseExpiresAt = :over, openShard = :shard REMOVE expiresAt, #r",
+        ExpressionAttributeNames={"#s": "status", "#o": "owner", "#r": "result"},
+        ExpressionAttributeValues={
+            ":in": {"S": "IN_PROGRESS"},
+            ":lost": {"S": f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{FORMER}:gone"},
+            ":over": {"N": "1"},
+            ":shard": {"S": "IN_PROGRESS#0"},
+        },
+    )
+
+
+def test_new_machine_takes_over_from_the_lost_one_when_it_may_ask(cloud: LocalCloud) -> None:
+    with cloud.deployed_with({"FormerStateMachineName": FORMER}):
+        owned_by_the_lost_machine(cloud)
+        assert cloud.run(charge()).output["disposition"] == "EXECUTED"
+        assert cloud.denials() == ()
+
+
+def test_without_that_an_owner_of_the_lost_machine_counts_as_alive(cloud: LocalCloud) -> None:
+    owned_by_the_lost_machine(cloud)
+    assert cloud.run(charge()).output["disposition"] == "IN_PROGRESS"
+    assert {each.action for each in cloud.denials()} == {"states:DescribeExecution"}
