@@ -179,7 +179,7 @@ class Rules:
                 yield Move("TTL deletes the record", True, world._replace(record=None))
 
     def _redrives(self, world: World, lease: int) -> bool:
-        """Whether a redrive is under way that was claimed by this lease: its sends and their retries take less than that.
+        """Whether a redrive is under way that this lease has claimed: its sends and their retries take less than that.
 
         A redrive that came after its claim had ended could revive an owner that another has looked at and given up.
         """
