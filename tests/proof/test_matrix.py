@@ -54,6 +54,18 @@ BREAKAGES = {
         ("refused", "enter ReceiveRequest", "dies"),
         "lost",
     ),
+    "an execution takes the lock from itself": (
+        "attribute_not_exists(id) OR expiresAt < :now",
+        "attribute_not_exists(id) OR expiresAt < :now OR (#owner = :me AND #status = :inProgress)",
+        ("new, small", "AcquireLock update_item", "arrives late"),
+        "broken",
+    ),
+    "a throttled redrive counts as refused": (
+        "[Sfn.ExecutionNotRedrivableException, Sfn.ExecutionDoesNotExistException]\n        Assign",
+        "[States.ALL]\n        Assign",
+        ("redrive by a duplicate", "RedriveOwner redrive_execution", "fails for good"),
+        "broken",
+    ),
     "a new lock skips a fence": (
         '":one": { N: "1" }',
         '":one": { N: "2" }',
