@@ -37,8 +37,8 @@ def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
 # What is replaced by what; then the path, the place, the fault, and what the cell must come to.
 BREAKAGES = {
     "business logic that succeeded is started again": (
-        '"{% $history.succeeded %}"',
-        '"{% false %}"',
+        "$history.succeeded or ($history.decided",
+        "false and ($history.decided",
         ("new, small", "leave ExecuteBusinessLogic", "dies"),
         "twice",
     ),
