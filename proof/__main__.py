@@ -29,6 +29,13 @@ def _schedules(given: argparse.Namespace) -> int:
     return schedules.run(count=None if given.soak else given.schedules)
 
 
+def _mutants(given: argparse.Namespace) -> int:
+    """All of them take a night; `--mutants N` takes a sample."""
+    from proof.mutants.__main__ import main as hunt
+
+    return hunt(["--sample", str(given.mutants)] if given.mutants else [])
+
+
 def _module(name: str) -> Part:
     """The `main` of a module, which reads no arguments of ours; it may raise SystemExit when something fails."""
 
@@ -48,7 +55,7 @@ PARTS: dict[str, Part] = {
     "matrix": _matrix,
     "schedules": _schedules,
     "model": _module("model"),
-    "mutants": _module("mutants"),
+    "mutants": _mutants,
     "concurrency": _module("concurrency"),
 }
 
@@ -59,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", choices=PARTS, action="append", help="this part alone; may be given again")
     parser.add_argument("--seed", type=int, help="repeat one schedule, made smaller when it fails")
     parser.add_argument("--schedules", type=int, default=2000, metavar="N")
+    parser.add_argument("--mutants", type=int, metavar="N", help="a sample of so many mutants; default: all")
     parser.add_argument("--soak", action="store_true", help="schedules until stopped")
     parser.add_argument("--json", action="store_true", help="one object: part -> passed, seconds, lines")
     given = parser.parse_args(arguments)

@@ -1,0 +1,122 @@
+"""One state of a definition by itself: what it asks for, what it makes of the answer or the error, where it goes.
+
+The expressions are the definitions' own, rendered as in the local cloud and evaluated with its JSONata. Time stands
+still at NOW, and the dice fall as a test says.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from local import VirtualClock
+from local.engine.jsonata import Evaluator
+
+NOW = 1_767_225_600
+ME = "arn:aws:states:us-east-1:123456789012:execution:Operation:me"
+THEIRS = "arn:aws:states:us-east-1:123456789012:execution:Operation:theirs"
+_NOT_MATCHED_BY_ALL = ("States.DataLimitExceeded", "States.Runtime")
+
+
+class Dice(random.Random):
+    """`$random()` gives this number."""
+
+    def __init__(self, falls: float) -> None:
+        super().__init__(0)
+        self._falls = falls
+
+    def random(self) -> float:
+        return self._falls
+
+
+@dataclass(frozen=True)
+class Way:
+    """Where a state leads, and what it assigned, or gave as its output."""
+
+    to: str
+    assigned: dict[str, Any] = field(default_factory=dict)
+    output: Any = None
+
+
+class State:
+    """A state with the values that its expressions may read."""
+
+    def __init__(self, name: str, raw: Mapping[str, Any], falls: float = 0.5, at: float = NOW) -> None:
+        self.name, self.raw = name, raw
+        self._evaluator = Evaluator(VirtualClock(float(at)), Dice(falls))
+
+    def chooses(self, variables: Mapping[str, Any], given: Any = None, name: str = "me") -> Way:
+        """The way of a Choice."""
+        scope = _scope(given, name)
+        for rule in self.raw["Choices"]:
+            if self._value(rule["Condition"], scope, variables) is True:
+                return self._way(rule, scope, variables)
+        return self._way(self.raw, scope, variables)
+
+    def asks(self, variables: Mapping[str, Any], given: Any = None) -> Any:
+        """The arguments of a Task's call."""
+        return self._value(self.raw["Arguments"], _scope(given), variables)
+
+    def value(self, member: str, variables: Mapping[str, Any], given: Any = None, result: Any = None) -> Any:
+        """A member of the state, e.g. TimeoutSeconds, Seconds, Items, Cause."""
+        return self._value(self.raw[member], {**_scope(given), "result": result}, variables)
+
+    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
+        """The way on with the answer of a call, or with what the branches of a Map gave."""
+        return self._way(self.raw, {**_scope(given), "result": result}, variables)
+
+    def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
+        """The way on with an error that is not tried again; None when the execution dies of it."""
+        scope = {**_scope(given), "errorOutput": {"Error": error, "Cause": cause}}
+        for catcher in self.raw.get("Catch", ()):
+            if matches(catcher["ErrorEquals"], error):
+                return self._way(catcher, scope, variables)
+        return None
+
+    def waits(self, error: str) -> list[float]:
+        """The longest wait before each repetition of a call that fails again and again; half of each is as likely."""
+        for retrier in self.raw.get("Retry", ()):
+            if matches(retrier["ErrorEquals"], error):
+                return list(_waits(retrier))
+        return []
+
+    def _way(self, way: Mapping[str, Any], scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Way:
+        assigned = self._value(way.get("Assign", {}), scope, variables)
+        output = self._value(way["Output"], scope, variables) if "Output" in way else None
+        return Way(way.get("Next") or way.get("Default") or "", assigned, output)
+
+    def _value(self, node: Any, scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
+        if isinstance(node, dict):
+            return {name: self._value(each, scope, variables) for name, each in node.items()}
+        if isinstance(node, list):
+            return [self._value(each, scope, variables) for each in node]
+        if isinstance(node, str) and node.startswith("{%"):
+            return self._evaluator.evaluate(node[2:-2], scope, variables)
+        return node
+
+
+def matches(names: list[str], error: str) -> bool:
+    """Whether a Retry or a Catch of these names is for this error: States.ALL leaves two out."""
+    return error in names or ("States.ALL" in names and error not in _NOT_MATCHED_BY_ALL)
+
+
+def states_of(definition: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every state by its name, those inside of a Map included."""
+    for name, state in definition["States"].items():
+        yield name, state
+        if "ItemProcessor" in state:
+            yield from states_of(state["ItemProcessor"])
+
+
+def _scope(given: Any, name: str = "me") -> dict[str, Any]:
+    execution = {"Id": ME, "Name": name, "Input": given}
+    return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
+
+
+def _waits(retrier: Mapping[str, Any]) -> Iterator[float]:
+    wait = float(retrier.get("IntervalSeconds", 1))
+    for _ in range(retrier.get("MaxAttempts", 3)):
+        yield min(wait, retrier.get("MaxDelaySeconds", float("inf")))
+        wait *= retrier.get("BackoffRate", 2)

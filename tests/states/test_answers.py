@@ -1,0 +1,225 @@
+"""What business logic is given, what is made of its answer, and what the one who asked is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from one_state import ME, NOW, THEIRS, State, Way
+
+States = Callable[..., State]
+
+ID = "acme#charge#k"
+REQUEST = {
+    "id": ID,
+    "idBytes": len(ID),
+    "idHash": "a" * 64,
+    "shard": "a",
+    "operation": "charge",
+    "tenant": "acme",
+    "idempotencyKey": "k",
+    "payload": {"n": 1},
+    "onCrash": "retry",
+}
+LOCK = {"fence": 3, "attempts": 2, "leaseExpiresAt": NOW + 95, "onCrash": "retry"}
+SAID = {"id": ID, "operation": "charge", "tenant": "acme", "idempotencyKey": "k"}
+REF = {"bucket": "b", "key": "k", "sha256": "s", "bytes": 70000}
+STORED_REF = {"M": {"bucket": {"S": "b"}, "key": {"S": "k"}, "sha256": {"S": "s"}, "bytes": {"N": "70000"}}}
+INLINE = 4096
+
+
+def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
+    state: States, definitions: dict[str, dict[str, Any]]
+) -> None:
+    call = state("ExecuteBusinessLogic").asks({"request": REQUEST, "lock": LOCK})
+    table = definitions["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
+    assert call["Payload"] == {
+        "operation": "charge",
+        "tenant": "acme",
+        "idempotencyKey": "k",
+        "payload": {"n": 1},
+        "attempt": 2,
+        "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
+    }
+    assert (call["FunctionName"].endswith("_op-charge"), call["Qualifier"]) == (True, "live")
+
+
+def answered(state: States, reply: Any) -> Any:
+    """What is kept of a function's reply."""
+    way = state("ExecuteBusinessLogic").takes({"Payload": reply}, {"request": REQUEST, "lock": LOCK})
+    assert (way.to, way.assigned["ran"]) == ("IsResponseLarge", True)
+    return way.assigned["answer"]
+
+
+def test_the_librarys_own_text_is_kept_as_it_is(state: States) -> None:
+    assert answered(state, {"onceResult": '{"n": 1.10}'}) == {"text": '{"n": 1.10}', "inline": True}
+    assert answered(state, {"onceResultRef": REF}) == {"resultRef": REF}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {"onceResult": 1},
+        {"onceResult": "1", "more": 1},
+        {"onceResultRef": "k"},
+        {"onceResultRef": REF, "more": 1},
+        {"other": "1"},
+        {"a": {"onceResult": "1"}},
+        [],
+        [1, "x", None],
+        {},
+        True,
+        None,
+        "",
+        'a "text" with \\ and \n',
+        0,
+        -1.5,
+        {"n": None},
+    ],
+)
+def test_the_reply_of_a_function_that_knows_nothing_of_once_is_kept_as_text(reply: Any, state: States) -> None:
+    kept = answered(state, reply)
+    assert (json.loads(kept["text"]), kept["inline"]) == (reply, True)
+
+
+def test_a_reply_whose_text_would_not_be_exact_is_kept_as_it_came(state: States) -> None:
+    for number in (0.12345678901234568, 12345678901234568):
+        assert answered(state, {"n": number}) == {"value": {"n": number}, "inline": False}
+
+
+ROOM = INLINE - 1024 - len(ID)
+
+
+@pytest.mark.parametrize(("size", "fits"), [(ROOM, True), (ROOM + 1, False)])
+def test_a_record_with_its_answer_and_its_id_stays_within_the_inline_limit(
+    size: int, fits: bool, state: States
+) -> None:
+    text = json.dumps("x" * (size - 2))
+    assert answered(state, {"onceResult": text}) == {"text": text, "inline": fits}
+    plain = answered(state, "x" * (size - 2))
+    assert plain == ({"text": text, "inline": True} if fits else {"value": "x" * (size - 2), "inline": False})
+
+
+def test_a_character_outside_ascii_counts_as_four_bytes(state: States) -> None:
+    for text, fits in (("é" * (ROOM // 4), True), ("é" * (ROOM // 4 + 1), False), ("~ " * (ROOM // 2), True)):
+        assert answered(state, {"onceResult": text})["inline"] is fits
+
+
+@pytest.mark.parametrize(
+    ("answer", "to"),
+    [
+        ({"resultRef": REF}, "Finalize"),
+        ({"text": "1", "inline": True}, "Finalize"),
+        ({"text": "1", "inline": False}, "CacheResponse"),
+        ({"value": 1, "inline": False}, "CacheResponse"),
+    ],
+)
+def test_only_what_is_large_or_not_exact_goes_to_the_bucket(answer: dict[str, Any], to: str, state: States) -> None:
+    assert state("IsResponseLarge").chooses({"answer": answer}).to == to
+
+
+def test_a_result_for_the_bucket_is_named_by_its_lock_and_handed_over_as_it_is(state: States) -> None:
+    cache, lock = state("CacheResponse"), {"id": ID, "tenant": "acme", "fence": 3, "owner": ME}
+
+    def handed_over(answer: dict[str, Any]) -> Any:
+        return cache.asks({"request": REQUEST, "lock": LOCK, "answer": answer})["Payload"]
+
+    assert handed_over({"text": "1.10", "inline": False}) == {**lock, "text": "1.10"}
+    for value in ({"n": 0.1}, None, "", []):
+        assert handed_over({"value": value, "inline": False}) == {**lock, "value": value}
+    assert cache.takes({"Payload": REF}, {}) == Way("Finalize", {"answer": {"resultRef": REF}})
+
+
+def test_who_executed_is_told_the_result_and_in_which_attempt(state: States) -> None:
+    finalize = state("Finalize")
+    said = {"disposition": "EXECUTED", "attempt": 2, **SAID}
+    known = {"request": REQUEST, "lock": LOCK}
+    assert finalize.takes({}, {**known, "answer": {"text": "1.10"}}).output == {**said, "result": "1.10"}
+    assert finalize.takes({}, {**known, "answer": {"resultRef": REF}}).output == {**said, "resultRef": REF}
+    assert finalize.raw["End"] is True
+
+
+def test_a_duplicate_is_told_the_stored_result_and_in_which_attempt_it_came(state: States) -> None:
+    replay = state("ReturnStoredResponse")
+    said = {"disposition": "REPLAYED", "attempt": 3, **SAID}
+    record = {"attempts": {"N": "3"}}
+    stored = {"request": REQUEST, "record": {**record, "result": {"S": "1.10"}}}
+    assert replay.value("Output", stored) == {**said, "result": "1.10"}
+    large = {"request": REQUEST, "record": {**record, "resultRef": STORED_REF}}
+    assert replay.value("Output", large) == {**said, "resultRef": REF}
+
+
+def test_a_duplicate_of_work_in_progress_is_told_so(state: States) -> None:
+    known = {"request": REQUEST, "record": {"attempts": {"N": "2"}, "owner": {"S": THEIRS}}}
+    assert state("AcknowledgeDuplicate").value("Output", known) == {"disposition": "IN_PROGRESS", "attempt": 2, **SAID}
+    rejected = state("OperationInProgress")
+    cause = json.loads(rejected.value("Cause", known))
+    assert (rejected.raw["Error"], cause.pop("message")) == (
+        "OperationInProgress",
+        "another execution is working on it; ask again later",
+    )
+    assert cause == {"id": ID, "owner": THEIRS}
+
+
+@pytest.mark.parametrize("name", ["OperationFailed", "NeedsAttention"])
+def test_an_error_is_told_by_name_and_message(name: str, state: States) -> None:
+    end = state(name)
+    cause = end.value("Cause", {"request": REQUEST, "failure": {"name": "E", "message": "m"}})
+    assert (end.raw["Error"], json.loads(cause)) == (name, {"id": ID, "name": "E", "message": "m"})
+
+
+def test_a_lost_lock_names_the_id(state: States) -> None:
+    lost = state("LockLost")
+    cause = json.loads(lost.value("Cause", {"request": REQUEST}))
+    assert (lost.raw["Error"], cause["id"], set(cause)) == ("LockLost", ID, {"id", "message"})
+
+
+def test_a_refusal_names_the_id_where_there_is_one(state: States) -> None:
+    refused, refusal = state("RequestRefused"), {"error": "InvalidRequest", "message": "why"}
+    assert refused.value("Error", {"refusal": refusal}) == "InvalidRequest"
+    assert json.loads(refused.value("Cause", {"refusal": refusal})) == {"message": "why"}
+    assert json.loads(refused.value("Cause", {"refusal": refusal, "request": REQUEST})) == {"id": ID, "message": "why"}
+
+
+def kept(state: States, given: Any, message: str = "why") -> Any:
+    known = {"refusal": {"error": "InvalidRequest", "message": message}}
+    return state("RefuseRequest").asks(known, given)["MessageBody"]
+
+
+def test_a_refused_request_is_kept_with_the_reason_the_time_and_its_execution(state: States) -> None:
+    said = {
+        "error": "InvalidRequest",
+        "message": "wh\u00fd",
+        "executionArn": ME,
+        "refusedAt": "2026-01-01T00:00:00.000Z",
+    }
+    for given in ({"operation": "é"}, [], "text"):
+        assert kept(state, given, "wh\u00fd") == {**said, "input": given}
+    queues = {name: state(name).raw["Arguments"]["QueueUrl"] for name in ("RefuseRequest", "KeepDeadRequest")}
+    assert len(set(queues.values())) == 1
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(220_000, True), (220_001, False)])
+def test_a_request_too_large_for_the_queue_is_named_by_its_execution(size: int, is_kept: bool, state: States) -> None:
+    told = kept(state, "x" * size)
+    assert ("input" in told) is is_kept
+    assert ("inputOmitted" in told) is not is_kept
+
+
+def test_a_character_outside_ascii_counts_as_four_bytes_in_the_queue_too(state: States) -> None:
+    assert "input" in kept(state, "é" * 55_000)
+    assert "inputOmitted" in kept(state, "é" * 55_001)
+
+
+@pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff"])
+def test_half_of_a_character_is_kept_out_of_the_queue(half: str, state: States) -> None:
+    told = kept(state, {"key": f"a{half}b"}, f"unknown field {half}é")
+    assert ("inputOmitted" in told, told["message"].endswith("??")) == (True, True)
+    assert "input" in kept(state, {"key": "\U0001f600"})
+
+
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
+def test_what_no_queue_takes_is_kept_out_of_it(character: str, state: States) -> None:
+    assert "inputOmitted" in kept(state, {"key": character})

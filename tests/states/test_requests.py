@@ -1,0 +1,260 @@
+"""What a request must be like, to the last character, and what is made of one that is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from one_state import NOW, State, Way
+
+States = Callable[..., State]
+
+LEAST: dict[str, Any] = {"operation": "charge", "idempotencyKey": "k", "payload": {}}
+
+
+def received(state: States, given: Any) -> Way:
+    return state("ReceiveRequest").chooses({}, given)
+
+
+def is_refused(state: States, given: Any, *words: str) -> bool:
+    """Whether it is, and then for a reason in which these words are."""
+    way = received(state, given)
+    if way.to != "RefuseRequest":
+        assert (way.to, words) == ("AcquireLock", ())
+        return False
+    refusal = way.assigned["refusal"]
+    assert refusal["error"] == "InvalidRequest"
+    missing = [word for word in words if word not in refusal["message"]]
+    assert missing == [], refusal["message"]
+    return True
+
+
+def made(state: States, given: Any) -> dict[str, Any]:
+    way = received(state, given)
+    assert way.to == "AcquireLock", way
+    request: dict[str, Any] = way.assigned["request"]
+    return request
+
+
+def test_a_request_is_one_object_by_itself_in_a_list_or_in_the_body_of_a_message(state: States) -> None:
+    assert made(state, LEAST) == made(state, [LEAST]) == made(state, [{"body": LEAST}]) == made(state, {"body": LEAST})
+    for given, words in (
+        ([], "array of 0"),
+        ([LEAST, LEAST], "array of 2"),
+        ("text", "a string"),
+        (7, "a number"),
+        (True, "a boolean"),
+        ([None], "null"),
+        ([[LEAST]], "an array"),
+    ):
+        assert is_refused(state, given, words), given
+
+
+@pytest.mark.parametrize("beside", [{"body": LEAST, "more": 1}, {"body": "text"}, {"body": [LEAST]}, {"body": None}])
+def test_nothing_stands_beside_a_body_which_is_an_object(beside: Any, state: States) -> None:
+    assert is_refused(state, [beside], "the body of a message is one request")
+
+
+def test_a_field_that_nobody_knows_is_named(state: States) -> None:
+    assert is_refused(state, {**LEAST, "amount": 1}, "unknown field amount: a request has")
+    assert is_refused(state, [{"body": {**LEAST, "amount": 1, "b": 2}}], "unknown field amount, b: a request has")
+    way = received(state, {**LEAST, "x" * 900: 1})
+    assert way.assigned["refusal"]["message"].startswith(f"unknown field {'x' * 200}: a request has")
+
+
+def test_every_field_that_is_known_is_accepted(state: States) -> None:
+    more = {"tenant": "t", "onConflict": "wait", "onCrash": "quarantine", "onFailed": "retry"}
+    assert made(state, {**LEAST, **more}) == made(state, {"body": {**LEAST, **more}})
+
+
+NAMES = {"a": True, "a" * 40: True, "a-0": True, "z9-": True, "a" * 41: False, "": False, "A": False, "0a": False}
+MORE_NAMES = {"-a": False, "a_b": False, "a b": False, "aé": False, "a\n": False, "xA": False, "a#b": False}
+
+
+@pytest.mark.parametrize("field", ["operation", "tenant"])
+@pytest.mark.parametrize("name", [*NAMES, *MORE_NAMES])
+def test_an_operation_and_a_tenant_are_short_names_in_lower_case(field: str, name: str, state: States) -> None:
+    good = {**NAMES, **MORE_NAMES}[name]
+    told = () if good else (f"{field} must be a string that matches",)
+    assert is_refused(state, {**LEAST, field: name}, *told) is not good
+
+
+@pytest.mark.parametrize("field", ["operation", "tenant"])
+@pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": 1}])
+def test_an_operation_and_a_tenant_are_strings(field: str, value: Any, state: States) -> None:
+    assert is_refused(state, {**LEAST, field: value}, f"{field} must be a string")
+
+
+@pytest.mark.parametrize(
+    ("key", "good"),
+    [
+        ("k", True),
+        ("k" * 256, True),
+        ("k" * 257, False),
+        ("", False),
+        (" ", True),
+        ("#", True),
+        (1, False),
+        (None, False),
+    ],
+)
+def test_a_key_is_any_text_of_at_most_256_characters(key: Any, good: bool, state: States) -> None:
+    told = () if good else ("idempotencyKey must be a string of 1 to 256 characters",)
+    assert is_refused(state, {**LEAST, "idempotencyKey": key}, *told) is not good
+
+
+def test_what_is_required_is_named_when_it_is_missing(state: States) -> None:
+    for field in LEAST:
+        assert is_refused(state, {name: value for name, value in LEAST.items() if name != field}, f"{field} must be")
+
+
+@pytest.mark.parametrize("payload", [[], [{}], "text", 1, True, None])
+def test_a_payload_is_an_object(payload: Any, state: States) -> None:
+    assert is_refused(state, {**LEAST, "payload": payload}, "payload must be a JSON object")
+
+
+POLICIES = {
+    "onConflict": ("acknowledge", "reject", "wait"),
+    "onCrash": ("retry", "quarantine"),
+    "onFailed": ("replay", "retry"),
+}
+
+
+@pytest.mark.parametrize("field", POLICIES)
+def test_a_policy_is_one_of_those_that_there_are_and_the_first_is_meant_where_none_is_named(
+    field: str, state: States
+) -> None:
+    assert made(state, LEAST)[field] == POLICIES[field][0]
+    for policy in POLICIES[field]:
+        assert made(state, {**LEAST, field: policy})[field] == policy
+    for other in ("never", "", None, 1, [POLICIES[field][0]]):
+        assert is_refused(state, {**LEAST, field: other}, f"{field} must be", "leave it out for"), other
+
+
+def with_payload(text: str) -> dict[str, Any]:
+    return {**LEAST, "payload": {"t": text}}
+
+
+def size_of(given: Any) -> int:
+    return len(json.dumps(given, separators=(",", ":"), ensure_ascii=False))
+
+
+SPACE = size_of(with_payload(""))
+
+
+def test_a_request_has_at_most_180000_bytes(state: States) -> None:
+    told = ("larger than 180,000 bytes", "put the data in S3")
+    assert not is_refused(state, with_payload("x" * (180_000 - SPACE)))
+    assert is_refused(state, with_payload("x" * (180_001 - SPACE)), *told)
+    left = 180_000 - SPACE
+    assert not is_refused(state, with_payload("é" * (left // 4) + "~" * (left % 4)))
+    assert is_refused(state, with_payload("é" * (left // 4) + "~" * (left % 4 + 1)), *told)
+
+
+def test_a_request_written_as_a_string_has_at_most_220000_bytes(state: States) -> None:
+    left = 220_000 - size_of([json.dumps(with_payload(""), separators=(",", ":"))])
+    quotes = '"' * (left // 4)  # each is four characters there: a quote and a backslash, and a backslash before each
+    assert not is_refused(state, with_payload(quotes + "x" * (left % 4)))
+    assert is_refused(state, with_payload(quotes + "x" * (left % 4 + 1)), "larger than 220,000 bytes", "counts twice")
+
+
+def test_a_request_has_at_most_20000_values(state: States) -> None:
+    def values(count: int) -> dict[str, Any]:
+        others = 5  # brackets and commas are counted: three of each, and in the list one comma fewer than numbers
+        return {**LEAST, "payload": {"a": [1] * (count - others), "t": '[,{"\\' * 9}}
+
+    assert not is_refused(state, values(20_000))
+    assert is_refused(state, values(20_001), "more than 20,000 values", "put the data in S3")
+
+
+def test_a_small_request_is_not_counted_and_a_text_is_one_value(state: States) -> None:
+    assert not is_refused(state, {**LEAST, "payload": {"a": [0] * 19_000}})
+    assert not is_refused(state, with_payload("[,{" * 30_000))
+
+
+@pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
+def test_half_of_a_character_is_refused(half: str, state: States) -> None:
+    for given in (with_payload(half), with_payload(f"a{half}b"), {**LEAST, "idempotencyKey": f"k{half}"}):
+        assert is_refused(state, given, "surrogate", "send valid Unicode")
+
+
+@pytest.mark.parametrize(
+    "whole", ["\U0001f600", "\U00010000", "\U0010ffff", "\ud7ff", "\ue000", "\\ud800", "\\\\ud800"]
+)
+def test_a_whole_character_and_the_text_of_an_escape_are_accepted(whole: str, state: States) -> None:
+    assert not is_refused(state, with_payload(whole))
+
+
+def test_a_request_has_one_id_over_tenant_operation_and_key(state: States) -> None:
+    request = made(state, {**LEAST, "tenant": "acme", "idempotencyKey": "kéy"})
+    digest = hashlib.sha256("acme#charge#kéy".encode()).hexdigest()
+    assert request["id"] == "acme#charge#kéy"
+    assert (request["idHash"], request["shard"], request["idBytes"]) == (digest, digest[0], len("acme#charge#ky") + 4)
+    assert {name: request[name] for name in ("operation", "tenant", "idempotencyKey", "payload")} == {
+        "operation": "charge",
+        "tenant": "acme",
+        "idempotencyKey": "kéy",
+        "payload": {},
+    }
+    assert made(state, LEAST)["id"] == "default#charge#k"
+
+
+def test_an_execution_begins_with_nothing_done(state: States) -> None:
+    known = received(state, LEAST).assigned
+    del known["request"]
+    assert known == {
+        "ran": False,
+        "throttled": False,
+        "backOffs": 0,
+        "wait": {"deadline": NOW + 300, "seconds": 1},
+        "history": {"pageSize": 40, "pages": 0, "succeeded": False, "decided": False},
+        "redriveRefused": False,
+    }
+
+
+def fingerprint(state: States, payload: Any) -> str:
+    found: str = made(state, {**LEAST, "payload": payload})["fingerprint"]
+    return found
+
+
+def test_a_fingerprint_is_that_of_the_canonical_form(state: States) -> None:
+    canonical = "{1:a#1~0;1:b[T;F;N;]2:cc2:xé}".replace(";]", "]").replace("T;F;N", "TFN")
+    payload = {"cc": "xé", "b": [True, False, None], "a": 1}
+    assert fingerprint(state, payload) == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1}, {"a": "1"}),
+        ({"a": 1}, {"a": True}),
+        ({"a": None}, {}),
+        ({"a": [1, 2]}, {"a": [2, 1]}),
+        ({"a": [[1], 2]}, {"a": [1, 2]}),
+        ({"a": "b", "c": "d"}, {"a": "d", "c": "b"}),
+        ({"a": ""}, {"a": []}),
+        ({"a": 0.1}, {"a": 0.10000000000000002}),
+        ({"a": 1e301}, {"a": 1e302}),
+        ({"a": 1.7976931348623157e308}, {"a": 1.7976931348623155e308}),
+        ({"a": 1e301}, {"a": 1e301 / 1024}),
+        ({"a": {"b": 1}}, {"a": {"c": 1}}),
+        ({"a": "1:b"}, {"a:3": "b"}),
+    ],
+)
+def test_two_payloads_have_two_fingerprints(one: Any, other: Any, state: States) -> None:
+    assert fingerprint(state, one) != fingerprint(state, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}),
+        ({"a": 1}, {"a": 1.0}),
+        ({"a": 0}, {"a": -0.0}),
+    ],
+)
+def test_one_payload_has_one_fingerprint_however_it_is_written(one: Any, other: Any, state: States) -> None:
+    assert fingerprint(state, one) == fingerprint(state, other)
