@@ -60,7 +60,7 @@ VARIABLES: dict[str, Any] = {
     "record": record("IN_PROGRESS", THEIRS, 3),
     "answer": {"text": "1", "inline": True},
     "failure": {"name": "E", "message": "m"},
-    "about": {"owner": THEIRS, "fence": "3"},
+    "about": {"owner": THEIRS, "fence": "3", "lease": str(NOW - 5)},
     "ran": True,
     "throttled": False,
     "redriveRefused": False,
