@@ -112,6 +112,7 @@ DEEP = {
     "failed-recovery",
     "recovery-crashes",
     "recovery-duplicate",
+    "recovery-twice",
     "recovery-expiry",
 }
 """Cases that take long; `make test` leaves them to `make proof`."""

@@ -168,7 +168,8 @@ class Rules:
                 if time_of(record, "claimedUntil"):
                     later = moved(later, "claimedUntil", NOW - 1000)
                 life = world.life._replace(leases=world.life.leases + 1)
-                yield Move("the lease ends", True, world._replace(record=later, life=life))
+                known = _known_as(world, lease, NOW - 1000 + world.life.leases)
+                yield Move("the lease ends", True, known._replace(record=later, life=life))
         if record is not None and expiry is not None:
             if expiry > NOW and budget.expiries:
                 expired = moved(record, "expiresAt", NOW if self.setting.instants else NOW - 1)
@@ -287,6 +288,9 @@ class Rules:
             if execution and execution.dead and self._is_owner(world, place) and execution.position in FINISHING:
                 revived = world.put(place, execution._replace(status=RUNNING, redriven=True)).spend("operators")
                 leased = moved(moved(record, "leaseExpiresAt", NOW + 1), "claimedUntil", NOW + 1)
+                old = time_of(record, "leaseExpiresAt") or 0
+                if old > NOW:  # a claim that is overridden: no later lease is the same
+                    revived = _known_as(revived, old, NOW - 5000)
                 yield Move(f"an operator redrives {self._name(place)}", False, revived._replace(record=leased))
 
     # ---- Executions ----
@@ -450,6 +454,23 @@ class Rules:
 @functools.cache
 def _fence(event: str) -> int:
     return int(json.loads(event)["lock"]["fence"])
+
+
+def _known_as(world: World, lease: int, now: int) -> World:
+    """Whoever remembers this lease remembers it as what it is now: every lease has an end of its own."""
+
+    def text(known: str) -> str:
+        known = known.replace(f'"leaseExpiresAt": {{"N": "{lease}"}}', f'"leaseExpiresAt": {{"N": "{now}"}}')
+        return known.replace(f'"lease": "{lease}"', f'"lease": "{now}"')
+
+    def sent(late: Late) -> Late:
+        if late.position != "RecordQuarantine":
+            return late
+        call = late.call.replace(f'":lease": {{"N": "{lease}"}}', f'":lease": {{"N": "{now}"}}')
+        return late._replace(call=call)
+
+    executions = tuple(each and each._replace(variables=text(each.variables)) for each in world.executions)
+    return world._replace(executions=executions, late=tuple(sorted(map(sent, world.late))))
 
 
 def _me(place: int, name: str) -> str:

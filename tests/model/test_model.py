@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from proof.model import AGAIN, CAREFUL, CASES, DEEP, OTHER, RETRY, ROOT, Case, Counterexample, explore, rules_of
 from proof.model_services import EVENTS, INPUT
@@ -15,10 +16,29 @@ from proof.model_world import Budget
 # The fewest states that each case has had; fewer means that the model has lost something.
 STATES: dict[str, int] = {
     "owners": 20_000,
+    "errors": 10_000,
+    "waiting": 8_000,
+    "careful": 10_000,
+    "large": 6_000,
+    "expiry": 10_000,
+    "late-errors": 25_000,
+    "stale": 12_000,
+    "operator": 5_000,
+    "failed": 20_000,
+    "unreadable": 5_000,
+    "unreadable-recovery": 2_000,
+    "recovery": 10_000,
 }
+NOT_YET = {"recovery": "recovery ends the lease of a redrive that is claimed, so a live owner can be quarantined"}
+"""Cases in which the definitions break a promise today, and how."""
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES) - DEEP))
+def case(name: str) -> ParameterSet:
+    marks = [pytest.mark.xfail(reason=NOT_YET[name], raises=Counterexample, strict=True)] if name in NOT_YET else []
+    return pytest.param(name, marks=marks)
+
+
+@pytest.mark.parametrize("name", map(case, sorted(set(CASES) - DEEP)))
 def test_every_promise_is_kept_and_an_end_is_in_reach_from_every_state(name: str) -> None:
     with rules_of(CASES[name]) as rules:
         assert explore(rules, name).states >= STATES[name]
