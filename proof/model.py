@@ -96,7 +96,8 @@ CASES: Mapping[str, Case] = {
     "failed-late": Case((AGAIN, AGAIN), Budget(2, errors=1, losses=1, late=1)),
     "failed-recovery": Case((AGAIN, RETRY), Budget(2, crashes=1, errors=1), workers=1),
     # Nobody sends the request again: only recovery brings it to its end.
-    "recovery": Case((MESSAGE,), Budget(1, crashes=1, losses=1), workers=1),
+    "recovery": Case((MESSAGE,), Budget(1, crashes=1), workers=1),
+    "recovery-losses": Case((RETRY,), Budget(1, crashes=1, losses=1), workers=1),
     "recovery-crashes": Case((RETRY,), Budget(1, crashes=2), workers=1),
     "recovery-duplicate": Case((RETRY, RETRY), Budget(2, crashes=1), workers=1, instants=True),
     "recovery-twice": Case((RETRY,), Budget(1, crashes=1), workers=2),
@@ -110,6 +111,7 @@ DEEP = {
     "late",
     "failed-late",
     "failed-recovery",
+    "recovery-losses",
     "recovery-crashes",
     "recovery-duplicate",
     "recovery-twice",
