@@ -147,6 +147,14 @@ def test_every_rollout_is_judged_by_the_same_expression() -> None:
     assert len(written) == 1
 
 
+def test_the_alias_of_the_state_machine_is_the_one_that_everybody_names(resources: Resources) -> None:
+    assert resources["OperationStateMachineAlias"]["Properties"]["Name"] == "live"
+    started = resources["RecoveryStateMachine"]["Properties"]["DefinitionSubstitutions"][
+        "OperationStateMachineAliasArn"
+    ]
+    assert started == {"Fn::Sub": "${OperationStateMachine}:live"}
+
+
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
     template = deployed("AllAtOnce")
     assert not [r["Type"] for r in template.section("Resources").values() if r["Type"].startswith("AWS::CodeDeploy")]
@@ -193,4 +201,8 @@ def test_who_moves_aliases_may_do_so_in_this_stack_only(resources: Resources) ->
     [policy] = role["Properties"]["Policies"]
     move, watch = policy["PolicyDocument"]["Statement"]
     assert all("${AWS::StackName}_op-" in str(arn) or "CacheResponseFunction" in str(arn) for arn in move["Resource"])
+    assert set(move["Action"]) == {"lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"}
     assert watch["Action"] == "cloudwatch:DescribeAlarms"
+    assert (trust["Action"], trust["Effect"], move["Effect"], watch["Effect"]) == ("sts:AssumeRole", *["Allow"] * 3)
+    for name in ("CacheResponseFunction.Arn", "${CacheResponseFunction.Arn}:live"):
+        assert name in ".".join(str(arn) for arn in move["Resource"]).replace("', '", ".")
