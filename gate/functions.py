@@ -71,14 +71,23 @@ def _unwatched(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Ma
 
 def _not_taken_back(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """A metric of all versions hides what a tenth of the invocations comes to."""
-    named = properties.get("DeploymentPreference", {}).get("Alarms", ())
-    looks_at = [each for alarm in named for each in _metrics(alarms.get(alarm.get("Ref", ""), {}))]
+    named = _referred(properties.get("DeploymentPreference", {}).get("Alarms", ()))
+    looks_at = [each for alarm in named for each in _metrics(alarms.get(alarm, {}))]
     newest = {"Fn::GetAtt": [name, "Version.Version"]}
     if not any(metric == "Errors" and of.get("ExecutedVersion") == newest for metric, of in looks_at):
         yield (
             "a gradual rollout of it does not go back when its new version fails; name an alarm that looks at "
             "ExecutedVersion in DeploymentPreference.Alarms, like BuildReportRolloutAlarm"
         )
+
+
+def _referred(node: Any) -> Iterator[str]:
+    """What a part of the template refers to, under whatever conditions."""
+    if isinstance(node, Mapping) and "Ref" in node:
+        yield str(node["Ref"])
+    elif isinstance(node, Mapping | list):
+        for each in node.values() if isinstance(node, Mapping) else node:
+            yield from _referred(each)
 
 
 def _metrics(alarm: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:

@@ -167,11 +167,11 @@ def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
 
 
 def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:
-    """DescribeExecution or ListExecutions tells what was true so long ago; without `seconds`, before the last change.
+    """An execution is told of as it was so long ago; without `seconds`, before its status changed the last time.
 
-    Only those two calls count. For clients outside the state machines there is `cloud.stale`.
+    Only calls that tell of executions count. For clients outside the state machines there is `cloud.stale`.
     """
-    views = ("describe_execution", "list_executions")
+    views = ("describe_execution", "list_executions", "get_execution_history")
     struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)
     return lambda call, proceed: struck(call, proceed) if call.action in views else proceed()
 

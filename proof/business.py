@@ -2,7 +2,7 @@
 
 charge-payment, place-order, build-report   the real samples
 plain-work       knows nothing of Once; writes its effect under the provider's key
-hard-work        does what its payload's `script` says for each attempt, after a write under the provider's key
+hard-work        does what its payload's `script` says for each attempt or fence, after a write under a provider's key
 stepwise         two fenced steps, each of which adds one to a counter
 """
 
@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from proof.checker import Fault
-from proof.journal import plain
+from proof.faults import Fault
+from proof.journal import Item, rows_of
 from proof.turns import Turns
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Business:
 
         self._provider(request.id, request.provider_key("work"))
         script = request.payload["script"]
-        what = script[min(request.attempt, len(script)) - 1]
+        turn = request.lock.fence if request.payload.get("by") == "fence" else request.attempt
+        what = script[min(turn, len(script)) - 1]
         if what in ("PermanentError", "NeedsAttention", "LockLostError"):
             raise {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "LockLostError": LockLostError}[
                 what
@@ -115,9 +116,8 @@ class Business:
             if "/" not in sku and left != 100 - taken[sku]:
                 yield Fault("P2", "twice", f"{sku}: {left} left, but {taken[sku]} of 100 are ordered")
 
-    def _rows(self, table: str) -> list[dict[str, Any]]:
-        found = self._world.cloud.client("dynamodb").scan(TableName=self._world.cloud.resources[table])["Items"]
-        return [plain(item) for item in found]
+    def _rows(self, table: str) -> list[Item]:
+        return rows_of(self._world.cloud, table)
 
 
 @contextmanager

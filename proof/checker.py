@@ -11,13 +11,14 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from once.step import CLOSINGS
 
 from local import Execution, LocalCloud
-from proof.journal import Item, Journal, Start, Write, plain
+from proof import reasons
+from proof.faults import Fault
+from proof.journal import Item, Journal, Start, Write, rows_of
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}
@@ -32,18 +33,6 @@ DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
 WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
 """Why recovery itself may quarantine: the request stays with its owner's execution."""
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
-
-
-@dataclass(frozen=True)
-class Fault:
-    """A broken promise. `kind` is what it amounts to: `stuck`, `lost`, `twice`, or `broken` for any other."""
-
-    promise: str
-    kind: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.promise} ({self.kind}): {self.what}"
 
 
 # ---- single records and writes ----
@@ -187,6 +176,8 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
     opened = _openings(writes)
     for start in starts:
         by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
+    ended = {each for execution in executions for each in reasons.ends_of(execution)}
+    successes = {(each.id, each.fence) for each in ended if not each.error}
     careful = {write.id for write in writes if write.new and write.new["onCrash"] == "quarantine"}
     for (id, life), all_starts in by_life.items():
         for fence, count in Counter(start.fence for start in all_starts).items():
@@ -194,7 +185,7 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
                 yield Fault("P2", "twice", f"{id}: started {count} times under fence {fence}")
         if id in careful and len(all_starts) > 1:
             yield Fault("P2", "twice", f"{id}: started {len(all_starts)} times though onCrash is quarantine")
-        for known, fence in {each for execution in executions for each in _successes(execution)}:
+        for known, fence in successes:
             same_life = known == id and bisect_right(opened[id], fence) == life
             if same_life and any(start.fence > fence for start in all_starts):
                 yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
@@ -211,18 +202,6 @@ def _openings(writes: Sequence[Write]) -> dict[str, list[int]]:
         elif write.old["status"] == "QUARANTINED":
             opened[write.id].append(int(write.new["fence"]) + 1)
     return opened
-
-
-def _successes(execution: Execution) -> Iterator[tuple[str, int]]:
-    """Id and fence of each call of business logic whose success is in the history."""
-    state, lock = "", {}
-    for event in execution.events:
-        if "stateEnteredEventDetails" in event:
-            state = event["stateEnteredEventDetails"]["name"]
-        elif "taskScheduledEventDetails" in event and state == "ExecuteBusinessLogic":
-            lock = json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}).get("lock", {})
-        elif "taskSucceededEventDetails" in event and state == "ExecuteBusinessLogic" and lock:
-            yield lock["id"], int(lock["fence"])
 
 
 # ---- answers ----
@@ -304,8 +283,7 @@ def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
 
 def all_records(cloud: LocalCloud) -> dict[str, Item]:
     """Every record by its id."""
-    pages = cloud.client("dynamodb").get_paginator("scan").paginate(TableName=cloud.resources["IdempotencyTable"])
-    return {item["id"]: item for page in pages for item in map(plain, page["Items"])}
+    return {item["id"]: item for item in rows_of(cloud, "IdempotencyTable")}
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
@@ -356,7 +334,7 @@ def _request_of(given: Any) -> Mapping[str, Any]:
 
 def id_of(given: Any) -> str:
     """The id of the request that an execution was given."""
-    request = _request_of(given)
+    request = _request_of(json.loads(given) if isinstance(given, str) else given)
     return f"{request.get('tenant', 'default')}#{request.get('operation')}#{request.get('idempotencyKey')}"
 
 
@@ -368,6 +346,9 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     cloud = journal.cloud
     records, executions = all_records(cloud), executions_of(cloud)
     found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
+    ended = [each for execution in executions for each in reasons.ends_of(execution)]
+    found += reasons.decision_faults(journal.starts, ended, _openings(journal.writes))
+    found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
     found += answer_faults(executions, journal.writes)
     for record in records.values():
         found += record_faults(cloud, record)

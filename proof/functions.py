@@ -44,6 +44,8 @@ class Point:
     action: str
     owner: str
     fence: int
+    send: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Before a call: makes it, as this function, whenever that may be."""
 
 
 class Gate(Protocol):
@@ -107,7 +109,7 @@ class Functions:
         """A call that a function makes. A connection that breaks once is tried again, as botocore does."""
         for attempt in range(4):
             try:
-                self._pass("before", action)
+                self._pass("before", action, make)
                 answer = make()
                 self._pass("after", action)
             except ConnectionClosedError:
@@ -117,13 +119,19 @@ class Functions:
                 return answer
         raise AssertionError
 
-    def _pass(self, place: str, action: str) -> None:
+    def _pass(self, place: str, action: str, make: Callable[[], Any] | None = None) -> None:
         if self.turns.current.dropped:
             raise Dropped
         known = self._at.get(self.turns.current.number)
         if known is not None:
             name, actor = known
-            self.gate(Point(name, place, action, actor.owner, actor.fence))
+
+            def send() -> None:
+                assert make is not None
+                with self.journal.acting(actor):
+                    make()
+
+            self.gate(Point(name, place, action, actor.owner, actor.fence, send if make else None))
 
     def _handler(self, name: str) -> Handler:
         if name not in self._handlers:

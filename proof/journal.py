@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer
+from botocore.exceptions import ClientError
 
 from local import LocalCloud
 from local.engine import Call
@@ -61,6 +62,16 @@ class Start:
     operation: str
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A redrive that the service refused, and what its execution was then in truth."""
+
+    at: float
+    owner: str
+    code: str
+    status: str
+
+
 @dataclass
 class Journal:
     """What happened since it was emptied."""
@@ -68,12 +79,14 @@ class Journal:
     cloud: LocalCloud
     writes: list[Write] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
     _acting: threading.local = field(default_factory=threading.local)
     _inside: bool = False
 
     def clear(self) -> None:
         self.writes.clear()
         self.starts.clear()
+        self.refusals.clear()
 
     def started(self, event: Mapping[str, Any]) -> None:
         lock = event["lock"]
@@ -95,7 +108,15 @@ class Journal:
     def interceptor(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Says which execution makes a call."""
         with self.acting(Actor("execution", call.execution_arn, call.state)):
-            return proceed()
+            try:
+                return proceed()
+            except ClientError as error:
+                if call.action == "redrive_execution":
+                    self._refused(call.parameters["executionArn"], error.response["Error"]["Code"])
+                raise
+
+    def _refused(self, arn: str, code: str) -> None:
+        self.refusals.append(Refusal(self.cloud.clock.now(), arn, code, self.status_of(arn)))
 
     @contextmanager
     def open(self) -> Iterator[Journal]:
@@ -142,6 +163,17 @@ class Journal:
 
 def _items(table: Any) -> dict[str, Item]:
     return {id.value: item.to_json()["Attributes"] for id, item in table.items.items() if item}
+
+
+def rows_of(cloud: LocalCloud, table: str) -> list[Item]:
+    """All items of a table by its logical id, without a call: there are ten thousands of looks in a proof."""
+    from moto.dynamodb.models import dynamodb_backends
+
+    from local.resources import ACCOUNT
+    from local.template import REGION
+
+    items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources[table]).all_items()
+    return [plain(item.to_json()["Attributes"]) for item in items]
 
 
 def plain(item: Any) -> Any:

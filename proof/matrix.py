@@ -12,18 +12,31 @@ import argparse
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from proof import checker
-from proof.paths import PATHS, Path, prepare
-from proof.weather import BOUNDARY_FAULTS, CALL_FAULTS, POINT_FAULTS, Killing, Recording, Striking
+from proof import checker, weather
+from proof.faults import Fault
+from proof.late import UNTOUCHED, WRITES, Held
+from proof.operators import Operators
+from proof.paths import PATHS, Path, prepare, run_on
+from proof.weather import Killing, Recording, Striking
 from proof.world import Weather, World
 
-FAULTS = {"call": CALL_FAULTS, "boundary": BOUNDARY_FAULTS, "point": POINT_FAULTS}
-LETTERS = {"COMPLETED": "C", "FAILED": "F", "QUARANTINED": "Q"}
+FAULTS = {"call": weather.CALL_FAULTS, "boundary": weather.BOUNDARY_FAULTS, "point": weather.POINT_FAULTS}
+ENDS = ("COMPLETED", "FAILED", "QUARANTINED")
+LATE = "arrives late"
+HARMLESS = (
+    *("never arrives", "answer lost", "fails once", "fails thrice", "fails for good", "slow", "late"),
+    *("down for hours", LATE),
+)
+"""They kill nobody: at a call that is not business logic's, the records come to the ends they come to without them."""
+
+
+Strike = Callable[[Weather], Weather]
+"""Lays a fault over a weather."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +48,40 @@ class Place:
     label: str
 
     @property
-    def faults(self) -> Iterator[str]:
+    def action(self) -> str:
+        return self.label.rpartition(" ")[2]
+
+    @property
+    def state(self) -> str:
+        return self.label.partition(" ")[0]
+
+    def faults(self, path: Path, *, is_first: bool) -> Iterator[str]:
+        """What may go wrong here; `is_first` says that the path was at no such place before."""
+        if not is_first and set(self.label.split(" ")) & set(UNTOUCHED):
+            return
+        for fault in self._possible(path, is_first):
+            if not path.faults or fault in path.faults:
+                yield fault
+
+    def _possible(self, path: Path, is_first: bool) -> Iterator[str]:
         for fault in FAULTS[self.kind]:
             # A function that is called late is one that hangs at its beginning.
-            if fault == "late" and self.label.endswith(" invoke"):
+            if fault == "late" and self.action == "invoke":
                 continue
             if fault.startswith("connection") and not self.label.partition(" ")[2].startswith(("before ", "after ")):
                 continue
             yield fault
+        sends = self.kind == "call" or " before " in self.label
+        if sends and self.action in WRITES:
+            yield LATE
+        if self.kind != "call":
+            return
+        if path.enduring and is_first and self.state not in UNTOUCHED:
+            yield from weather.FIRST_FAULTS
+        if is_first and self.action in weather.ASKING:
+            yield from weather.ASKING_FAULTS if self.action != "redrive_execution" else weather.ASKING_FAULTS[:1]
+        if path.operated and self.state not in UNTOUCHED:
+            yield from weather.OPERATOR_FAULTS
 
 
 @dataclass(frozen=True)
@@ -76,39 +115,89 @@ def places_of(world: World, path: Path) -> list[Place]:
     return [Place(kind, number, label) for kind, labels in kinds.items() for number, label in enumerate(labels)]
 
 
-def cell(world: World, path: Path, place: Place, fault: str) -> Cell:
-    """Run a path with a fault."""
-    striking = _run(world, path, None, (place, fault))
-    assert isinstance(striking, Striking)
-    faults = world.faults()
+def strikes_of(world: World, path: Path) -> list[tuple[Place, str]]:
+    """Every fault at every place of a path."""
+    seen: set[str] = set()
+    strikes = []
+    for place in places_of(world, path):
+        strikes += [(place, fault) for fault in place.faults(path, is_first=place.label not in seen)]
+        seen.add(place.label)
+    return strikes
+
+
+def cells(world: World, path: Path, place: Place, fault: str) -> Iterator[Cell]:
+    """Run a path with a fault; with each time at which it may come, if it is one that comes late."""
+    if fault != LATE:
+        yield _cell(world, path, place, fault, lambda under: Striking(world, place.kind, place.number, fault, under))
+        return
+    lost = Held(world, place.kind, place.number, None, Weather())
+    yield _cell(world, path, place, f"{LATE}: never", lambda under: _over(lost, under))
+    for later in range(lost.later + 1):
+        held = Held(world, place.kind, place.number, later, Weather())
+        yield _cell(world, path, place, f"{LATE}: before call {later}", lambda under, held=held: _over(held, under))  # type: ignore[misc]
+
+
+def _over(held: Held, under: Weather) -> Held:
+    held.under = under
+    return held
+
+
+def _cell(world: World, path: Path, place: Place, fault: str, strike: Strike) -> Cell:
+    struck, stuck = _run(world, path, None, strike)
+    assert isinstance(struck, Striking | Held)
+    operators = struck.operators if isinstance(struck, Striking) else None
+    faults = [*world.faults(), *stuck, *_end_faults(world, path, place, fault)]
+    faults = list(operators.tolerated(faults)) if operators else faults
     kinds = {each.kind for each in faults}
     outcome = next((kind for kind in ("twice", "lost", "stuck", "broken") if kind in kinds), None) or outcome_of(world)
-    ends = [write.at for write in world.journal.writes if write.new and write.new["status"] in LETTERS]
-    seconds = max(ends) - striking.struck_at if ends and striking.struck_at is not None else None
-    return Cell(
-        path.name, place, fault, outcome, tuple(map(str, faults)), None if seconds is None else max(0.0, seconds)
-    )
+    ends = [write.at for write in world.journal.writes if write.new and write.new["status"] in ENDS]
+    seconds = max(0.0, max(ends) - struck.struck_at) if ends and struck.struck_at is not None else None
+    return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), seconds)
 
 
-def _run(world: World, path: Path, recording: Recording | None, strike: tuple[Place, str] | None = None) -> Weather:
-    world.begin(Weather())
+def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[Fault]:
+    """What harms nothing changes no end."""
+    kind = fault.partition(":")[0]
+    if kind not in HARMLESS or (kind == "down for hours" and place.action in weather.ASKING):
+        return
+    if place.kind == "point" or place.action != "invoke":
+        statuses = tuple(sorted({str(record["status"]) for record in checker.all_records(world.cloud).values()}))
+        if statuses != path.ends:
+            yield Fault("P5", "broken", f"came to {statuses}, and not to {path.ends}, by nothing that harms")
+
+
+def _run(
+    world: World, path: Path, recording: Recording | None, strike: Strike | None = None
+) -> tuple[Weather, list[Fault]]:
+    """The weather that there was, and what was stuck before anybody sent anything again."""
+    world.begin(Weather(), climate=path.climate)
     with world.running():
         prepare(world, path)
         under = _Both(recording, Killing(world, path.killed)) if path.killed else recording or Weather()
-        weather = Striking(world, strike[0].kind, strike[0].number, strike[1], under) if strike else under
-        world.weather = weather
+        struck = strike(under) if strike else under
+        if isinstance(struck, Striking):
+            struck.operators = Operators(world, checker.id_of(path.all_requests[0]))
+        world.weather = struck
         for number, request in enumerate(path.requests):
-            if number:
+            if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}")
         world.recover()
+        if isinstance(struck, Striking) and struck.down_until:
+            world.pass_time(max(0.0, struck.down_until - world.turns.now()))
+            world.recover()
+        stuck = [each for each in world.unfinished() if each.kind == "stuck"]
         if strike is not None:
-            world.weather = Weather()
+            if isinstance(struck, Striking):
+                world.weather = Weather()
             for number, request in enumerate(path.all_requests):
                 world.start(request, f"duplicate-{number}")
                 world.turns.rest()
+            if isinstance(struck, Held):
+                struck.arrive()
             world.recover()
-    return weather
+        run_on(world, path)
+    return struck, stuck
 
 
 class _Both(Weather):
@@ -144,8 +233,8 @@ def _cells_by_name(names: tuple[str, int, int]) -> list[Cell]:
     name, part, parts = names
     assert _world is not None
     path = next(path for path in PATHS if path.name == name)
-    todo = [(place, fault) for place in places_of(_world, path) for fault in place.faults]
-    return [cell(_world, path, *each) for each in todo[part::parts]]
+    todo = strikes_of(_world, path)[part::parts]
+    return [each for strike in todo for each in cells(_world, path, *strike)]
 
 
 def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> list[Cell]:
@@ -169,9 +258,18 @@ def table(cells: Iterable[Cell]) -> list[str]:
         if name != path:
             path = name
             lines.append(path)
-        outcomes = " ".join(f"{each.fault}: {'✗ ' if each.is_bad else ''}{each.outcome};" for each in row)
+        outcomes = " ".join(_told(row))
         lines.append(f"  {place.label:42} {outcomes}")
     return lines
+
+
+def _told(row: Sequence[Cell]) -> Iterator[str]:
+    """Each fault and its outcome; how many times one came late is told once for each outcome."""
+    late = Counter(each.outcome for each in row if each.fault.startswith(LATE) and not each.is_bad)
+    for each in row:
+        if each.is_bad or not each.fault.startswith(LATE):
+            yield f"{each.fault}: {'✗ ' if each.is_bad else ''}{each.outcome};"
+    yield from (f"{LATE}, at {count} places: {outcome};" for outcome, count in late.items())
 
 
 def summary(cells: Sequence[Cell], seconds: float) -> list[str]:
@@ -181,8 +279,9 @@ def summary(cells: Sequence[Cell], seconds: float) -> list[str]:
     lines = [f"matrix: {len({c.path for c in cells})} paths, {len(cells)} cells in {seconds:.0f} s: {told}"]
     longest: dict[str, Cell] = {}
     for each in cells:
-        if each.seconds is not None and each.seconds >= (longest.get(each.fault, each).seconds or 0):
-            longest[each.fault] = each
+        fault = each.fault.partition(":")[0]
+        if each.seconds is not None and each.seconds >= (longest.get(fault, each).seconds or 0):
+            longest[fault] = each
     lines += [
         f"  {fault:26} {each.seconds or 0:8.0f} s to the end at most: {each.path}, {each.place.label}"
         for fault, each in longest.items()

@@ -55,16 +55,20 @@ class Case:
 
     requests: tuple[Mapping[str, str], ...]
     budget: Budget
-    express: bool = False
     workers: int = 0
     inline_limit: int = 4096
     instants: bool = False
+    max_recoveries: int = MAX_RECOVERIES
+    unreadable: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
 
 
 RETRY: Mapping[str, str] = {}
 CAREFUL = {"onCrash": "quarantine"}
 WAIT = {"onConflict": "wait"}
 OTHER = {"payload": "other"}
+AGAIN = {"onFailed": "retry"}
+MESSAGE = {"envelope": "yes"}
 CASES: Mapping[str, Case] = {
     # Three requests at once and two crashes; what a lost answer adds is in the next one.
     "owners": Case((RETRY, RETRY, RETRY), Budget(3, crashes=2)),
@@ -76,8 +80,16 @@ CASES: Mapping[str, Case] = {
     "careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=2, losses=1, errors=1)),
     "large": Case((RETRY, RETRY), Budget(2, crashes=2), inline_limit=1200),
     "expiry": Case((RETRY, OTHER, RETRY), Budget(3, crashes=1, expiries=1), instants=True),
-    "express": Case((RETRY, RETRY), Budget(2, crashes=1, losses=1), express=True),
-    "express-errors": Case((RETRY, RETRY), Budget(2, losses=1, errors=1), express=True),
+    # Writes that come at any later time, and descriptions of executions as they were.
+    "late": Case((RETRY, RETRY), Budget(2, crashes=1, late=1)),
+    "late-errors": Case((RETRY,), Budget(1, crashes=1, errors=1, late=1)),
+    "stale": Case((RETRY, RETRY), Budget(2, crashes=2, stale=1)),
+    "redriven": Case((RETRY, RETRY, RETRY), Budget(3, crashes=2, losses=1, stale=1)),
+    "operator": Case((RETRY, RETRY), Budget(2, crashes=2, stale=1, operators=1)),
+    # A failed operation that is tried again by whoever asks for it: two at once, and a duplicate that does not.
+    "failed": Case((AGAIN, AGAIN), Budget(2, crashes=1, errors=1)),
+    "failed-late": Case((AGAIN, AGAIN), Budget(2, errors=1, losses=1, late=1)),
+    "failed-recovery": Case((AGAIN, RETRY), Budget(2, crashes=1, errors=1), workers=1),
     # Nobody sends the request again: only recovery brings it to its end.
     "recovery": Case((RETRY,), Budget(1, crashes=1, losses=1), workers=1),
     "recovery-crashes": Case((RETRY,), Budget(1, crashes=2), workers=1),
@@ -85,19 +97,25 @@ CASES: Mapping[str, Case] = {
     "recovery-twice": Case((RETRY,), Budget(1, crashes=1), workers=2),
     "recovery-expiry": Case((RETRY,), Budget(1, crashes=1, errors=1, expiries=1), workers=1),
 }
-DEEP = {"express-errors", "losses", "owners-losses", "errors-losses", "recovery-crashes", "recovery-expiry"}
+DEEP = {"losses", "owners-losses", "errors-losses", "recovery-crashes", "recovery-expiry"}
 """Cases that take long; `make test` leaves them to `make proof`."""
 
 
 def request(more: Mapping[str, str]) -> str:
+    """The input of an execution; with `envelope` as a pipe sends it."""
     given = {"operation": "charge", "idempotencyKey": "k", "payload": {"n": more.get("payload", "1")}}
-    return json.dumps(given | {name: value for name, value in more.items() if name != "payload"}, sort_keys=True)
+    policy = {name: value for name, value in more.items() if name.startswith("on")}
+    return json.dumps([{"body": given | policy}] if "envelope" in more else given | policy, sort_keys=True)
 
 
 @contextmanager
 def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
     """The rules of a case, from the definitions below `root`."""
-    parameters = {"MaxAttempts": MAX_ATTEMPTS, "MaxRecoveries": MAX_RECOVERIES, "InlineLimitBytes": case.inline_limit}
+    parameters = {
+        "MaxAttempts": MAX_ATTEMPTS,
+        "MaxRecoveries": case.max_recoveries,
+        "InlineLimitBytes": case.inline_limit,
+    }
     rendered = {path.name: each for path, each in rendered_definitions(root / "template.yaml", parameters).items()}
     operation, recovery = rendered["operation.asl.yaml"], rendered["recovery.asl.yaml"]
     name: str = operation["States"]["AcquireLock"]["Arguments"]["TableName"]
@@ -106,6 +124,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
         processor: Mapping[str, Any] = recovery["States"][state]["ItemProcessor"]
         return Machine(processor)
 
+    inputs = tuple(request(each) for each in case.requests)
     with table(name) as there:
         yield Rules(
             Setting(
@@ -113,12 +132,17 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
                 look=branch("LookAtDeadExecutions"),
                 recover=branch("RecoverRecords"),
                 table=there,
-                requests=tuple(request(each) for each in case.requests),
+                requests=inputs,
                 budget=case.budget,
-                express=case.express,
                 workers=case.workers,
                 instants=case.instants,
-                promises=Promises(express=case.express, max_attempts=MAX_ATTEMPTS, max_recoveries=MAX_RECOVERIES),
+                promises=Promises(
+                    max_attempts=MAX_ATTEMPTS,
+                    max_recoveries=case.max_recoveries,
+                    retries=frozenset(inputs.index(each) for each in inputs if '"onFailed": "retry"' in each),
+                ),
+                unreadable=case.unreadable,
+                late=case.late,
             )
         )
 

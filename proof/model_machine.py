@@ -182,7 +182,9 @@ def _matches(names: list[str], error: str) -> bool:
 
 
 def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str, Any]:
-    execution = {"Id": me, "Input": json.loads(execution_input)}
+    """`me` is an execution's ARN and, after a space, its name, where that makes a difference."""
+    arn, _, name = me.partition(" ")
+    execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input)}
     scope: dict[str, Any] = {"context": {"Execution": execution}}
     if _INPUT in known:
         scope["input"] = known[_INPUT]

@@ -10,15 +10,17 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from proof.model_logic import LOST, Calls, Raises, stage_of
+from proof.model_logic import LOST, Calls, Raises, Returns, stage_of
 from proof.model_machine import NOW, At, End, Machine, Next, Uncaught
-from proof.model_promises import Broken, Promises, begins_anew, is_final, text
-from proof.model_record import ConditionFailed, Table, moved, parsed, projected, time_of
+from proof.model_promises import Broken, Promises, is_final, text
+from proof.model_record import Table, moved, parsed, time_of
+from proof.model_services import Call, Error, Services, execution_of
 from proof.model_world import (
     DEAD,
     DEAD_AND_SEEN,
+    FAILURE,
     PLACES,
     RUNNING,
     SUCCEEDED,
@@ -26,6 +28,7 @@ from proof.model_world import (
     Budget,
     Execution,
     Function,
+    Late,
     Life,
     Worker,
     World,
@@ -37,7 +40,10 @@ from proof.model_world import (
 
 BUSINESS = "ExecuteBusinessLogic"
 LOOK, RECOVER = "look", "recover"
-ENDED_WELL = (SUCCEEDED, DEAD, DEAD_AND_SEEN, RUNNING)
+DECISIONS = ("PermanentError", "NeedsAttention")
+"""What business logic may say about how it ends."""
+FINISHING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
+"""Where `once redrive` lets a dead owner go on."""
 
 
 class Move(NamedTuple):
@@ -56,24 +62,14 @@ class Setting:
     table: Table
     requests: tuple[str, ...]
     budget: Budget
-    express: bool
     workers: int
     """Recoveries at the same time. Without any, the source sends a request again until it is answered."""
     instants: bool
     """Whether there is a moment at which a lease or a record ends, between before and after."""
     promises: Promises
-
-
-class Error(NamedTuple):
-    name: str
-    cause: str
-
-
-class Answer(NamedTuple):
-    """What a call came to: the world afterwards, and a result as JSON or an error."""
-
-    world: World
-    result: str | Error
+    unreadable: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
+    """The writes that may come late; none named: all of them."""
 
 
 class Rules:
@@ -81,6 +77,8 @@ class Rules:
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        inputs, unreadable = setting.requests, setting.unreadable
+        self._services = Services(setting.table, setting.promises, inputs, unreadable, self._begin)
         self._machines: Mapping[str, Machine] = {LOOK: setting.look, RECOVER: setting.recover}
         self.fingerprint = functools.cache(self._fingerprint)
 
@@ -98,11 +96,10 @@ class Rules:
             yield move._replace(world=self._canonical(move.world))
 
     def _canonical(self, world: World) -> World:
-        express = self.setting.express
         heard = tuple(each for each in world.functions if self._attached(world, each) or self._calls(each))
         if len(heard) < len(world.functions):
             world = world._replace(functions=heard)
-        return in_order(tidied(world, express=express), express=express)
+        return in_order(tidied(world))
 
     def _calls(self, function: Function) -> bool:
         return isinstance(stage_of(function.event, function.answers), Calls)
@@ -116,6 +113,8 @@ class Rules:
         yield from self._arrivals(world)
         yield from self._time(world)
         yield from self._recoveries(world)
+        yield from self._late_calls(world)
+        yield from self._operators(world)
         for place, execution in enumerate(world.executions):
             if execution is not None and execution.status == RUNNING:
                 yield from self._of_execution(world, place, execution)
@@ -137,21 +136,21 @@ class Rules:
             )
         working = any(each and each.status == RUNNING for each in world.executions)
         if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
-            owner = self._of(world, text(parsed(world.record), "owner"))
+            owner = execution_of(world, text(parsed(world.record), "owner"))
             again = self._begin(world, place, "order", 0 if owner is None else owner[1].request)
             yield Move("the source sends the request again", True, again)
 
     def _begin(self, world: World, place: int, name: str, request: int) -> World:
-        entered = self.setting.operation.enter(self._arn(place), self.setting.requests[request])
+        entered = self.setting.operation.enter(_me(place, name), self.setting.requests[request])
         assert isinstance(entered, At)
         request = self.setting.requests.index(self.setting.requests[request])  # equal requests are the same one
         execution = Execution(name, request, RUNNING, entered.position, entered.variables, False, 0, ())
         return world.put(place, execution)
 
     def _fingerprint(self, request: int) -> str:
-        entered = self.setting.operation.enter(self._arn(0), self.setting.requests[request])
+        entered = self.setting.operation.enter(arn_of(0), self.setting.requests[request])
         assert isinstance(entered, At)
-        call = json.loads(self.setting.operation.call(entered.position, entered.variables, self._arn(0), "{}"))
+        call = json.loads(self.setting.operation.call(entered.position, entered.variables, arn_of(0), "{}"))
         fingerprint: str = call["ExpressionAttributeValues"][":fingerprint"]["S"]
         return fingerprint
 
@@ -159,7 +158,7 @@ class Rules:
         """Leases and records come to their end; where there are instants, with a moment that is exactly on it."""
         record, budget = world.record, world.budget
         lease, expiry = time_of(record, "leaseExpiresAt"), time_of(record, "expiresAt")
-        if record is not None and lease is not None and lease >= NOW:
+        if record is not None and lease is not None and lease >= NOW and not self._redrives(world, lease):
             if lease > NOW and self.setting.instants:
                 yield Move(
                     "the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW))
@@ -171,11 +170,24 @@ class Rules:
         if record is not None and expiry is not None:
             if expiry > NOW and budget.expiries:
                 expired = moved(record, "expiresAt", NOW if self.setting.instants else NOW - 1)
-                yield Move("the record expires", False, world._replace(record=expired).spend("expiries"))
+                older = tuple(sorted(late._replace(call=_aged(late.call)) for late in world.late))
+                over = world._replace(record=expired, late=older).spend("expiries")
+                yield Move("the record expires", False, over)
             elif expiry == NOW:
                 yield Move("the record is over", True, world._replace(record=moved(record, "expiresAt", NOW - 1)))
             elif expiry < NOW:
                 yield Move("TTL deletes the record", True, world._replace(record=None))
+
+    def _redrives(self, world: World, lease: int) -> bool:
+        """Whether a redrive is under way that was claimed by this lease: its sends and their retries take less than that.
+
+        A redrive that came after its claim had ended could revive an owner that another has looked at and given up.
+        """
+        claim = as_json({"N": str(lease)})
+        return any(
+            each and each.status == RUNNING and each.position == "RedriveOwner" and claim in each.variables
+            for each in world.executions
+        )
 
     # ---- Recovery ----
 
@@ -189,7 +201,7 @@ class Rules:
                 continue
             for sweeps in (False, True):
                 how = "the sweep" if sweeps else "the event"
-                branch = self._branch(LOOK, as_json(self._arn(place)), sweeps, place)
+                branch = self._branch(LOOK, as_json(arn_of(place)), sweeps, place)
                 # Events are lost at times, so an end must be in reach without them.
                 yield Move(f"{how} finds that {self._name(place)} died", sweeps, self._with(world, branch))
         lease = time_of(world.record, "leaseExpiresAt")
@@ -226,20 +238,58 @@ class Rules:
                 return after.put(worker.about, dead._replace(status=DEAD_AND_SEEN))
             return after
 
-        answer = self._asked(world, machine, worker.position, worker.variables, "recovery", "{}", None)
+        call = Call(machine, worker.position, worker.variables, "recovery", "{}")
+        answer = self._services.asked(world, call, None)
         if answer is None:
             yield Move(
                 f"{label}: no place is free, so it is left to the next sweep", True, self._with(world, without=worker)
             )
             return
-        common = (machine, worker.position, worker.variables, "recovery", "{}")
-        yield Move(label, True, goes_on(answer.world, _after(*common, answer.result)))
+        yield Move(label, True, goes_on(answer.world, _after(call, answer.result)))
+        if world.budget.stale and (old := self._services.stale(world, call)):
+            yield Move(f"{label}: told what was", False, goes_on(world.spend("stale"), _after(call, old)))
+        yield from self._sent_late(world, call, -1, label)
         if not world.budget.losses:
             return
         poorer = answer.world.spend("losses")
         if answer.world != world:
             yield Move(f"{label}: answer lost", False, poorer)
         yield Move(f"{label}: recovery vanishes", False, self._with(world, without=worker).spend("losses"))
+
+    # ---- Writes that come late ----
+
+    def _sent_late(self, world: World, call: Call, place: int, label: str) -> Iterator[Move]:
+        """The first send is still on its way when the call is made again."""
+        wanted = not self.setting.late or call.position in self.setting.late
+        if not (world.budget.late and wanted and call.resource == "dynamodb:updateItem"):
+            return
+        if call.machine.retries(call.position, _lost(call.resource).name):
+            execution = None if place < 0 else world.executions[place]
+            late = Late(place, call.position, call.text(), 0 if execution is None else execution.fence)
+            sent = world._replace(late=tuple(sorted((*world.late, late))))
+            yield Move(f"{label}: on its way, and tried again", False, sent.spend("late"))
+
+    def _late_calls(self, world: World) -> Iterator[Move]:
+        for late in world.late:
+            left = list(world.late)
+            left.remove(late)
+            place = None if late.place < 0 else late.place
+            after = self._services.updated(world._replace(late=tuple(left)), late.call, place, late).world
+            who = "recovery" if place is None else self._name(place)
+            yield Move(f"{who}: {late.position} comes late", True, after)
+
+    # ---- Operators ----
+
+    def _operators(self, world: World) -> Iterator[Move]:
+        """`once redrive`: a new lease for the dead owner, and off it goes."""
+        record = world.record
+        if not world.budget.operators or record is None or is_final(record):
+            return
+        for place, execution in enumerate(world.executions):
+            if execution and execution.dead and self._is_owner(world, place) and execution.position in FINISHING:
+                revived = world.put(place, execution._replace(status=RUNNING, redriven=True)).spend("operators")
+                leased = moved(record, "leaseExpiresAt", NOW + 1)
+                yield Move(f"an operator redrives {self._name(place)}", False, revived._replace(record=leased))
 
     # ---- Executions ----
 
@@ -255,13 +305,15 @@ class Rules:
         if execution.position == BUSINESS:
             yield from self._invocations(world, place, execution, label)
             return
-        machine, me, given = self.setting.operation, self._arn(place), self.setting.requests[execution.request]
-        common = (machine, execution.position, execution.variables, me, given)
-        answer = self._asked(world, *common, place, label=label)
+        machine, call = self.setting.operation, self._call(place, execution)
+        answer = self._services.asked(world, call, place)
         if answer is None:
             return
         yield Move(label, True, self._heard(answer.world, place, answer.result))
-        lost = _lost(machine.resource(execution.position))
+        if world.budget.stale and (old := self._services.stale(world, call)):
+            yield Move(f"{label}: told what was", False, self._heard(world.spend("stale"), place, old))
+        yield from self._sent_late(world, call, place, label)
+        lost = _lost(call.resource)
         if answer.world != world:
             if world.budget.crashes:
                 yield Move(
@@ -274,10 +326,7 @@ class Rules:
                 yield Move(f"{label}: gives up", False, self._heard(after.spend("losses"), place, lost))
 
     def _invocations(self, world: World, place: int, execution: Execution, label: str) -> Iterator[Move]:
-        call = self.setting.operation.call(
-            BUSINESS, execution.variables, self._arn(place), self.setting.requests[execution.request]
-        )
-        event = json.loads(call)["Payload"]
+        event = json.loads(self._call(place, execution).text())["Payload"]
         event["lock"]["leaseExpiresAt"] = 0
         fence = int(event["lock"]["fence"])
         self.setting.promises.started(world, execution, fence)
@@ -299,17 +348,17 @@ class Rules:
         """The execution goes on with a result or an error."""
         execution = world.executions[place]
         assert execution is not None
-        given = self.setting.requests[execution.request]
-        common = (self.setting.operation, execution.position, execution.variables, self._arn(place), given)
-        retried = execution.waits and isinstance(result, Error) and common[0].retries(execution.position, result.name)
+        call = self._call(place, execution)
+        retried = execution.waits and isinstance(result, Error) and call.machine.retries(call.position, result.name)
         if retried:
             return world.put(place, execution._replace(waits=False))
         try:
-            step = _after(*common, result)
+            step = _after(call, result)
         except Uncaught:
             return self._died(world, place)
-        invoked = self.setting.operation.resource(execution.position) == "lambda:invoke"
-        success = (SUCCESS,) if invoked and isinstance(result, str) else ()
+        told = _told(result) if call.resource == "lambda:invoke" else ()
+        if execution.position == BUSINESS and told and told[0] != SUCCESS:
+            world = world._replace(life=world.life._replace(decided=True))
         if isinstance(step, End):
             self.setting.promises.ended(world, step, execution.position, self.fingerprint(execution.request))
             ended = execution._replace(status=step.error or SUCCEEDED, position=step.state, variables="{}", waits=False)
@@ -321,9 +370,20 @@ class Rules:
         known = execution.history if self._is_owner(world, place) else execution.history[:0]
         if BUSINESS in execution.history and not known:
             known = (BUSINESS,)  # that it had the lock once is asked for
-        before = (*known, *success)
+        before = (*known, *told)
         going = execution._replace(position=step.position, variables=step.variables, waits=False)
         return world.put(place, going._replace(history=(*before, *step.passed)))
+
+    def _is_owner(self, world: World, place: int) -> bool:
+        return world.record is not None and text(parsed(world.record), "owner") == arn_of(place)
+
+    def _call(self, place: int, execution: Execution) -> Call:
+        given = self.setting.requests[execution.request]
+        me = _me(place, execution.name)
+        return Call(self.setting.operation, execution.position, execution.variables, me, given)
+
+    def _name(self, place: int) -> str:
+        return PLACES[place]
 
     # ---- Business logic ----
 
@@ -331,33 +391,37 @@ class Rules:
         label = f"function of {self._name(function.place)}"
         stage = stage_of(function.event, function.answers)
         without = self._without(world, function)
-        execution = world.executions[function.place]
         fence = _fence(function.event)
         attached = self._attached(world, function)
+        if world.budget.errors and attached and (not function.answers or isinstance(stage, Returns)):
+            for name in DECISIONS:
+                refused = Error(name, "declined")
+                poorer = without.spend("errors")
+                yield Move(f"{label} raises {name}", False, self._heard(poorer, function.place, refused))
+                yield from self._untaken(poorer, function.place, refused, f"{label} raises {name}")
         if isinstance(stage, Calls):
             yield from self._calls_of_function(world, function, stage, fence, label)
-            if world.budget.errors and attached:
-                refused = Error("PermanentError", "declined")
-                if not function.answers:
-                    yield Move(
-                        f"{label}: fails for good", False, self._heard(without.spend("errors"), function.place, refused)
-                    )
             return
-        assert execution is not None
         if isinstance(stage, Raises):
-            yield Move(
-                f"{label} raises {stage.name}",
-                True,
-                self._heard(without, function.place, Error(stage.name, stage.message)),
-            )
+            raised = Error(stage.name, stage.message)
+            yield Move(f"{label} raises {stage.name}", True, self._heard(without, function.place, raised))
+            yield from self._untaken(without, function.place, raised, f"{label} raises {stage.name}")
             return
         succeeded = without._replace(life=world.life._replace(succeeded=True))
         answer = as_json({"Payload": json.loads(stage.payload)})
         yield Move(f"{label} succeeds", True, self._heard(succeeded, function.place, answer))
+        yield from self._untaken(succeeded, function.place, answer, f"{label} succeeds")
+
+    def _untaken(self, world: World, place: int, result: str | Error, label: str) -> Iterator[Move]:
+        """The execution dies after it was told the result, and before its next state."""
+        execution = world.executions[place]
+        assert execution is not None
         if world.budget.crashes:
-            there = execution._replace(history=(*execution.history, SUCCESS))
-            died = self._died(succeeded.put(function.place, there), function.place)
-            yield Move(f"{label} succeeds, and the execution dies there", False, died.spend("crashes"))
+            told = _told(result)
+            life = world.life._replace(decided=world.life.decided or (bool(told) and told[0] != SUCCESS))
+            there = execution._replace(history=(*execution.history, *told))
+            died = self._died(world.put(place, there)._replace(life=life), place)
+            yield Move(f"{label}, and the execution dies there", False, died.spend("crashes"))
 
     def _calls_of_function(
         self, world: World, function: Function, stage: Calls, fence: int, label: str
@@ -384,131 +448,38 @@ class Rules:
         left.remove(function)
         return world._replace(functions=tuple(left))
 
-    # ---- Services ----
-
-    def _asked(
-        self,
-        world: World,
-        machine: Machine,
-        position: str,
-        variables: str,
-        me: str,
-        given: str,
-        place: int | None,
-        label: str = "",
-    ) -> Answer | None:
-        """The world after a Task's call; None while it cannot be made."""
-        call = machine.call(position, variables, me, given)
-        arguments: dict[str, Any] = json.loads(call)
-        match machine.resource(position):
-            case "dynamodb:getItem":
-                if arguments.get("ConsistentRead") is not True:
-                    raise Broken(f"P3: {position} may read what was there before the last write")
-                return Answer(world, "{}" if world.record is None else projected(world.record, call))
-            case "dynamodb:updateItem":
-                return self._updated(world, call, place)
-            case "sfn:describeExecution":
-                return Answer(world, self._described(world, arguments["ExecutionArn"]))
-            case "sfn:getExecutionHistory":
-                return Answer(world, self._history(world, arguments["ExecutionArn"]))
-            case "sfn:redriveExecution":
-                return self._redriven(world, arguments["ExecutionArn"])
-            case "sfn:startExecution":
-                return self._started(world, arguments["Name"], arguments["Input"])
-            case "lambda:invoke":
-                payload = arguments["Payload"]
-                kept = {
-                    "bucket": "b",
-                    "key": f"{payload['id']}/{payload['fence']}",
-                    "sha256": payload["text"],
-                    "bytes": 1,
-                }
-                return Answer(world, as_json({"Payload": kept}))
-            case "s3:putObject" | "sqs:sendMessage":
-                return Answer(world, "{}")
-            case other:
-                raise AssertionError(f"{position} calls {other}, which the model does not know")
-
-    def _updated(self, world: World, call: str, place: int | None) -> Answer:
-        try:
-            record = self.setting.table.update(world.record, call)
-        except ConditionFailed:
-            return Answer(world, Error("DynamoDB.ConditionalCheckFailedException", "The conditional request failed"))
-        self.setting.promises.written(world, record, place)
-        after = world._replace(record=record)
-        if begins_anew(world.record, record):
-            after = after._replace(ledger=0, life=Life())
-        return Answer(after, as_json({"Attributes": parsed(record)}))
-
-    def _of(self, world: World, arn: str) -> tuple[int, Execution] | None:
-        for place, execution in enumerate(world.executions):
-            if execution is not None and self._arn(place) == arn:
-                return place, execution
-        return None
-
-    def _described(self, world: World, arn: str) -> str | Error:
-        if (found := self._of(world, arn)) is None:
-            return Error("Sfn.ExecutionDoesNotExistException", arn)
-        _, execution = found
-        error = {} if execution.status in ENDED_WELL else {"Error": execution.status}
-        status = execution.status if execution.status in (RUNNING, SUCCEEDED) else "FAILED"
-        return as_json(
-            {
-                "ExecutionArn": arn,
-                "Name": execution.name,
-                "Status": "ABORTED" if execution.dead else status,
-                "Input": self.setting.requests[execution.request],
-                **error,
-            }
-        )
-
-    def _history(self, world: World, arn: str) -> str | Error:
-        if (found := self._of(world, arn)) is None:
-            return Error("Sfn.ExecutionDoesNotExistException", arn)
-        events: list[dict[str, Any]] = []
-        for number_, entry in enumerate(found[1].history, 1):
-            entered = {"Type": "StateEntered", "StateEnteredEventDetails": {"Name": entry}}
-            succeeded = {"Type": "TaskSucceeded", "TaskSucceededEventDetails": {"ResourceType": "lambda"}}
-            events.append({"Id": number_, **(succeeded if entry == SUCCESS else entered)})
-        return as_json({"Events": events[::-1]})
-
-    def _is_owner(self, world: World, place: int) -> bool:
-        return world.record is not None and text(parsed(world.record), "owner") == self._arn(place)
-
-    def _redriven(self, world: World, arn: str) -> Answer:
-        found = self._of(world, arn)
-        if found is None or not found[1].dead or self.setting.express:
-            return Answer(world, Error("Sfn.ExecutionNotRedrivableException", arn))
-        place, execution = found
-        return Answer(world.put(place, execution._replace(status=RUNNING)), as_json({"RedriveDate": NOW}))
-
-    def _started(self, world: World, name: str, given: str) -> Answer | None:
-        if name in world.names:
-            running = any(each and each.name == name and each.status == RUNNING for each in world.executions)
-            done = as_json({"ExecutionArn": "again"})
-            return Answer(world, done if running else Error("Sfn.ExecutionAlreadyExistsException", name))
-        place = world.free_place()
-        if place is None:
-            return None
-        begun = self._begin(world, place, name, self.setting.requests.index(given))
-        return Answer(begun._replace(names=tuple(sorted((*world.names, name)))), as_json({"ExecutionArn": "new"}))
-
-    def _arn(self, place: int) -> str:
-        return arn_of(place, express=self.setting.express)
-
-    def _name(self, place: int) -> str:
-        return PLACES[place]
-
 
 @functools.cache
 def _fence(event: str) -> int:
     return int(json.loads(event)["lock"]["fence"])
 
 
-def _after(machine: Machine, position: str, variables: str, me: str, given: str, result: str | Error) -> Next:
+def _me(place: int, name: str) -> str:
+    """An execution as its machine knows it: whether recovery started it, its name says."""
+    return arn_of(place) + (" recover-" if name.startswith("recover-") else "")
+
+
+def _told(result: str | Error) -> tuple[str, ...]:
+    """What a history says of a function's result."""
     if isinstance(result, str):
-        return machine.succeed(position, variables, me, given, result)
-    return machine.fail(position, variables, me, given, result.name, result.cause)
+        return (SUCCESS,)
+    return (FAILURE + result.name,) if result.name in (*DECISIONS, "LockLostError") else ()
+
+
+@functools.cache
+def _aged(call: str) -> str:
+    """A late call's clock is that of when it was sent."""
+    arguments = json.loads(call)
+    if ":now" in arguments["ConditionExpression"]:
+        arguments["ExpressionAttributeValues"][":now"] = {"N": str(NOW - 2000)}
+    return as_json(arguments)
+
+
+def _after(call: Call, result: str | Error) -> Next:
+    where = (call.position, call.variables, call.me, call.given)
+    if isinstance(result, str):
+        return call.machine.succeed(*where, result)
+    return call.machine.fail(*where, result.name, result.cause)
 
 
 def _lost(resource: str) -> Error:

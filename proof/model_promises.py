@@ -7,10 +7,11 @@ from typing import Any
 
 from proof.model_machine import NOW, End
 from proof.model_record import Record, parsed
-from proof.model_world import RUNNING, Execution, World, arn_of
+from proof.model_world import RUNNING, Execution, Late, World, arn_of
 
 OPEN, CLOSED = ("IN_PROGRESS", "QUARANTINED"), ("COMPLETED", "FAILED")
 ANSWER = ("status", "owner", "fence", "result", "resultRef", "error")
+BUSINESS = "ExecuteBusinessLogic"
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
 
 
@@ -43,6 +44,10 @@ def begins_anew(before: Record, after: str) -> bool:
     return any(old.get(name) != new.get(name) for name in ANSWER)
 
 
+def was_failed(record: Record) -> bool:
+    return record is not None and text(parsed(record), "status") == "FAILED"
+
+
 def is_final(record: Record) -> bool:
     return record is not None and text(parsed(record), "status") != "IN_PROGRESS"
 
@@ -50,13 +55,14 @@ def is_final(record: Record) -> bool:
 class Promises:
     """The checks; what may be how often comes from the definition's own parameters."""
 
-    def __init__(self, *, express: bool, max_attempts: int, max_recoveries: int) -> None:
-        self._express = express
+    def __init__(self, *, max_attempts: int, max_recoveries: int, retries: frozenset[int]) -> None:
+        """`retries` are the requests that may have a failed operation tried again."""
+        self._retries = retries
         self._max_attempts = max_attempts
         self._max_recoveries = max_recoveries
 
-    def written(self, world: World, after: str, place: int | None) -> None:
-        """The record was written by the execution in `place`, or by recovery (None)."""
+    def written(self, world: World, after: str, place: int | None, late: Late | None = None) -> None:
+        """The record was written by the execution in `place`, or by recovery (None), perhaps by a late call."""
         new = parsed(after)
         self._has_its_shape(new)
         if begins_anew(world.record, after):
@@ -64,13 +70,15 @@ class Promises:
             return
         assert world.record is not None
         old = parsed(world.record)
-        if text(old, "status") != "IN_PROGRESS":
+        if text(old, "status") == "FAILED" and text(new, "status") != "FAILED":
+            self._is_tried_again(world, old, new, place)
+        elif text(old, "status") != "IN_PROGRESS":
             if any(old.get(name) != new.get(name) for name in ANSWER):
                 raise Broken(f"P3: a record that was {text(old, 'status')} has changed before it expired")
-        elif place is None:
-            self._is_an_end_of_a_lease(old, new)
+        elif place is None or self._arn(place) != text(old, "owner"):
+            self._is_anothers(world, old, new, place)
         else:
-            self._is_the_owners(world, old, new, place)
+            self._is_the_owners(world, old, new, place, late)
 
     def _has_its_shape(self, new: dict[str, Any]) -> None:
         status = text(new, "status")
@@ -94,50 +102,99 @@ class Promises:
         if left := {"steps", "result", "resultRef", "error", "recoveries", "requestRef", "finishedAt"} & set(new):
             raise Broken(f"P2: a new life of an id begins with {', '.join(sorted(left))} of the last one")
 
-    def _is_an_end_of_a_lease(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        same = all(old.get(name) == new.get(name) for name in {*old, *new} - {"leaseExpiresAt", "recoveries"})
-        counted = number(new, "recoveries") - (number(old, "recoveries") if "recoveries" in old else 0)
-        if not same or number(new, "leaseExpiresAt") != 0 or counted not in (0, 1):
-            raise Broken("P1: recovery changed more than the lease and its count")
-
-    def _is_the_owners(self, world: World, old: dict[str, Any], new: dict[str, Any], place: int) -> None:
-        me, owner = self._arn(place), text(old, "owner")
-        execution = world.executions[place]
-        assert execution is not None
-        # A completed operation has no use for them: its answer says it all, and its record should be small.
-        if old.get("steps") != new.get("steps") and text(new, "status") != "COMPLETED":
+    def _is_tried_again(self, world: World, old: dict[str, Any], new: dict[str, Any], place: int | None) -> None:
+        """A failure stands until a request asks for more."""
+        execution = None if place is None else world.executions[place]
+        if execution is None or execution.request not in self._retries or execution.name.startswith("recover-"):
+            raise Broken("P3: a failure was tried again by somebody who was not asked to")
+        if (
+            self._begun(new) != (self._arn(place or 0), number(old, "fence") + 1)
+            or text(new, "status") != "IN_PROGRESS"
+        ):
+            raise Broken("P1: a failed operation was not acquired under the next fence")
+        if old.get("steps") != new.get("steps"):
             raise Broken("P2: what steps have done was forgotten")
-        if (text(new, "owner"), number(new, "fence")) != (owner, number(old, "fence")):
-            if text(new, "owner") != me or number(new, "fence") != number(old, "fence") + 1:
+
+    def _is_anothers(self, world: World, old: dict[str, Any], new: dict[str, Any], place: int | None) -> None:
+        """A write to a lock that somebody else holds: recovery, or an execution that found the owner dead."""
+        if old.get("steps") != new.get("steps"):
+            raise Broken("P2: what steps have done was forgotten")
+        changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+        if self._begun(old) != self._begun(new):
+            if place is None or self._begun(new) != (self._arn(place), number(old, "fence") + 1):
                 raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
             if text(new, "status") != "IN_PROGRESS":
                 raise Broken("P1: an acquisition ended the operation")
-            if owner != me:
-                self._may_be_replaced(world, old, owner)
+            self._may_be_replaced(world, old)
+        elif text(new, "status") == "QUARANTINED":
+            self._may_be_quarantined(world, old, new)
+        elif place is not None and (changed != {"leaseExpiresAt"} or number(old, "leaseExpiresAt") >= NOW):
+            raise Broken("P4: somebody wrote to the lock of another owner")
+        elif place is None:
+            counted = number(new, "recoveries") - (number(old, "recoveries") if "recoveries" in old else 0)
+            if changed - {"leaseExpiresAt", "recoveries"} or number(new, "leaseExpiresAt") or counted not in (0, 1):
+                raise Broken("P1: recovery changed more than the lease and its count")
+
+    def _is_the_owners(
+        self, world: World, old: dict[str, Any], new: dict[str, Any], place: int, late: Late | None
+    ) -> None:
+        execution = world.executions[place]
+        assert execution is not None
+        fence = execution.fence if late is None else late.fence
+        # A completed operation has no use for them: its answer says it all, and its record should be small.
+        if old.get("steps") != new.get("steps") and text(new, "status") != "COMPLETED":
+            raise Broken("P2: what steps have done was forgotten")
+        if self._begun(old) != self._begun(new):
+            if self._begun(new) != (self._arn(place), number(old, "fence") + 1):
+                raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
+            if text(new, "status") != "IN_PROGRESS":
+                raise Broken("P1: an acquisition ended the operation")
+            if late is not None and execution.status == RUNNING and execution.position != late.position:
+                raise Broken("P1: a late call took the lock from its own execution, which is at work under it")
         elif text(new, "status") in CLOSED:
-            if owner != me or execution.fence != number(old, "fence"):
+            if fence != number(old, "fence"):
                 raise Broken("P4: an owner whose lock was lost has ended the operation")
             if text(new, "status") == "COMPLETED" and world.ledger != 1:
                 raise Broken(f"P2: an operation was completed with {world.ledger} effects")
-        elif owner == me and text(new, "status") == "QUARANTINED" and execution.fence == 0:
+        elif text(new, "status") == "QUARANTINED" and fence == 0:
             raise Broken("P5: an operator is asked about business logic that was never started")
-        elif owner != me and text(new, "status") != "QUARANTINED":
-            raise Broken("P4: somebody wrote to the lock of another owner")
 
-    def _may_be_replaced(self, world: World, old: dict[str, Any], owner: str) -> None:
+    def _may_be_replaced(self, world: World, old: dict[str, Any]) -> None:
         """An owner may be replaced by another when its lease is over and it has ended."""
         if number(old, "leaseExpiresAt") >= NOW:
             raise Broken("P1: a lock was taken before its lease was over")
-        for place, execution in enumerate(world.executions):
-            if execution and execution.status == RUNNING and self._arn(place) == owner and not self._express:
-                raise Broken("P1: the lock of a live owner was taken")
+        if self._lives(world, old):
+            raise Broken("P1: the lock of a live owner was taken")
+
+    def _may_be_quarantined(self, world: World, old: dict[str, Any], new: dict[str, Any]) -> None:
+        """By another than its owner: only when that one has ended, and there is something to ask the operator."""
+        if self._lives(world, old):
+            raise Broken("P5: a live owner was quarantined by somebody else")
+        started = any(
+            each and BUSINESS in each.history and self._is(place, old) for place, each in enumerate(world.executions)
+        )
+        if new["error"]["M"]["name"]["S"] == "OwnerCrashed" and not started and not world.life.started:
+            raise Broken("P5: an operator is asked about business logic that was never started")
+
+    def _lives(self, world: World, old: dict[str, Any]) -> bool:
+        """Whether the owner's execution runs, for the first time or redriven."""
+        executions = enumerate(world.executions)
+        return any(each and each.status == RUNNING and self._is(place, old) for place, each in executions)
+
+    def _is(self, place: int, item: dict[str, Any]) -> bool:
+        return self._arn(place) == text(item, "owner")
+
+    def _begun(self, item: dict[str, Any]) -> tuple[str, int]:
+        return text(item, "owner"), number(item, "fence")
 
     def started(self, world: World, execution: Execution, fence: int) -> None:
         """The execution starts business logic under `fence`."""
         if execution.fence == fence:
             raise Broken(f"P2: business logic was started twice under fence {fence}")
-        if world.life.succeeded and not self._express:
+        if world.life.succeeded:
             raise Broken("P2: business logic was started again after it had succeeded")
+        if world.life.decided:
+            raise Broken("P2: business logic was started again after it had decided how it ends")
         if world.record is None or text(parsed(world.record), "onCrash") != "quarantine":
             return
         if world.life.started:
@@ -184,7 +241,7 @@ class Promises:
                 raise Broken("P3: an answer is not the one that is stored")
 
     def _arn(self, place: int) -> str:
-        return arn_of(place, express=self._express)
+        return arn_of(place)
 
 
 def _reference(stored: dict[str, Any]) -> dict[str, Any]:

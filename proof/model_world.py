@@ -16,7 +16,7 @@ from proof.model_record import Record, parsed
 
 PLACES = "ABCD"
 RUNNING, SUCCEEDED, DEAD, DEAD_AND_SEEN = "RUNNING", "SUCCEEDED", "DEAD", "DEAD_AND_SEEN"
-SUCCESS = "+"
+SUCCESS, FAILURE = "+", "-"
 
 
 class Execution(NamedTuple):
@@ -33,7 +33,10 @@ class Execution(NamedTuple):
     fence: int
     """Under which it last started business logic; 0 before."""
     history: tuple[str, ...]
-    """What its history tells since it got the lock: the states that it entered, and `SUCCESS` for each function."""
+    """What its history tells since it got the lock: the states that it entered, `SUCCESS` for each function, and
+    `FAILURE` with the name for each decision of business logic."""
+    redriven: bool = False
+    """Whether it had ended before: an old description may still say so."""
 
     @property
     def dead(self) -> bool:
@@ -60,12 +63,25 @@ class Worker(NamedTuple):
     sweeps: bool
 
 
+class Late(NamedTuple):
+    """A write whose answer nobody waits for any more, and which is still on its way."""
+
+    place: int
+    """Of the execution that sent it; -1 is recovery."""
+    position: str
+    call: str
+    fence: int
+    """Under which its execution had started business logic when it was sent."""
+
+
 class Life(NamedTuple):
     """What has happened since the id was last free."""
 
     started: bool = False
-    """Business logic was."""
+    """Business logic was; a failure that is tried again begins anew."""
     succeeded: bool = False
+    decided: bool = False
+    """Business logic said how it ends, and an execution has heard it."""
     leases: int = 0
     """How many have ended: each at a time of its own."""
 
@@ -80,6 +96,12 @@ class Budget(NamedTuple):
     errors: int = 0
     """Of the function: throttled, an error, an answer that is lost while it works on."""
     expiries: int = 0
+    late: int = 0
+    """Writes that are sent once more while the first send still comes, at any later time."""
+    stale: int = 0
+    """Descriptions of an execution as it was before its last change."""
+    operators: int = 0
+    """Operators that redrive a dead owner."""
 
 
 class World(NamedTuple):
@@ -92,6 +114,7 @@ class World(NamedTuple):
     """Of executions that recovery started; a name works once."""
     life: Life
     budget: Budget
+    late: tuple[Late, ...] = ()
 
     def spend(self, what: str) -> World:
         return self._replace(budget=self.budget._replace(**{what: getattr(self.budget, what) - 1}))
@@ -104,9 +127,8 @@ class World(NamedTuple):
         return next((place for place, execution in enumerate(self.executions) if execution is None), None)
 
 
-def arn_of(place: int, *, express: bool) -> str:
-    kind = "express" if express else "execution"
-    return f"arn:aws:states:us-east-1:123456789012:{kind}:once:{PLACES[place]}"
+def arn_of(place: int) -> str:
+    return f"arn:aws:states:us-east-1:123456789012:execution:once:{PLACES[place]}"
 
 
 def name_again(arn: str) -> str:
@@ -115,23 +137,23 @@ def name_again(arn: str) -> str:
 
 
 @functools.cache
-def renamed(text: str, order: tuple[int, ...], express: bool) -> str:
+def renamed(text: str, order: tuple[int, ...]) -> str:
     """The text with the executions' ARNs, and the names made of them, as they are after moving to other places."""
     marks = {}
     for new, old in enumerate(order):
         for name_of in (arn_of, _again_of):
-            text = text.replace(name_of(old, express=express), mark := f"<{name_of.__name__}{new}>")
-            marks[mark] = name_of(new, express=express)
+            text = text.replace(name_of(old), mark := f"<{name_of.__name__}{new}>")
+            marks[mark] = name_of(new)
     for mark, name in marks.items():
         text = text.replace(mark, name)
     return text
 
 
-def _again_of(place: int, *, express: bool) -> str:
-    return name_again(arn_of(place, express=express))
+def _again_of(place: int) -> str:
+    return name_again(arn_of(place))
 
 
-def in_order(world: World, *, express: bool) -> World:
+def in_order(world: World) -> World:
     """The same world with its executions in an order of their own: which is called A makes no difference."""
     owner = "" if world.record is None else parsed(world.record)["owner"]["S"]
 
@@ -139,7 +161,7 @@ def in_order(world: World, *, express: bool) -> World:
         execution = world.executions[place]
         if execution is None:
             return (2, "", "", "", 0, 0, "", place)
-        mine = arn_of(place, express=express) != owner
+        mine = arn_of(place) != owner
         return (
             mine,
             *execution[2:4],
@@ -155,7 +177,7 @@ def in_order(world: World, *, express: bool) -> World:
         return world
 
     def text(value: str) -> str:
-        return renamed(value, order, express)
+        return renamed(value, order)
 
     def moved(execution: Execution | None) -> Execution | None:
         return execution and execution._replace(name=text(execution.name), variables=text(execution.variables))
@@ -170,6 +192,7 @@ def in_order(world: World, *, express: bool) -> World:
         tuple(sorted(map(text, world.names))),
         world.life,
         world.budget,
+        tuple(sorted(late._replace(place=place_of[late.place], call=text(late.call)) for late in world.late)),
     )
 
 
@@ -179,16 +202,17 @@ def _masked(variables: str) -> str:
     return re.sub(r"once:[A-D]", "once:", variables)
 
 
-def tidied(world: World, *, express: bool) -> World:
+def tidied(world: World) -> World:
     """Without executions that have ended and that neither record, function nor anybody's variables speak of."""
     for place, execution in enumerate(world.executions):
         if execution is None or execution.status in (RUNNING, DEAD):
             continue
-        arn = arn_of(place, express=express)
+        arn = arn_of(place)
         if (
             (world.record is not None and parsed(world.record)["owner"]["S"] == arn)
             or any(function.place == place for function in world.functions)
             or any(worker.about == place or arn in worker.variables for worker in world.workers)
+            or any(late.place == place or arn in late.call for late in world.late)
             or any(
                 arn in other.variables
                 for number, other in enumerate(world.executions)

@@ -1,4 +1,4 @@
-"""Operators in the schedules: the commands `once retry` and `once resolve`, while everything else goes on.
+"""Operators: the commands `once retry`, `resolve`, `redrive` and `release`, while everything else goes on.
 
 And somebody careless, who aborts executions that run, and redrives those that died.
 """
@@ -11,11 +11,13 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from cli import interventions
+from cli import interventions, redriving
 from cli.problem import Problem
 from cli.records import Changed
 from cli.stack import Stack
-from proof.checker import Fault, executions_of, id_of
+from local.engine import Call
+from proof.checker import executions_of, id_of
+from proof.faults import Fault
 from proof.journal import Actor
 from proof.plans import Act, Plan
 from proof.world import World
@@ -24,18 +26,38 @@ from proof.world import World
 class Operators:
     """Does what a plan has them do."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, id: str = "") -> None:
+        self._world, self._id = world, id
         self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, _Session(world))
         self._told: set[str] = set()
+        self._released: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
         with suppress(ClientError, Problem, Changed):
             if act.what in ("abort", "redrive"):
                 self._meddle(act.what)
+            elif act.what.startswith("once "):
+                self.act_now(f"{act.what.removeprefix('once ')}s", id)
             elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
                 self._decide(act.what, id)
+
+    def act_now(self, what: str, id: str = "") -> None:
+        """A command about an id: `redrives`, `retries`, `resolves` or `releases`. It may be refused."""
+        id = id or self._id
+        self._told.add(id)
+        self._world.note(f"an operator {what} {id}")
+        with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
+            if what == "redrives":
+                redriving.redrive(self._stack, id)
+            elif what == "retries":
+                interventions.retry(self._stack, id)
+            elif what == "resolves":
+                interventions.resolve(self._stack, id, '"resolved"', None)
+            else:
+                shown, _ = interventions.may_be_released(self._stack, id)
+                interventions.release(self._stack, shown)
+                self._released.add(id)
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
@@ -65,14 +87,16 @@ class Operators:
             by_operator = any(id in fault.what for id in self._told)
             if by_operator and any(what in fault.what for what in ("started", "attempts and fence")):
                 continue
+            if fault.promise == "P2" and any(id in fault.what for id in self._released):
+                continue  # begun afresh, steps and all, because an operator said so
             yield fault
 
 
 class _Session:
     """Clients of an operator: others go on before each call."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, world: World, id: str = "") -> None:
+        self._world, self._id = world, id
 
     def client(self, service: str) -> Any:
         return _Client(self._world, self._world.cloud.client(service))
@@ -84,13 +108,14 @@ class _Client:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
-        if name in ("exceptions", "meta"):
+        if name in ("exceptions", "meta", "get_paginator"):
             return found
-        return self._in_turn(found)
+        return self._in_turn(name, found)
 
-    def _in_turn(self, make: Callable[..., Any]) -> Callable[..., Any]:
+    def _in_turn(self, name: str, make: Callable[..., Any]) -> Callable[..., Any]:
         def call(**parameters: Any) -> Any:
             self._world.turns.wait()
-            return make(**parameters)
+            asked = Call("operator", "", name, parameters, "", 0)
+            return self._world.climate.at_call(asked, lambda: make(**parameters))
 
         return call

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import math
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -26,10 +28,11 @@ from local.events import Delivery
 from local.lambda_runtime.refusals import throttled
 from proof import checker
 from proof.functions import Died, Point
+from proof.late import WRITES
 from proof.operators import Operators
 from proof.plans import Plan, draw
 from proof.turns import Endless, Task
-from proof.weather import LONG, label_of_call, refusal
+from proof.weather import ASKING, LONG, label_of_call, refusal
 from proof.world import Boundary, Proceed, Weather, World
 
 BATCH = 25
@@ -45,6 +48,9 @@ class Storm(Weather):
         self._steps = 0
         self._choices = 0
         self._deliveries = 0
+        self._held: list[tuple[int, Callable[[], object]]] = []
+        self._down: dict[str, float] = {}
+        self._due: list[str] = []
 
     def choose(self, ready: list[Task], current: Task | None) -> Task:
         """Whoever runs goes on, unless the plan has another one go on here."""
@@ -54,20 +60,47 @@ class Storm(Weather):
             return ready[other % len(ready)]
         return current if current is not None and current in ready else ready[0]
 
-    def _step(self, what: str) -> str | None:
-        """Let others go on; what goes wrong here, if anything."""
+    def _step(self, what: str, possible: Callable[[str], bool]) -> str | None:
+        """Let others go on; what goes wrong here, if anything: a fault waits for a step where it is possible."""
         self._world.turns.wait()
-        fault = self._plan.faults.get(self._steps)
+        if (drawn := self._plan.faults.get(self._steps)) is not None:
+            self._due.append(drawn)
+        fault = next(filter(possible, self._due), None)
+        if fault is not None:
+            self._due.remove(fault)
         self._world.note(f"{what}{f'   <- {fault}' if fault else ''}")
         self._steps += 1
+        self.arrive(self._steps)
         return fault
+
+    def arrive(self, step: float = math.inf) -> None:
+        """What was held until this step arrives now, as a task of its own."""
+        due = [sending for until, sending in self._held if until < step]
+        self._held = [each for each in self._held if each[0] >= step]
+        for sending in due:
+            self._world.turns.spawn(partial(self._let_in, sending), "held call")
+
+    def _let_in(self, sending: Callable[[], object]) -> None:
+        self._world.note("a held call arrives")
+        with suppress(Exception, Abandoned, TimedOut):
+            sending()
+
+    def _hold(self, fault: str, sending: Callable[[], object]) -> None:
+        self._held.append((self._steps + int(fault.removeprefix("held ")), sending))
+        raise ConnectionClosedError(endpoint_url="the proof")
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         who = call.execution_arn.rpartition(":")[2]
-        fault = self._step(f"{who} {label_of_call(call)}")
+        fault = self._step(f"{who} {label_of_call(call)}", partial(is_possible, call))
+        if fault is not None and fault.startswith(("down ", "unasked ")):
+            self._down[call.action] = self._world.turns.now() + float(fault.partition(" ")[2])
+        if self._world.turns.now() < self._down.get(call.action, 0.0):
+            raise refusal(call)
         if fault is None:
             return proceed()
-        if fault == "late" and call.service != "lambda":
+        if fault.startswith("held "):
+            self._hold(fault, proceed)
+        if fault == "late":
             return self._late(proceed)
         if fault == "slow":
             self._world.turns.sleep(LONG)
@@ -75,7 +108,7 @@ class Storm(Weather):
             raise ConnectionClosedError(endpoint_url=call.service)
         if fault == "fails":
             raise refusal(call)
-        if fault == "throttled" and call.service == "lambda":
+        if fault == "throttled":
             raise throttled()
         if fault == "dies before":
             self._world.stop(call.execution_arn)  # its call is on the way
@@ -100,18 +133,20 @@ class Storm(Weather):
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.machine.startswith("OperationStateMachine"):
             who = boundary.execution_arn.rpartition(":")[2]
-            fault = self._step(f"{who} {boundary.place} {boundary.state}")
-            if fault is not None and fault.startswith("dies"):
+            if self._step(f"{who} {boundary.place} {boundary.state}", lambda fault: fault.startswith("dies")):
                 self._world.stop(boundary.execution_arn)
                 raise Abandoned
 
     def at_point(self, point: Point) -> None:
-        fault = self._step(f"{point.function} under fence {point.fence}: {point.place} {point.action}")
+        what = f"{point.function} under fence {point.fence}: {point.place} {point.action}"
+        fault = self._step(what, partial(is_possible_in, point))
         if fault in ("dies before", "dies after"):
             raise Died
         if fault in ("slow", "late"):
             self._world.turns.sleep(LONG)
-        if fault in ("answer lost", "never arrives", "fails") and point.action:
+        if fault is not None and point.send is not None and fault.startswith("held "):
+            self._hold(fault, point.send)
+        if fault in ("answer lost", "never arrives", "fails"):
             raise ConnectionClosedError(endpoint_url=point.function)
 
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
@@ -121,6 +156,24 @@ class Storm(Weather):
             self._deliveries += 1
             self._world.note(f"{delivery.name} {fate or 'delivers'}")
         return {None: (0.0,), "lost": (), "twice": (0.0, 0.0), "late": (90.0,)}[fate]
+
+
+def is_possible(call: Call, fault: str) -> bool:
+    """Whether a fault can strike a call."""
+    kind = fault.partition(" ")[0]
+    if kind == "held":
+        return call.action in WRITES
+    if kind == "unasked":
+        return call.action in ASKING
+    return (kind != "late" or call.service != "lambda") and (kind != "throttled" or call.service == "lambda")
+
+
+def is_possible_in(point: Point, fault: str) -> bool:
+    """Whether a fault can strike a function at one of its points."""
+    kind = fault.partition(" ")[0]
+    if kind == "held":
+        return point.send is not None and point.action in WRITES
+    return kind not in ("throttled", "down", "unasked") and (kind in ("dies", "slow", "late") or bool(point.action))
 
 
 @dataclass(frozen=True)
@@ -140,7 +193,7 @@ class Outcome:
 def run_plan(world: World, plan: Plan) -> Outcome:
     """Run a plan to its end, let recovery have its time, send everything again, and check."""
     storm = Storm(world, plan)
-    world.begin(storm, plan.seed)
+    world.begin(storm, plan.seed, plan.climate)
     operators = Operators(world)
     world.turns.choose = storm.choose
     try:
@@ -152,6 +205,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
             for act in plan.acts:
                 world.turns.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
             world.recover()
+            storm.arrive()
             for number, sending in enumerate(plan.sendings):
                 world.start(sending.request, f"again{number}")
             world.recover()
@@ -229,9 +283,13 @@ def tell(outcome: Outcome) -> list[str]:
     plan = outcome.plan
     lines = [f"✗ seed {plan.seed}: repeat it with `make proof SEED={plan.seed}`"]
     lines += [f"    {fault}" for fault in outcome.faults]
-    lines += [f"  sent at {each.at:g} s: {dict(each.request)}" for each in plan.sendings]
+    lines += [f"  sent at {each.at:g} s: {each.request}" for each in plan.sendings]
     lines += [f"  {act}" for act in plan.acts]
-    return [*lines, f"  faults {plan.faults}, switches {plan.switches}, fates {plan.fates}", *outcome.trace]
+    return [
+        *lines,
+        f"  {plan.climate}, faults {plan.faults}, switches {plan.switches}, fates {plan.fates}",
+        *outcome.trace,
+    ]
 
 
 def repeat(seed: int) -> int:

@@ -206,6 +206,12 @@ class Turns:
 
         return take_back
 
+    def leap(self, seconds: float) -> None:
+        """Time passes, and nothing comes of it: what was due in so many seconds still is."""
+        self._now += seconds
+        for timer in self._timers:
+            timer.when += seconds
+
     def restart(self, now: float) -> None:
         """A new beginning at a time; nothing may be going on."""
         self._now, self._turns, self._error = now, 0, None

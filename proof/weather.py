@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
@@ -12,11 +12,14 @@ from local.engine import Call
 from local.engine.history import Abandoned
 from local.engine.runs import TimedOut
 from local.events import Delivery
+from proof.faults import Fault
 from proof.functions import Died, Point
 from proof.world import Boundary, Proceed, Weather, World
 
 LONG = 700.0
 """Seconds: longer than a lease and a recovery period."""
+HOURS = 4 * 3600.0
+"""Longer than any retry of ours lasts: some 2.5 hours on average."""
 
 CALL_FAULTS = (
     "never arrives",
@@ -31,6 +34,13 @@ CALL_FAULTS = (
     "slow",
     "late",
 )
+FIRST_FAULTS = ("down for hours", "down for hours, event lost")
+"""Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
+ASKING_FAULTS = ("refused for ever", "too large for ever")
+"""Of calls that ask or revive an owner: they fail from there on in this state, or answer more than 256 KiB about it."""
+OPERATOR_FAULTS = ("operator redrives", "operator retries", "operator resolves", "operator releases")
+"""Just before a call, on paths with something for an operator to do."""
+ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
 BOUNDARY_FAULTS = ("dies", "dies, event lost")
 POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
 CODES = {
@@ -88,6 +98,14 @@ class Killing(Weather):
         return () if self._lose else (0.0,)
 
 
+class Operator(Protocol):
+    """Somebody with the commands."""
+
+    def act_now(self, what: str) -> None: ...
+
+    def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]: ...
+
+
 class Striking(Weather):
     """One fault, at the n-th call, boundary or point (from 0) of a run; `under` is the weather besides."""
 
@@ -98,6 +116,10 @@ class Striking(Weather):
         self._last_attempt = -1
         self._times = 0
         self.struck_at: float | None = None
+        self.operators: Operator | None = None
+        self.down_until = 0.0
+        self._sweeps = 0
+        self._down: Callable[[Call], bool] = lambda call: False
 
     def _strikes(self, place: str) -> bool:
         number = self._seen[place]
@@ -110,6 +132,10 @@ class Striking(Weather):
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
         if delivery.kind == "rule" and self._fault.endswith("event lost"):
             return ()
+        if delivery.kind == "schedule" and self._world.turns.now() < self.down_until:
+            self._sweeps += 1
+            if self._sweeps % 12:  # one an hour: they come to nothing
+                return ()
         return self._under.of_delivery(delivery)
 
     # ---- calls ----
@@ -120,12 +146,25 @@ class Striking(Weather):
 
         if self._strikes("call"):
             return self._strike(call, go_on)
+        if self._down(call):
+            return self._refuse(call, go_on)
         if self._again == (call.execution_arn, call.state, call.action):
             return self._fail_again(call, go_on)
         return go_on()
 
     def _strike(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         kind = self._fault.removesuffix(", event lost")
+        if kind.startswith("operator "):
+            assert self.operators is not None
+            self.operators.act_now(kind.removeprefix("operator "))
+            return proceed()
+        if kind == "down for hours":
+            self.down_until = self._world.turns.now() + HOURS
+            self._down = lambda each: each.action == call.action and self._world.turns.now() < self.down_until
+            return self._refuse(call, proceed)
+        if kind.endswith("for ever"):
+            self._down = lambda each: _asks_the_same(each, call, kind)
+            return self._refuse(call, proceed)
         if kind.startswith("fails"):
             if kind != "fails once":
                 self._again = (call.execution_arn, call.state, call.action)
@@ -147,6 +186,11 @@ class Striking(Weather):
         if kind == "answer lost":
             raise ConnectionClosedError(endpoint_url=call.service)
         return answer
+
+    def _refuse(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if self._fault != "too large for ever":
+            raise refusal(call)
+        return {**proceed(), "cause": "x" * 300_000}
 
     def _fail_again(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         healed = call.attempt <= self._last_attempt or (self._fault == "fails thrice" and self._times == 3)
@@ -187,6 +231,12 @@ class Striking(Weather):
             self._world.turns.sleep(LONG)
         if (struck and self._fault == "connection breaks") or self._again == key:
             raise ConnectionClosedError(endpoint_url=point.function)
+
+
+def _asks_the_same(one: Call, other: Call, fault: str) -> bool:
+    if fault == "refused for ever":
+        return (one.state, one.action) == (other.state, other.action)
+    return one.action == other.action and one.parameters["executionArn"] == other.parameters["executionArn"]
 
 
 def refusal(call: Call) -> ClientError:

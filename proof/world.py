@@ -22,13 +22,17 @@ from local.engine.patching import replaced
 from local.events import Delivery
 from local.execution import as_text
 from proof import business, checker
-from proof.checker import Fault
+from proof.climates import CLIMATES, Climate
+from proof.faults import Fault
 from proof.functions import Functions, Point
 from proof.journal import Actor, Journal
 from proof.turns import Turns, seeded_uuid
 
 ROOT = Path(__file__).parents[1]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+
+OWN_ENDS = (*checker.REFUSALS, "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost")
+"""Errors of the operation machine's own ends: such an execution has said all there is to say."""
 
 Proceed = Callable[[], dict[str, Any]]
 
@@ -67,6 +71,7 @@ class World:
         self.turns = Turns(BEGIN)
         self.dice = random.Random(0)  # noqa: S311 no secret
         self.weather = Weather()
+        self.climate = Climate(self)
         self.trace: list[str] = []
         self._template, self._parameters = template, parameters
         self._stack = ExitStack()
@@ -96,7 +101,7 @@ class World:
         stack.enter_context(_boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
-    def begin(self, weather: Weather, seed: int = 0) -> None:
+    def begin(self, weather: Weather, seed: int = 0, climate: str = "mild") -> None:
         """Everything empty, and the clock at its beginning."""
         self.turns.drop()
         self.turns.restart(BEGIN)
@@ -106,6 +111,7 @@ class World:
         self.trace.clear()
         self.dice.seed(seed)
         self.weather = weather
+        self.climate = CLIMATES[climate](self)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -113,6 +119,7 @@ class World:
         with (
             self.cloud.intercept(self._at_call, self.journal.interceptor, self.functions.interceptor),
             self.cloud.lose_events(self._of_delivery),
+            self.cloud.repeating(lambda arn, _input: self.climate.of_run(arn)),
         ):
             yield
 
@@ -131,21 +138,36 @@ class World:
         """In the main thread."""
         self.turns.wait(until=self.turns.now() + seconds)
 
-    def recover(self) -> None:
+    def leap(self, seconds: float) -> None:
+        """In the main thread, while nothing goes on: time passes without any turn of the schedule."""
+        self.turns.leap(seconds)
+
+    def recover(self, periods: int = 12) -> None:
         """Let recovery have its time: the schedule, until nothing is open, for at most some turns of it."""
-        period = 60.0 * float(self.cloud.parameters["RecoveryPeriodMinutes"])
         self.turns.rest()
-        for _ in range(8):
+        for _ in range(periods):
             if not self.is_unfinished():
                 return
-            self.pass_time(period + 1)
+            self.pass_time(self._period + 1)
             self.turns.rest()
 
+    def unfinished(self) -> list[Fault]:
+        """What recovery should find, or should have found."""
+        executions, records = checker.executions_of(self.cloud), checker.all_records(self.cloud)
+        return list(checker.end_faults(self.cloud, executions, records))
+
     def is_unfinished(self) -> bool:
-        """Whether there is something that recovery should find."""
-        return bool(
-            list(checker.end_faults(self.cloud, checker.executions_of(self.cloud), checker.all_records(self.cloud)))
-        )
+        return bool(self.unfinished())
+
+    def set_recoveries(self, id: str, count: int) -> None:
+        """As if it had been recovered so often."""
+        with operator(self):
+            self.cloud.client("dynamodb").update_item(
+                TableName=self.cloud.resources["IdempotencyTable"],
+                Key={"id": {"S": id}},
+                UpdateExpression="SET recoveries = :count",
+                ExpressionAttributeValues={":count": {"N": str(count)}},
+            )
 
     def faults(self) -> list[Fault]:
         return [*checker.faults(self.journal), *self.business.faults()]
@@ -156,7 +178,7 @@ class World:
         self.trace.append(f"{self.turns.now() - BEGIN:10.1f}  {what}")
 
     def _at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        return self.weather.at_call(call, proceed)
+        return self.weather.at_call(call, lambda: self.climate.at_call(call, proceed))
 
     def _at_boundary(self, boundary: Boundary) -> None:
         self.weather.at_boundary(boundary)
@@ -176,10 +198,19 @@ class World:
             overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
             if overdue and self.journal.status_of(record["owner"]) != "RUNNING":
                 return True
-        machine = self.cloud.client("stepfunctions")
-        arn = self.cloud.outputs["StateMachineArn"]
-        dead = [machine.list_executions(stateMachineArn=arn, statusFilter=each) for each in ("ABORTED", "TIMED_OUT")]
-        return any(answer["executions"] for answer in dead)
+        return any(now - ended < 4 * self._period for ended in self._deaths())
+
+    def _deaths(self) -> Iterator[float]:
+        """When executions ended that did not come to one of their own ends."""
+        for machine in self.cloud._machines():
+            for each in machine.executions:
+                own_end = each.status == "FAILED" and each.error in OWN_ENDS
+                if each.status in ("FAILED", "ABORTED", "TIMED_OUT") and not own_end:
+                    yield each.stop_date.timestamp()
+
+    @property
+    def _period(self) -> float:
+        return 60.0 * float(self.cloud.parameters["RecoveryPeriodMinutes"])
 
 
 def operator(world: World) -> Any:

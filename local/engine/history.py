@@ -27,6 +27,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from local.clock import Clock
+from local.engine import views
 from local.engine.expression import iso
 from local.engine.patching import replaced
 
@@ -88,7 +89,7 @@ def mend(clock: Clock) -> Iterator[None]:
     def get_execution_history(self: Any) -> Any:
         check_is_standard(self._get_param("executionArn"))
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        events = execution.to_history_output()["events"]
+        events = views.seen_of_history(execution.to_history_output()["events"], clock.now())
         if self._get_param("reverseOrder") in (True, "true"):
             events.reverse()
         if self._get_param("includeExecutionData") in (False, "false"):

@@ -1,8 +1,8 @@
-"""What DescribeExecution and ListExecutions tell: as it is now, or as it was.
+"""What DescribeExecution, ListExecutions and GetExecutionHistory tell: as it is now, or as it was.
 
-Both are "eventually consistent. The results are best effort and may not reflect very recent updates and changes" (API
-Reference). How old an answer can be is not said. GetExecutionHistory is not said to be: here it is always up to date
-(unconfirmed).
+The first two are "eventually consistent. The results are best effort and may not reflect very recent updates and
+changes" (API Reference). How old an answer can be is not said. GetExecutionHistory is not said to be eventually
+consistent, nor that it is not (unconfirmed): here it is old only when a test asks for that.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 Description = Mapping[str, Any]
@@ -49,8 +50,27 @@ def note(execution: Any, now: float, description: Description) -> None:
 def seen(execution: Any, now: float) -> Description | None:
     """What this thread is told of an execution; None when it did not exist yet."""
     told: list[tuple[float, Description]] = list(vars(execution).get("told", ()))
-    age = getattr(_thread, "age", 0.0) or (_everyone[-1] if _everyone else 0.0)
+    age = _age() or (_everyone[-1] if _everyone else 0.0)
     if age == BEFORE_THE_LAST_CHANGE:
         return told[-2:][0][1] if told else None
     known = [description for since, description in told if since <= now - age] if age else [told[-1][1]]
     return known[-1] if known else None
+
+
+def seen_of_history(events: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
+    """What this thread is told of a history, oldest event first: without what came since."""
+    age = _age()
+    if age == BEFORE_THE_LAST_CHANGE:
+        changes = [place for place, event in enumerate(events) if _kind(event).startswith("Execution")]
+        return events[: changes[-1]] if changes else events
+    if not age:
+        return events
+    return [event for event in events if datetime.fromisoformat(event["timestamp"]).timestamp() <= now - age]
+
+
+def _kind(event: Mapping[str, Any]) -> str:
+    return str(getattr(event["type"], "value", event["type"]))
+
+
+def _age() -> float:
+    return float(getattr(_thread, "age", 0.0))

@@ -70,7 +70,9 @@ def test_operation_with_alarms_like_the_ones_that_the_readme_names_lacks_nothing
         [written] = re.findall(rf"^  {alarm}:\n(?:    .*\n)+", text, re.MULTILINE)
         added += written.replace("BuildReport", "SendInvoice").replace("build-report", "send-invoice")
     assert added.count("Alarm:") == 3
-    named = "      DeploymentPreference: { Alarms: [!Ref SendInvoiceRolloutAlarm] }\n"
+    named = (
+        "      DeploymentPreference: { Alarms: [!If [IsGradual, !Ref SendInvoiceRolloutAlarm, !Ref AWS::NoValue]] }\n"
+    )
     own_log = "      LoggingConfig: { LogGroup: !Ref SendInvoiceLogGroup }\n"
     template.write_text(text.replace(own_log, own_log + named).replace("\nOutputs:\n", f"\n{added}\nOutputs:\n"))
     assert [str(each) for each in findings(template, QUICK)] == []

@@ -173,6 +173,17 @@ def test_clients_are_told_what_was_true_too_and_nothing_is_changed_by_it(cloud: 
         cloud.clock.leave()
 
 
+@pytest.mark.aws(unconfirmed="V28")
+def test_history_may_be_without_what_came_last(machine: Execute, cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("Throttling", state="A")):
+        arn = cloud.wait(start(cloud, create(cloud, {"A": put(cloud, "a")}))).arn
+    ask = {"ExecutionArn": arn, "ReverseOrder": True, "MaxResults": 1}
+    states = {"H": task("aws-sdk:sfn:getExecutionHistory", ask, Output="{% $states.result.Events[0].Type %}")}
+    assert machine(states).output == "ExecutionFailed"
+    with cloud.intercept(stale(state="H")):
+        assert machine(states).output == "TaskFailed"
+
+
 # ---- calls that fail each time ----
 
 ARN = "arn:aws:states:us-east-1:123456789012:{}:Nobody"

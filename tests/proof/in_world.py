@@ -16,11 +16,10 @@ def cells(world: World, path: str, kinds: list[str], faults: list[str], label: s
     """Place, fault, outcome and broken promises of some cells of a path; no faults: all; no label: everywhere."""
     [wanted] = [each for each in PATHS if each.name == path]
     found = [
-        matrix.cell(world, wanted, place, fault)
-        for place in matrix.places_of(world, wanted)
-        if place.kind in kinds and label in place.label
-        for fault in place.faults
-        if not faults or fault in faults
+        each
+        for place, fault in matrix.strikes_of(world, wanted)
+        if place.kind in kinds and label in place.label and (not faults or fault in faults)
+        for each in matrix.cells(world, wanted, place, fault)
     ]
     return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
 

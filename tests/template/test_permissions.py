@@ -107,7 +107,11 @@ def action_of(resource: str) -> str:
 
 def test_the_state_machine_reads_and_redrives_its_own_executions_only(resources: Resources) -> None:
     [statement] = resources["OperationOwnersPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-    assert statement["Resource"]["Fn::Sub"].endswith(":execution:${OperationStateMachine.Name}:*")
+    own, former = statement["Resource"]
+    assert own["Fn::Sub"].endswith(":execution:${OperationStateMachine.Name}:*")
+    condition, theirs, nothing = former["Fn::If"]
+    assert theirs["Fn::Sub"].endswith(":execution:${FormerStateMachineName}:*")
+    assert (condition, nothing) == ("HadStateMachine", {"Ref": "AWS::NoValue"})
 
 
 def test_the_state_machine_invokes_operations_of_this_stack_by_alias_only(resources: Resources) -> None:
@@ -115,8 +119,8 @@ def test_the_state_machine_invokes_operations_of_this_stack_by_alias_only(resour
     targets = [s["Resource"] for s in invoking]
     prefix = resources["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]["FunctionPrefix"]["Fn::Sub"]
     assert prefix == "${AWS::StackName}_op"
-    assert {"Ref": "CacheResponseFunction.Alias"} in targets
-    [any_operation] = [t["Fn::Sub"] for t in targets if "Fn::Sub" in t]
+    [any_operation, caching] = sorted(t["Fn::Sub"] for t in targets)[::-1]
+    assert caching == "${CacheResponseFunction.Arn}:live"
     assert any_operation.endswith(f":function:{prefix}-*:live")
 
 

@@ -46,7 +46,7 @@ def test_a_gradual_rollout_moves_every_function_and_goes_back_on_errors(rollout:
         group = made[alias["UpdatePolicy"]["CodeDeployLambdaAliasUpdate"]["DeploymentGroupName"]["Ref"]]["Properties"]
         assert GRADUAL[rollout] in str(group["DeploymentConfigName"]), name
         alarm = f"{name.removesuffix('Function')}RolloutAlarm"
-        assert group["AlarmConfiguration"] == {"Enabled": True, "Alarms": [{"Name": {"Ref": alarm}}]}
+        assert resolver(template).resolve(group["AlarmConfiguration"]) == {"Enabled": True, "Alarms": [{"Name": alarm}]}
         assert "DEPLOYMENT_STOP_ON_ALARM" in group["AutoRollbackConfiguration"]["Events"]
         assert group["ServiceRoleArn"]["Fn::If"][1] == {"Fn::GetAtt": ["FunctionRolloutRole", "Arn"]}
 
