@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import resolver
+from template_parts import PSEUDO, resolver
 
 from local.intrinsics import Resolver
 from local.template import Template, load
@@ -116,7 +116,7 @@ VERSION = "arn:aws:states:us-east-1:123456789012:stateMachine:Operation:17"
 def with_versions(template: Template) -> Resolver:
     """Resolves with the ARN of the state machine's version, whose last part is a dimension."""
     return Resolver(
-        {**template.parameters, "AWS::Region": "us-east-1", "AWS::StackName": "once"},
+        {**template.parameters, **PSEUDO},
         template.section("Mappings"),
         template.section("Conditions"),
         lambda name: VERSION if name == "OperationStateMachineVersion" else name,
