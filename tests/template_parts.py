@@ -9,7 +9,6 @@ from typing import Any
 from local.intrinsics import Resolver
 from local.template import Template
 
-
 PSEUDO = {
     "AWS::AccountId": "123456789012",
     "AWS::Partition": "aws",

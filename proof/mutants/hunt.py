@@ -155,7 +155,7 @@ class Hunt:
             self.suite.killed(mutant, answer["by"])
         seconds = round(time.monotonic() - began, 2)
         outcome, by, why = answer["outcome"], answer["by"], answer["why"]
-        return Result(mutant.name, mutant.kind, outcome, by, why, seconds, change_of(mutant))
+        return Result(mutant.name, mutant.kind, outcome, by, why, seconds, answer.get("cpu", 0.0), change_of(mutant))
 
     def _answer(self, mutant: Mutant, anew: bool = False) -> dict[str, Any]:
         """What a worker says: first the tests that only read the files, for the others need a deployment."""

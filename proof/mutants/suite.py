@@ -14,8 +14,8 @@ OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
 QUICK = ("tests/states", "tests/model/test_conditions.py", "tests/template", "tests/gate/test_gate.py")
 """Most of what needs no deployment."""
-READERS = ("tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
-"""Tests that read the files themselves, whatever an execution visits."""
+READERS = ("tests/template/", "tests/gate/")
+"""Tests that read the template itself, whatever an execution visits."""
 NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",
     "tests/gate/test_gate.py::test_what_only_cfn_lint": "replaces texts in the file, and fails when they are not there",
@@ -54,16 +54,22 @@ class Suite:
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """The tests that can see it; those that killed others at the same place first, then the cheapest."""
+        """The tests that can see it: those that killed others at the same place first, then those that look at that
+        place by itself, then the cheapest."""
         seeing = [test for test in self.seconds if self._sees(test, mutant) and self.seconds[test] <= LONGEST]
-        seeing.sort(key=lambda test: (-self.kills[mutant.place, test], self.seconds[test]))
+        alone = f"{mutant.place}*"
+        seeing.sort(
+            key=lambda test: (
+                -self.kills[mutant.place, test],
+                alone not in self.visits[test],
+                self.seconds[test],
+            )
+        )
         return list(_within(seeing, self.seconds, PATIENCE_WITH_CONTROLS if mutant.kind == "control" else PATIENCE))
 
     def _sees(self, test: str, mutant: Mutant) -> bool:
-        if test.startswith(READERS):
-            return True
         if mutant.file == "template.yaml":
-            return test in self._cover
+            return test.startswith(READERS) or test in self._cover
         visits = self.visits[test]
         return bool(visits & {mutant.part, f"{mutant.place}*", "*"}) if mutant.part else bool(visits)
 
