@@ -31,7 +31,7 @@ PATIENCE = 90.0
 """Seconds of tests that one mutant gets; one that outlives them has survived."""
 
 
-PATIENCE_WITH_CONTROLS = 10.0
+PATIENCE_WITH_CONTROLS = 4.0
 """Tests that look at texts are quick ones."""
 _QUICK_MODELS = ("[large]", "[waiting]")
 
