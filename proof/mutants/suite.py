@@ -58,14 +58,19 @@ class Suite:
         place by itself, then the cheapest."""
         seeing = [test for test in self.seconds if self._sees(test, mutant) and self.seconds[test] <= LONGEST]
         alone = f"{mutant.place}*"
-        seeing.sort(
-            key=lambda test: (
-                -self.kills[mutant.place, test],
-                alone not in self.visits[test],
-                self.seconds[test],
-            )
-        )
+        seeing.sort(key=lambda test: (alone not in self.visits[test], self._tier(test), test.partition("::")[0]))
+        killers = [test for test in self._killers(mutant.place) if test in seeing]
+        seeing = [*killers, *(test for test in seeing if test not in killers)]
         return list(_within(seeing, self.seconds, PATIENCE_WITH_CONTROLS if mutant.kind == "control" else PATIENCE))
+
+    def _tier(self, test: str) -> int:
+        """Cheap, dearer, dear: within a tier the tests of a file follow each other, for they share what is set up."""
+        return sum(self.seconds[test] > limit for limit in (0.2, 1.5))
+
+    def _killers(self, place: str) -> list[str]:
+        """The three that killed most at a place."""
+        here = Counter({test: count for (where, test), count in self.kills.items() if where == place})
+        return [test for test, _ in here.most_common(3)]
 
     def _sees(self, test: str, mutant: Mutant) -> bool:
         if mutant.file == "template.yaml":
