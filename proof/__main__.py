@@ -30,10 +30,10 @@ def _schedules(given: argparse.Namespace) -> int:
 
 
 def _mutants(given: argparse.Namespace) -> int:
-    """All of them take a night; `--mutants N` takes a sample."""
+    """All of them take a night; `--mutants N` takes a sample, and lets the quick tests judge it."""
     from proof.mutants.__main__ import main as hunt
 
-    return hunt(["--sample", str(given.mutants)] if given.mutants else [])
+    return hunt(["--quick", "--sample", str(given.mutants)] if given.mutants else [])
 
 
 def _module(name: str) -> Part:

@@ -9,6 +9,14 @@ from typing import Any
 from local.intrinsics import Resolver
 from local.template import Template
 
+PSEUDO = {
+    "AWS::AccountId": "123456789012",
+    "AWS::Partition": "aws",
+    "AWS::Region": "us-east-1",
+    "AWS::StackName": "once",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+
 
 def references(node: Any) -> Iterator[str]:
     """Every logical id or parameter that a part of a template refers to."""
@@ -33,7 +41,7 @@ def references(node: Any) -> Iterator[str]:
 def resolver(template: Template) -> Resolver:
     """Resolves values of a deployed template as CloudFormation does; a resource is called by its logical id."""
     return Resolver(
-        {**template.parameters, "AWS::Region": "us-east-1", "AWS::StackName": "once"},
+        {**template.parameters, **PSEUDO},
         template.section("Mappings"),
         template.section("Conditions"),
         lambda logical_id: logical_id,

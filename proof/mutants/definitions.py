@@ -30,7 +30,9 @@ def harmless(file: str, document: Mapping[str, Any]) -> Iterator[Mutant]:
     for path, state in states(document):
         if state["Type"] != "Task":
             continue
-        edits = (Edit(path, {**dict(reversed(list(state.items()))), "Comment": "Something else."}),)
+        edits = (
+            Edit(path, {**dict(reversed(list(state.items()))), "Comment": f"{state['Comment']} And nothing else."}),
+        )
         yield Mutant(file, str(path[-1]), "its members in the other order", "control", edits, str(path[-1]))
         return
 

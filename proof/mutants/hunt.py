@@ -111,10 +111,14 @@ class Hunt:
         return found
 
     def hold_controls(self) -> None:
-        """Every harmless mutant survives. Raises Sick."""
+        """Every harmless mutant survives, unless that is known of these very files. Raises Sick."""
+        file, key = VISITS / f"controls-{len(self._paths)}.txt", _hash_of(*_MEASURED, "tests")
+        if file.exists() and file.read_text() == key:
+            return
         for result in self.judged(all_harmless(self._documents)):
             if result.outcome != "survived":
                 raise Sick(f"a harmless mutant is {result.outcome}: {result.name}, by {result.by}: {result.why}")
+        file.write_text(key)
 
     def judged(self, mutants: Iterable[Mutant], until: float = float("inf")) -> Iterator[Result]:
         """What becomes of them, in the order in which it is known; none is begun after `until` (monotonic)."""
@@ -155,7 +159,7 @@ class Hunt:
             self.suite.killed(mutant, answer["by"])
         seconds = round(time.monotonic() - began, 2)
         outcome, by, why = answer["outcome"], answer["by"], answer["why"]
-        return Result(mutant.name, mutant.kind, outcome, by, why, seconds, change_of(mutant))
+        return Result(mutant.name, mutant.kind, outcome, by, why, seconds, answer.get("cpu", 0.0), change_of(mutant))
 
     def _answer(self, mutant: Mutant, anew: bool = False) -> dict[str, Any]:
         """What a worker says: first the tests that only read the files, for the others need a deployment."""

@@ -24,6 +24,8 @@ class Result:
     by: str
     why: str
     seconds: float
+    cpu: float
+    """Seconds of the worker; `seconds` are the clock's."""
     change: str
 
 

@@ -14,8 +14,8 @@ OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
 QUICK = ("tests/states", "tests/model/test_conditions.py", "tests/template", "tests/gate/test_gate.py")
 """Most of what needs no deployment."""
-READERS = ("tests/template/", "tests/gate/", "tests/model/", "tests/statemachine/test_fingerprint.py")
-"""Tests that read the files themselves, whatever an execution visits."""
+READERS = ("tests/template/", "tests/gate/")
+"""Tests that read the template itself, whatever an execution visits."""
 NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",
     "tests/gate/test_gate.py::test_what_only_cfn_lint": "replaces texts in the file, and fails when they are not there",
@@ -31,7 +31,7 @@ PATIENCE = 90.0
 """Seconds of tests that one mutant gets; one that outlives them has survived."""
 
 
-PATIENCE_WITH_CONTROLS = 10.0
+PATIENCE_WITH_CONTROLS = 4.0
 """Tests that look at texts are quick ones."""
 _QUICK_MODELS = ("[large]", "[waiting]")
 
@@ -54,16 +54,27 @@ class Suite:
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
-        """The tests that can see it; those that killed others at the same place first, then the cheapest."""
+        """The tests that can see it: those that killed others at the same place first, then those that look at that
+        place by itself, then the cheapest."""
         seeing = [test for test in self.seconds if self._sees(test, mutant) and self.seconds[test] <= LONGEST]
-        seeing.sort(key=lambda test: (-self.kills[mutant.place, test], self.seconds[test]))
+        alone = f"{mutant.place}*"
+        seeing.sort(key=lambda test: (alone not in self.visits[test], self._tier(test), test.partition("::")[0]))
+        killers = [test for test in self._killers(mutant.place) if test in seeing]
+        seeing = [*killers, *(test for test in seeing if test not in killers)]
         return list(_within(seeing, self.seconds, PATIENCE_WITH_CONTROLS if mutant.kind == "control" else PATIENCE))
 
+    def _tier(self, test: str) -> int:
+        """Cheap, dearer, dear: within a tier the tests of a file follow each other, for they share what is set up."""
+        return sum(self.seconds[test] > limit for limit in (0.2, 1.5))
+
+    def _killers(self, place: str) -> list[str]:
+        """The three that killed most at a place."""
+        here = Counter({test: count for (where, test), count in self.kills.items() if where == place})
+        return [test for test, _ in here.most_common(3)]
+
     def _sees(self, test: str, mutant: Mutant) -> bool:
-        if test.startswith(READERS):
-            return True
         if mutant.file == "template.yaml":
-            return test in self._cover
+            return test.startswith(READERS) or test in self._cover
         visits = self.visits[test]
         return bool(visits & {mutant.part, f"{mutant.place}*", "*"}) if mutant.part else bool(visits)
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from local import definition
 from local.engine import states, tasks
 from local.engine.patching import replaced
 
@@ -59,8 +61,18 @@ def recorded(visits: Visits) -> Iterator[None]:
         visits.add(f"{state.name}!")
         return fail(state, env, error)
 
-    choosing = _choosing(visits)
-    with replaced((states, "_enter", entered), (states, "_choose", choosing), (tasks, "_retried_or_caught", failed)):
+    choosing, read = _choosing(visits), definition.read_definition
+
+    def looked_into(path: Path) -> dict[str, Any]:
+        visits.add("*")
+        return read(path)
+
+    with replaced(
+        (states, "_enter", entered),
+        (states, "_choose", choosing),
+        (tasks, "_retried_or_caught", failed),
+        (definition, "read_definition", looked_into),
+    ):
         _RECORDING.append(visits)
         try:
             yield

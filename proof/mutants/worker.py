@@ -30,6 +30,10 @@ PARAMETERS = {"BusinessTimeoutSeconds": "2"}
 """Those of the tests' own cloud; see tests/conftest.py."""
 
 
+_DEFINITIONS = frozenset({"definitions", "definition", "states", "rules"})
+"""Fixtures that are a definition, or made of one."""
+
+
 class Worker:
     """A plugin of pytest: it does what it is told in place of running what was collected."""
 
@@ -84,7 +88,7 @@ class Worker:
             self._say(begins=item.nodeid)
             began, cpu = time.monotonic(), time.process_time()
             problem = self._problem(item, following)
-            if "definitions" in getattr(item, "fixturenames", ()):
+            if not _DEFINITIONS.isdisjoint(getattr(item, "fixturenames", ())):
                 self._visits.add("*")
             found[item.nodeid] = {
                 "red": problem,

@@ -182,7 +182,7 @@ def test_a_test_that_compares_texts_judges_nothing() -> None:
 def test_what_is_known_of_a_mutant_is_forgotten_when_the_mutant_changes(tmp_path: Path) -> None:
     mutant = Mutant("d", "S", "x", "k", (Edit(("S",), 1),))
     results = Results(tmp_path / "r.json")
-    results.add(Result(mutant.name, "k", "killed", "t", "", 1.0, change_of(mutant)))
+    results.add(Result(mutant.name, "k", "killed", "t", "", 1.0, 0.5, change_of(mutant)))
     results.save(1)
     again = Results(tmp_path / "r.json")
     known = again.of(mutant)
@@ -192,7 +192,7 @@ def test_what_is_known_of_a_mutant_is_forgotten_when_the_mutant_changes(tmp_path
 
 def test_a_time_out_is_counted_neither_as_killed_nor_as_survived() -> None:
     outcomes = ("killed", "survived", "timed out", "stillborn", "survived")
-    results = [Result(str(n), "k", outcome, "", "", 1.0, "") for n, outcome in enumerate(outcomes)]
+    results = [Result(str(n), "k", outcome, "", "", 1.0, 0.5, "") for n, outcome in enumerate(outcomes)]
     last = table(results, {"4": "a reason"}).splitlines()[-1].split()
     assert last == ["all", "5", "1", "1", "1", "1", "1", "0", "33.3", "%"]
 

@@ -39,7 +39,7 @@ DECISION = Patience(10, (CONDITION,), tries=300, cap=60)
 LOOK = Patience(10, (GONE,), tries=4, cap=10)
 """A question about another owner: whoever cannot be asked counts as alive, and the next duplicate asks again."""
 SWEEP = Patience(10, (), tries=6, cap=10)
-"""A step of recovery: less than a minute, for the sweep has five and the next one comes."""
+"""A step of a sweep: less than a minute, for the sweep has five; seconds for each single record that it looks at."""
 
 PATIENCE = {
     "AcquireLock": OWN,
@@ -64,12 +64,12 @@ PATIENCE = {
     "ReadItsHistory": Patience(10, (GONE,), tries=6, cap=10),
     "StartAgain": Patience(10, (EXISTS,), tries=6, cap=10),
     "KeepDeadRequest": SWEEP,
-    "ReadOpenRecord": SWEEP,
-    "AskOwner": Patience(10, (GONE,), tries=6, cap=10),
-    "ReadOwnerEnd": Patience(10, (GONE,), tries=6, cap=10),
-    "EndLease": Patience(10, (CONDITION,), tries=6, cap=10),
-    "StartRecovery": Patience(10, (EXISTS,), tries=6, cap=10),
-    "QuarantineRecord": Patience(10, (CONDITION,), tries=6, cap=10),
+    "ReadOpenRecord": Patience(10, (), tries=3, cap=5),
+    "AskOwner": Patience(10, (GONE,), tries=3, cap=5),
+    "ReadOwnerEnd": Patience(10, (GONE,), tries=3, cap=5),
+    "EndLease": Patience(10, (CONDITION,), tries=3, cap=5),
+    "StartRecovery": Patience(10, (EXISTS,), tries=3, cap=5),
+    "QuarantineRecord": Patience(10, (CONDITION,), tries=3, cap=5),
     "QueryShard": Patience(20, (), tries=6, cap=10),
     "CountShard": Patience(20, (), tries=6, cap=10),
     "PublishMetrics": Patience(20, (), tries=6, cap=10),

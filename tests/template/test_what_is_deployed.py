@@ -1,0 +1,382 @@
+"""The settings on which the promises rest: how long what is kept is kept, what is delivered how often, who is told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from template_parts import resolver
+
+from local.template import load
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
+FORTNIGHT = 14 * 86400
+FUNCTIONS = ("CacheResponse", "ChargePayment", "PlaceOrder", "BuildReport")
+
+
+def settings(name: str, **given: object) -> dict[str, Any]:
+    """The properties of a resource as they are deployed."""
+    template = load(TEMPLATE, given)
+    found: dict[str, Any] = resolver(template).resolve(template.section("Resources")[name]["Properties"])
+    return found
+
+
+def attribute(name: str, member: str, **given: object) -> Any:
+    template = load(TEMPLATE, given)
+    return resolver(template).resolve(template.section("Resources")[name].get(member))
+
+
+# ---- what Once keeps ----
+
+
+def keyed(name: str, kind: str = "S", **more: str) -> dict[str, Any]:
+    attributes = {name: kind, **more}
+    return {
+        "BillingMode": "PAY_PER_REQUEST",
+        "KeySchema": [{"AttributeName": name, "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": each, "AttributeType": of} for each, of in attributes.items()],
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+        "SSESpecification": {"SSEEnabled": True, "SSEType": "KMS"},
+    }
+
+
+def test_the_table_of_records_finds_open_ones_by_shard_and_lease_and_forgets_by_their_time() -> None:
+    by_lease = [
+        {"AttributeName": "openShard", "KeyType": "HASH"},
+        {"AttributeName": "leaseExpiresAt", "KeyType": "RANGE"},
+    ]
+    table = {
+        **keyed("id", openShard="S", leaseExpiresAt="N"),
+        "GlobalSecondaryIndexes": [
+            {"IndexName": "open-operations", "KeySchema": by_lease, "Projection": {"ProjectionType": "KEYS_ONLY"}}
+        ],
+        "TimeToLiveSpecification": {"AttributeName": "expiresAt", "Enabled": True},
+        "DeletionProtectionEnabled": False,
+    }
+    assert settings("IdempotencyTable") == table
+    assert settings("IdempotencyTable", Stage="prod") == {**table, "DeletionProtectionEnabled": True}
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("ProviderLedgerTable", "chargeId"), ("OrdersTable", "orderId"), ("StockTable", "sku")]
+)
+def test_a_table_of_the_examples_has_one_key_and_goes_with_the_stack(name: str, key: str) -> None:
+    assert settings(name) == keyed(key)
+    for stage in ("dev", "prod"):
+        assert attribute(name, "DeletionPolicy", Stage=stage) == "Delete"
+        assert attribute(name, "UpdateReplacePolicy", Stage=stage) == "Delete"
+
+
+TABLES = ("IdempotencyTable", "ProviderLedgerTable", "OrdersTable", "StockTable")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_encrypted_with_the_users_key_where_there_is_one(name: str) -> None:
+    kept = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": KEY}
+    assert settings(name, EncryptionKeyArn=KEY)["SSESpecification"] == kept
+
+
+@pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket", "RejectedRequestsQueue"])
+def test_what_an_operator_needs_outlives_a_stack_in_prod(name: str) -> None:
+    for stage, policy in (("dev", "Delete"), ("prod", "Retain")):
+        assert attribute(name, "DeletionPolicy", Stage=stage) == policy
+        assert attribute(name, "UpdateReplacePolicy", Stage=stage) == policy
+
+
+DAYS = (1, 3, 7, 14, 30, 60, 90, 180, 365)
+
+
+def test_the_bucket_is_private_and_forgets_answers_45_days_after_their_records() -> None:
+    bucket = settings("ResponseBucket")
+    rules = {each.pop("Id"): each for each in bucket["LifecycleConfiguration"]["Rules"]}
+    assert all(each.pop("Status") == "Enabled" for each in rules.values())
+    of_days = {
+        f"answers-of-{days}-days": {"Prefix": f"responses/{days}d/", "ExpirationInDays": days + 45} for days in DAYS
+    }
+    of_others = {
+        "answers-of-unknown-days": {"Prefix": "responses/", "ExpirationInDays": 410},
+        "abandoned-uploads": {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1}},
+    }
+    assert rules == of_days | of_others
+    assert bucket["PublicAccessBlockConfiguration"] == {
+        "BlockPublicAcls": True,
+        "BlockPublicPolicy": True,
+        "IgnorePublicAcls": True,
+        "RestrictPublicBuckets": True,
+    }
+    assert bucket["OwnershipControls"] == {"Rules": [{"ObjectOwnership": "BucketOwnerEnforced"}]}
+    for given, key in (({}, {}), ({"EncryptionKeyArn": KEY}, {"KMSMasterKeyID": KEY})):
+        [encryption] = settings("ResponseBucket", **given)["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+        by_default = {"SSEAlgorithm": "aws:kms", **key}
+        assert encryption == {"ServerSideEncryptionByDefault": by_default, "BucketKeyEnabled": True}
+
+
+QUEUES = (
+    "RejectedRequestsQueue",
+    "EventDeadLetterQueue",
+    "RequestQueue",
+    "RequestDeadLetterQueue",
+    "RecoveryDeadLetterQueue",
+)
+
+
+@pytest.mark.parametrize("name", QUEUES)
+def test_a_queue_keeps_its_messages_encrypted_for_a_fortnight(name: str) -> None:
+    kept = {"MessageRetentionPeriod": FORTNIGHT, "SqsManagedSseEnabled": True}
+    more: dict[str, Any] = {}
+    if name == "RequestQueue":
+        redrive = {"deadLetterTargetArn": "RequestDeadLetterQueue.Arn", "maxReceiveCount": "5"}
+        more = {"VisibilityTimeout": 60, "RedrivePolicy": redrive}
+    assert settings(name) == {**kept, **more}
+    with_key = {"MessageRetentionPeriod": FORTNIGHT, "KmsMasterKeyId": KEY}
+    assert settings(name, EncryptionKeyArn=KEY) == {**with_key, **more}
+
+
+# ---- what starts operations and recovery ----
+
+
+def test_an_event_is_delivered_for_a_day_and_then_kept() -> None:
+    rule = settings("RequestRule")
+    [target] = rule["Targets"]
+    assert target == {
+        "Id": "operation",
+        "Arn": "OperationStateMachineAlias",
+        "RoleArn": "RequestRuleRole.Arn",
+        "InputPath": "$.detail",
+        "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
+        "DeadLetterConfig": {"Arn": "EventDeadLetterQueue.Arn"},
+    }
+    assert (rule["EventBusName"], rule["EventPattern"]) == ("RequestBus", {"detail-type": ["OperationRequested"]})
+    other = settings("RequestRule", EventBusName="other", EventSource="my.")
+    assert other["EventBusName"] == "other"
+    assert other["EventPattern"] == {"detail-type": ["OperationRequested"], "source": [{"prefix": "my."}]}
+    assert settings("RequestBus")["Name"] == "once-requests"
+
+
+def test_a_message_is_one_request_and_starts_one_execution() -> None:
+    pipe = settings("RequestPipe")
+    del pipe["Description"]
+    assert pipe == {
+        "RoleArn": "RequestPipeRole.Arn",
+        "Source": "RequestQueue.Arn",
+        "SourceParameters": {"SqsQueueParameters": {"BatchSize": 1}},
+        "Target": "OperationStateMachine",
+        "TargetParameters": {
+            "InputTemplate": '{"body": <$.body>}',
+            "StepFunctionStateMachineParameters": {"InvocationType": "FIRE_AND_FORGET"},
+        },
+        "LogConfiguration": {
+            "CloudwatchLogsLogDestination": {"LogGroupArn": "RequestPipeLogGroup.Arn"},
+            "Level": "ERROR",
+        },
+    }
+    filtered = settings("RequestPipe", RequestQueueFilter='{"body": {}}')["SourceParameters"]
+    assert filtered["FilterCriteria"] == {"Filters": [{"Pattern": '{"body": {}}'}]}
+
+
+def test_an_event_of_a_death_starts_recovery_for_an_hour_and_is_then_kept() -> None:
+    rule = settings("DeadExecutionRule")
+    own_ends = ["InvalidRequest", "PayloadMismatch", "Unavailable", "OperationInProgress", "OperationFailed"]
+    own_ends += ["NeedsAttention", "LockLost"]
+    assert rule["EventPattern"] == {
+        "source": ["aws.states"],
+        "detail-type": ["Step Functions Execution Status Change"],
+        "detail": {
+            "stateMachineArn": ["OperationStateMachine"],
+            "$or": [
+                {"status": ["ABORTED", "TIMED_OUT"]},
+                {"status": ["FAILED"], "error": [{"anything-but": own_ends}, {"exists": False}]},
+            ],
+        },
+    }
+    assert rule["Targets"] == [
+        {
+            "Id": "recovery",
+            "Arn": "RecoveryStateMachine",
+            "RoleArn": "DeadExecutionRuleRole.Arn",
+            "InputTransformer": {
+                "InputPathsMap": {"executionArn": "$.detail.executionArn", "status": "$.detail.status"},
+                "InputTemplate": '{"executionArn": <executionArn>, "status": <status>}',
+            },
+            "RetryPolicy": {"MaximumEventAgeInSeconds": 3600, "MaximumRetryAttempts": 60},
+            "DeadLetterConfig": {"Arn": "RecoveryDeadLetterQueue.Arn"},
+        }
+    ]
+
+
+@pytest.mark.parametrize(("minutes", "rate"), [(1, "rate(1 minute)"), (2, "rate(2 minutes)"), (60, "rate(60 minutes)")])
+def test_a_sweep_starts_every_period_and_is_not_made_up_for(minutes: int, rate: str) -> None:
+    schedule = settings("RecoverySchedule", RecoveryPeriodMinutes=minutes)
+    del schedule["Description"]
+    assert schedule == {
+        "ScheduleExpression": rate,
+        "FlexibleTimeWindow": {"Mode": "OFF"},
+        "Target": {
+            "Arn": "RecoveryStateMachine",
+            "RoleArn": "RecoveryScheduleRole.Arn",
+            "Input": "{}",
+            "RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 3},
+            "DeadLetterConfig": {"Arn": "RecoveryDeadLetterQueue.Arn"},
+        },
+    }
+
+
+# ---- the state machines ----
+
+SUBSTITUTIONS: dict[str, dict[str, str]] = {
+    "Operation": {
+        "TableName": "IdempotencyTable",
+        "ResponseBucketName": "ResponseBucket",
+        "RejectedQueueUrl": "RejectedRequestsQueue",
+        "FunctionPrefix": "once_op",
+        "FunctionAlias": "live",
+        "CacheResponseFunctionArn": "CacheResponseFunction.Arn:live",
+    },
+    "Recovery": {
+        "TableName": "IdempotencyTable",
+        "RejectedQueueUrl": "RejectedRequestsQueue",
+        "OperationStateMachineArn": "OperationStateMachine",
+        "OperationStateMachineAliasArn": "OperationStateMachine:live",
+        "StackName": "once",
+    },
+}
+PARAMETERS: dict[str, dict[str, int]] = {
+    "Operation": {
+        "BusinessTimeoutSeconds": 7,
+        "LeaseMarginSeconds": 31,
+        "MaxAttempts": 8,
+        "MaxRecoveries": 9,
+        "BackOffBaseSeconds": 10,
+        "BackOffCapSeconds": 11,
+        "WaitTimeoutSeconds": 12,
+        "RetentionDays": 14,
+        "InlineLimitBytes": 1313,
+    },
+    "Recovery": {"RecoveryPeriodMinutes": 15, "RecoveryRounds": 17, "MaxRecoveries": 18},
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("Operation", "STANDARD"), ("Recovery", "EXPRESS")])
+def test_a_state_machine_is_told_what_is_set(name: str, kind: str) -> None:
+    given = PARAMETERS[name]
+    machine = settings(f"{name}StateMachine", **given)
+    told = {key: str(value) for key, value in machine["DefinitionSubstitutions"].items()}
+    assert told == SUBSTITUTIONS[name] | {key: str(value) for key, value in given.items()}
+    assert (machine["StateMachineType"], machine["RoleArn"]) == (kind, f"{name}Role.Arn")
+    location = machine["DefinitionS3Location"]
+    assert (location["Key"] if isinstance(location, Mapping) else location) == f"statemachine/{name.lower()}.asl.yaml"
+
+
+@pytest.mark.parametrize("name", ["Operation", "Recovery"])
+def test_a_state_machine_is_traced_and_logs_what_the_operator_chose(name: str) -> None:
+    group = [{"CloudWatchLogsLogGroup": {"LogGroupArn": f"{name}LogGroup.Arn"}}]
+    for given, level, data in (
+        ({}, "ERROR", "false"),
+        ({"ExecutionLog": "ALL", "IncludeExecutionData": "true"}, "ALL", "true"),
+    ):
+        machine = settings(f"{name}StateMachine", **given)
+        logged = {"Level": level, "IncludeExecutionData": data, "Destinations": group}
+        assert (machine["TracingConfiguration"], machine["LoggingConfiguration"]) == ({"Enabled": True}, logged)
+    assert settings(f"{name}StateMachine")["EncryptionConfiguration"] == {"Type": "AWS_OWNED_KEY"}
+    assert settings(f"{name}StateMachine", EncryptionKeyArn=KEY)["EncryptionConfiguration"] == {
+        "Type": "CUSTOMER_MANAGED_KMS_KEY",
+        "KmsKeyId": KEY,
+        "KmsDataKeyReusePeriodSeconds": 300,
+    }
+
+
+LOG_GROUPS = {
+    "OperationLogGroup": "/aws/vendedlogs/states/once-operation",
+    "RecoveryLogGroup": "/aws/vendedlogs/states/once-recovery",
+    "RequestPipeLogGroup": "/aws/vendedlogs/pipes/once-requests",
+    **{f"{name}LogGroup": None for name in FUNCTIONS},
+}
+
+
+@pytest.mark.parametrize("name", LOG_GROUPS)
+def test_a_log_group_forgets_after_the_days_that_are_set(name: str) -> None:
+    named = {} if LOG_GROUPS[name] is None else {"LogGroupName": LOG_GROUPS[name]}
+    assert settings(name) == {**named, "RetentionInDays": "30"}
+    assert settings(name, LogRetentionDays=7, EncryptionKeyArn=KEY) == {
+        **named,
+        "RetentionInDays": "7",
+        "KmsKeyId": KEY,
+    }
+
+
+# ---- functions ----
+
+ENVIRONMENT = {
+    "CacheResponse": {"POWERTOOLS_SERVICE_NAME": "cache-response"},
+    "ChargePayment": {"POWERTOOLS_SERVICE_NAME": "charge-payment", "LEDGER_TABLE": "ProviderLedgerTable"},
+    "PlaceOrder": {
+        "POWERTOOLS_SERVICE_NAME": "place-order",
+        "ORDERS_TABLE": "OrdersTable",
+        "STOCK_TABLE": "StockTable",
+    },
+    "BuildReport": {"POWERTOOLS_SERVICE_NAME": "build-report"},
+}
+EVERYWHERE = {"POWERTOOLS_METRICS_NAMESPACE": "Once", "ONCE_STACK": "once", "RESPONSE_BUCKET": "ResponseBucket"}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_is_deployed_like_this(name: str) -> None:
+    function = settings(f"{name}Function", BusinessTimeoutSeconds=7, LogLevel="DEBUG", EncryptionKeyArn=KEY)
+    operation = ENVIRONMENT[name]["POWERTOOLS_SERVICE_NAME"]
+    assert (function["Runtime"], function["Architectures"], function["Handler"]) == (
+        "python3.13",
+        ["arm64"],
+        "app.handler",
+    )
+    assert (function["MemorySize"], function["TracingConfig"]) == (512, {"Mode": "Active"})
+    assert function["LoggingConfig"] == {"LogGroup": f"{name}LogGroup"}
+    assert function["KmsKeyArn"] == KEY
+    assert int(function["Timeout"]) == (30 if name == "CacheResponse" else 7)
+    assert (
+        function["Code"]["S3Key"]
+        == f"functions/{operation.replace('-', '_').replace('cache_response', 'response_cache')}/"
+    )
+    assert len(function["Layers"]) == 1
+    variables = dict(function["Environment"]["Variables"])
+    assert variables.pop("POWERTOOLS_LOG_LEVEL") == "DEBUG"
+    assert variables.pop("RETENTION_DAYS") == "30"
+    assert variables == EVERYWHERE | ENVIRONMENT[name]
+    named = None if name == "CacheResponse" else f"once_op-{operation}"
+    assert function.get("FunctionName") == named
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_concurrency_of_an_operation_is_reserved_where_it_is_set(name: str) -> None:
+    assert "ReservedConcurrentExecutions" not in settings(f"{name}Function")
+    reserved = settings(f"{name}Function", FunctionConcurrency=9).get("ReservedConcurrentExecutions")
+    assert reserved == (None if name == "CacheResponse" else "9")
+
+
+def test_alarms_are_mailed_to_whoever_is_named() -> None:
+    assert settings("AlarmSubscription", AlarmEmail="a@b") == {
+        "TopicArn": "AlarmTopic",
+        "Protocol": "email",
+        "Endpoint": "a@b",
+    }
+    assert settings("AlarmTopic") == {}
+    assert settings("AlarmTopic", EncryptionKeyArn=KEY) == {"KmsMasterKeyId": KEY}
+
+
+QUERIES = {
+    "FailuresQuery": ("failures", ["OperationLogGroup"]),
+    "TakeOversQuery": ("take-overs", ["OperationLogGroup"]),
+    "PipeFailuresQuery": ("failures of the pipe", ["RequestPipeLogGroup"]),
+    "AttemptsQuery": ("attempts of an id", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),
+    "ErrorsQuery": ("errors by name", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_log_query_looks_into_the_logs_that_it_is_about(name: str) -> None:
+    query = settings(name)
+    title, groups = QUERIES[name]
+    assert (query["Name"], query["LogGroupNames"]) == (f"once/{title}", groups)
+    assert "@timestamp" in query["QueryString"] or "stats" in query["QueryString"]

@@ -1,0 +1,252 @@
+"""What an operator may set, within which bounds, and what holds where nothing is set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from template_parts import resolver
+
+from local.template import TemplateError, load, parameter_values
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+
+# Parameter, what holds by itself, the least and the most.
+NUMBERS = {
+    "BusinessTimeoutSeconds": (30, 1, 840),
+    "LeaseMarginSeconds": (60, 30, 3600),
+    "FunctionConcurrency": (0, 0, 1000),
+    "MaxAttempts": (5, 1, 50),
+    "MaxRecoveries": (5, 1, 50),
+    "BackOffBaseSeconds": (2, 1, 300),
+    "BackOffCapSeconds": (60, 1, 3600),
+    "WaitTimeoutSeconds": (300, 1, 3600),
+    "MaxReceiveCount": (5, 5, 1000),
+    "RecoveryRounds": (20, 1, 100),
+    "RolloutFailuresThreshold": (3, 0, 1_000_000),
+    "QuarantinedOperationsThreshold": (0, 0, 100_000),
+    "OverdueOperationsThreshold": (0, 0, 100_000),
+    "OpenOperationsThreshold": (0, 0, 10_000_000),
+    "OpenOperationsGrowthThreshold": (100, 0, 10_000_000),
+    "FailedExecutionsThreshold": (10, 0, 1_000_000),
+    "DeadExecutionsThreshold": (0, 0, 1_000_000),
+    "RequestAgeThresholdSeconds": (600, 60, 1_209_600),
+    "PipeFailuresThreshold": (0, 0, 1_000_000),
+    "FunctionErrorsThreshold": (10, 0, 1_000_000),
+    "ThrottlesThreshold": (10, 0, 1_000_000),
+    "TableErrorsThreshold": (10, 0, 1_000_000),
+    "InlineLimitBytes": (4096, 1200, 65_536),
+}
+LOG_DAYS = "1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 2922 3288 3653"
+# Parameter, what holds by itself, and all that it may be.
+CHOICES = {
+    "Stage": ("dev", "dev prod"),
+    "EventTrigger": ("true", "true false"),
+    "QueueTrigger": ("true", "true false"),
+    "RecoveryPeriodMinutes": ("5", "1 2 3 5 10 15 30 60"),
+    "Rollout": ("AllAtOnce", "AllAtOnce Canary Linear"),
+    "RetentionDays": ("30", "1 3 7 14 30 60 90 180 365"),
+    "LogLevel": ("INFO", "DEBUG INFO WARNING ERROR CRITICAL"),
+    "LogRetentionDays": ("30", LOG_DAYS),
+    "ExecutionLog": ("ERROR", "ERROR ALL OFF"),
+    "IncludeExecutionData": ("false", "true false"),
+}
+KEY = "arn:aws:kms:us-east-1:123456789012:key/1234-abcd"
+NO_KEYS = ("alias/mine", KEY.replace("123456789012", "12345678901"), f"x{KEY}", f"{KEY} ", KEY.replace("kms", "s3"))
+# Parameter, what holds by itself, what it may be, and what it may not.
+TEXTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "EventBusName": ("own", ("default", "a/b.c_D-9", "x" * 256), ("", "a b", "x" * 257, "a$")),
+    "EventSource": ("", ("my.shop", "a_b-C.9", "x" * 100), ("a b", "x" * 101, "a/b")),
+    "RequestQueueFilter": ("", ('{"body": {}}', "{}"), ("text", "{", "x{}", "{}x", " ")),
+    "FormerStateMachineName": ("", ("Operation-1_a", "x" * 80), ("a:b", "x" * 81, "a b")),
+    "AlarmEmail": ("", ("a@b", "a.b+c@d.example"), ("a", "a@", "@b", "a b@c", "a@b@c", "a@b c")),
+    "EncryptionKeyArn": ("", (KEY, KEY.replace("aws", "aws-cn")), NO_KEYS),
+    "FormerEncryptionKeyArn": ("", (KEY, KEY.replace("aws", "aws-cn")), NO_KEYS),
+}
+
+
+def is_taken(source: Mapping[str, Any], **given: object) -> bool:
+    try:
+        parameter_values(source["Parameters"], {name: str(value) for name, value in given.items()})
+    except TemplateError:
+        return False
+    return True
+
+
+def holds_by_itself(source: Mapping[str, Any], name: str) -> str:
+    return parameter_values(source["Parameters"], {})[name]
+
+
+def test_every_parameter_is_here_and_says_what_it_is_for(source: Mapping[str, Any]) -> None:
+    assert set(source["Parameters"]) == {*NUMBERS, *CHOICES, *TEXTS}
+    for name, declared in source["Parameters"].items():
+        assert declared["Type"] == ("Number" if name in {*NUMBERS, *_NUMBERED} else "String"), name
+        assert len(declared["Description"]) > 20, name
+
+
+_NUMBERED = {name for name, (_, every) in CHOICES.items() if every[0].isdigit()}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_has_bounds_and_a_value_of_its_own(name: str, source: Mapping[str, Any]) -> None:
+    usual, least, most = NUMBERS[name]
+    assert holds_by_itself(source, name) == str(usual)
+    taken = [number for number in (least - 1, least, most, most + 1) if is_taken(source, **{name: number})]
+    assert taken == [least, most]
+    assert not is_taken(source, **{name: "many"})
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_choice_is_between_these_and_no_others(name: str, source: Mapping[str, Any]) -> None:
+    usual, every = CHOICES[name]
+    assert holds_by_itself(source, name) == usual
+    assert [str(each) for each in source["Parameters"][name]["AllowedValues"]] == every.split()
+    assert all(is_taken(source, **{name: each}) for each in every.split())
+    assert not is_taken(source, **{name: "other"})
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_is_of_its_form(name: str, source: Mapping[str, Any]) -> None:
+    usual, good, bad = TEXTS[name]
+    assert holds_by_itself(source, name) == usual
+    assert [each for each in (usual, *good) if not is_taken(source, **{name: each})] == []
+    assert [each for each in bad if is_taken(source, **{name: each})] == []
+
+
+# Condition, parameters under which it holds, and under which it does not.
+CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
+    "IsProd": ([{"Stage": "prod"}], [{}]),
+    "SweepsEveryMinute": ([{"RecoveryPeriodMinutes": "1"}], [{}, {"RecoveryPeriodMinutes": "10"}]),
+    "TakesEvents": ([{}], [{"EventTrigger": "false"}]),
+    "MakesBus": ([{}], [{"EventTrigger": "false"}, {"EventBusName": "other"}]),
+    "AsksForSource": ([{"EventSource": "my.shop"}], [{}]),
+    "TakesMessages": ([{}], [{"QueueTrigger": "false"}]),
+    "FiltersMessages": ([{"RequestQueueFilter": "{}"}], [{}]),
+    "LimitsOpenOperations": ([{"OpenOperationsThreshold": "1"}], [{}]),
+    "HadStateMachine": ([{"FormerStateMachineName": "before"}], [{}]),
+    "IsGradual": ([{"Rollout": "Canary"}, {"Rollout": "Linear"}], [{}]),
+    "HasEncryptionKey": ([{"EncryptionKeyArn": KEY}], [{}, {"FormerEncryptionKeyArn": KEY}]),
+    "HadEncryptionKey": ([{"FormerEncryptionKeyArn": KEY}], [{}, {"EncryptionKeyArn": KEY}]),
+    "KnowsDeaths": ([{}, {"FormerEncryptionKeyArn": KEY}], [{"EncryptionKeyArn": KEY}]),
+    "UsesKeys": ([{"EncryptionKeyArn": KEY}, {"FormerEncryptionKeyArn": KEY}], [{}]),
+    "HasAlarmEmail": ([{"AlarmEmail": "a@b"}], [{}]),
+    "ReservesConcurrency": ([{"FunctionConcurrency": "1"}], [{}]),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_a_condition_holds_under_these_parameters_and_not_under_those(name: str) -> None:
+    holds, holds_not = CONDITIONS[name]
+    assert [resolver(load(TEMPLATE, given)).holds(name) for given in holds] == [True] * len(holds)
+    assert [resolver(load(TEMPLATE, given)).holds(name) for given in holds_not] == [False] * len(holds_not)
+
+
+def test_every_condition_is_here(source: Mapping[str, Any]) -> None:
+    assert set(source["Conditions"]) == set(CONDITIONS)
+
+
+# Resource or output, and the condition under which it is there.
+MADE_WHEN = {
+    "TakesEvents": "RequestRule RequestRuleRole EventDeadLetterQueue EventDeadLetterQueuePolicy EventDeadLetterAlarm",
+    "MakesBus": "RequestBus",
+    "TakesMessages": "RequestQueue RequestQueuePolicy RequestDeadLetterQueue RequestDeadLetterQueuePolicy RequestPipe "
+    "RequestPipeRole RequestPipeLogGroup PipeFailuresQuery RequestDeadLetterAlarm RequestAgeAlarm "
+    "RequestPipeFailingAlarm",
+    "UsesKeys": "EncryptionKeyPolicy",
+    "HasAlarmEmail": "AlarmSubscription",
+    "KnowsDeaths": "DeadExecutionsAlarm",
+    "LimitsOpenOperations": "OpenOperationsAlarm",
+    "IsGradual": "FunctionRolloutRole OperationRolloutAlarm CacheResponseRolloutAlarm ChargePaymentRolloutAlarm "
+    "PlaceOrderRolloutAlarm BuildReportRolloutAlarm",
+}
+TOLD_WHEN = {
+    "TakesEvents": "EventBusName EventDeadLetterQueueUrl",
+    "TakesMessages": "RequestQueueUrl RequestDeadLetterQueueUrl",
+}
+
+
+def test_a_resource_is_made_when_it_is_needed(source: Mapping[str, Any]) -> None:
+    found = {name: each["Condition"] for name, each in source["Resources"].items() if "Condition" in each}
+    assert found == {name: condition for condition, names in MADE_WHEN.items() for name in names.split()}
+    told = {name: each["Condition"] for name, each in source["Outputs"].items() if "Condition" in each}
+    assert told == {name: condition for condition, names in TOLD_WHEN.items() for name in names.split()}
+
+
+CONSOLE = "https://us-east-1.console.aws.amazon.com/"
+OUTPUTS = {
+    "StateMachineArn": "OperationStateMachine",
+    "StateMachineAliasArn": "OperationStateMachineAlias",
+    "EventBusName": "RequestBus",
+    "RequestQueueUrl": "RequestQueue",
+    "RequestDeadLetterQueueUrl": "RequestDeadLetterQueue",
+    "EventDeadLetterQueueUrl": "EventDeadLetterQueue",
+    "RecoveryStateMachineArn": "RecoveryStateMachine",
+    "AlarmTopicArn": "AlarmTopic",
+    "TableName": "IdempotencyTable",
+    "ResponseBucketName": "ResponseBucket",
+    "RejectedQueueUrl": "RejectedRequestsQueue",
+    "FunctionPrefix": "once_op",
+    "ProviderLedgerTableName": "ProviderLedgerTable",
+    "OrdersTableName": "OrdersTable",
+    "StockTableName": "StockTable",
+    "StatesConsole": f"{CONSOLE}states/home?region=us-east-1#/statemachines/view/OperationStateMachine",
+    "TableConsole": f"{CONSOLE}dynamodbv2/home?region=us-east-1#item-explorer?table=IdempotencyTable",
+    "QueueConsole": f"{CONSOLE}sqs/v3/home?region=us-east-1#/queues/https%3A%2F%2Fsqs.us-east-1.amazonaws.com%2F"
+    "123456789012%2FRejectedRequestsQueue.QueueName",
+    "DashboardConsole": f"{CONSOLE}cloudwatch/home?region=us-east-1#dashboards/dashboard/Dashboard",
+    "LogsConsole": f"{CONSOLE}cloudwatch/home?region=us-east-1#logsV2:log-groups/log-group/"
+    "$252Faws$252Fvendedlogs$252Fstates$252Fonce-operation",
+}
+
+
+def test_the_outputs_name_what_commands_and_people_need(source: Mapping[str, Any]) -> None:
+    known = resolver(load(TEMPLATE))
+    assert {name: known.resolve(each["Value"]) for name, each in source["Outputs"].items()} == OUTPUTS
+    other = resolver(load(TEMPLATE, {"EventBusName": "other"}))
+    assert other.resolve(source["Outputs"]["EventBusName"]["Value"]) == "other"
+
+
+@pytest.mark.parametrize(
+    ("rollout", "is_gradual", "functions", "machine", "minutes"),
+    [
+        ("AllAtOnce", "false", "AllAtOnce", "ALL_AT_ONCE", None),
+        ("Canary", "true", "Canary10Percent10Minutes", "CANARY", 10),
+        ("Linear", "true", "Linear10PercentEvery1Minute", "LINEAR", 1),
+    ],
+)
+def test_a_rollout_moves_functions_and_state_machine_alike(
+    rollout: str, is_gradual: str, functions: str, machine: str, minutes: int | None, source: Mapping[str, Any]
+) -> None:
+    known = resolver(load(TEMPLATE, {"Rollout": rollout}))
+    everywhere = known.resolve(source["Globals"]["Function"]["DeploymentPreference"])
+    role = {} if is_gradual == "false" else {"Role": "FunctionRolloutRole.Arn"}
+    assert everywhere == {"Enabled": is_gradual, "Type": functions, "PassthroughCondition": True, **role}
+    alias = known.resolve(source["Resources"]["OperationStateMachineAlias"]["Properties"])
+    preference = alias["DeploymentPreference"]
+    assert (alias["Name"], preference["Type"]) == ("live", machine)
+    assert preference["StateMachineVersionArn"] == "OperationStateMachineVersion"
+    assert preference.get("Interval") == minutes
+    assert preference.get("Percentage") == (None if minutes is None else 10)
+    alarms = None if minutes is None else ["OperationRolloutAlarm", "DeadExecutionsAlarm"]
+    assert preference.get("Alarms") == alarms
+
+
+def test_a_rollout_with_a_key_of_the_users_does_not_wait_for_events_that_tell_nothing(
+    source: Mapping[str, Any],
+) -> None:
+    known = resolver(load(TEMPLATE, {"Rollout": "Canary", "EncryptionKeyArn": KEY}))
+    alias = known.resolve(source["Resources"]["OperationStateMachineAlias"]["Properties"])
+    assert alias["DeploymentPreference"]["Alarms"] == ["OperationRolloutAlarm"]
+
+
+def test_a_version_of_the_state_machine_is_made_whenever_it_changes_and_outlives_the_next(
+    source: Mapping[str, Any],
+) -> None:
+    version = source["Resources"]["OperationStateMachineVersion"]
+    assert resolver(load(TEMPLATE)).resolve(version["Properties"]) == {
+        "StateMachineArn": "OperationStateMachine",
+        "StateMachineRevisionId": "OperationStateMachine.StateMachineRevisionId",
+    }
+    assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("Retain", "Retain")

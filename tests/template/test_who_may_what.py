@@ -1,0 +1,281 @@
+"""Who may do what: every grant of every role, exactly, and who may take the role on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from template_parts import resolver
+
+from local.intrinsics import Resolver
+from local.template import load
+
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
+FORMER = "arn:aws:kms:us-east-1:123456789012:key/before"
+OF_THE_STACK = "arn:aws:states:us-east-1:123456789012:execution:"
+MACHINE = "OperationStateMachine"
+RECORDS = "IdempotencyTable.Arn"
+REJECTED = "RejectedRequestsQueue.Arn"
+
+Grants = dict[str, set[str]]
+"""Resource -> actions."""
+
+LOG_DELIVERY = {f"logs:{verb}LogDelivery" for verb in ("Create", "Get", "Update", "Delete")}
+LOGS_OF_A_MACHINE = LOG_DELIVERY | {
+    "logs:ListLogDeliveries",
+    "logs:PutResourcePolicy",
+    "logs:DescribeResourcePolicies",
+    "logs:DescribeLogGroups",
+}
+TRACES = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+TRACES_OF_A_MACHINE = TRACES | {"xray:GetSamplingRules", "xray:GetSamplingTargets"}
+INTO_ITS_LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
+USE = {"kms:Decrypt", "kms:GenerateDataKey"}
+
+GRANTS: dict[str, Grants] = {
+    "OperationRole": {
+        RECORDS: {"dynamodb:UpdateItem", "dynamodb:GetItem"},
+        "arn:aws:lambda:us-east-1:123456789012:function:once_op-*:live": {"lambda:InvokeFunction"},
+        "CacheResponseFunction.Arn:live": {"lambda:InvokeFunction"},
+        "ResponseBucket.Arn/requests/*": {"s3:PutObject"},
+        REJECTED: {"sqs:SendMessage"},
+        f"{OF_THE_STACK}{MACHINE}.Name:*": {
+            "states:DescribeExecution",
+            "states:GetExecutionHistory",
+            "states:RedriveExecution",
+        },
+        "*": LOGS_OF_A_MACHINE | TRACES_OF_A_MACHINE,
+    },
+    "RecoveryRole": {
+        f"{RECORDS}/index/open-operations": {"dynamodb:Query"},
+        RECORDS: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
+        MACHINE: {"states:StartExecution", "states:ListExecutions"},
+        f"{OF_THE_STACK}{MACHINE}.Name:*": {"states:DescribeExecution", "states:GetExecutionHistory"},
+        REJECTED: {"sqs:SendMessage"},
+        "*": {"cloudwatch:PutMetricData"} | LOGS_OF_A_MACHINE | TRACES_OF_A_MACHINE,
+    },
+    "RequestRuleRole": {MACHINE: {"states:StartExecution"}},
+    "RequestPipeRole": {
+        "RequestQueue.Arn": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
+        MACHINE: {"states:StartExecution"},
+        "RequestPipeLogGroup.Arn": INTO_ITS_LOG,
+    },
+    "DeadExecutionRuleRole": {"RecoveryStateMachine": {"states:StartExecution"}},
+    "RecoveryScheduleRole": {
+        "RecoveryStateMachine": {"states:StartExecution"},
+        "RecoveryDeadLetterQueue.Arn": {"sqs:SendMessage"},
+    },
+    "CacheResponseRole": {"CacheResponseLogGroup.Arn": INTO_ITS_LOG},
+    "ChargePaymentRole": {
+        "ChargePaymentLogGroup.Arn": INTO_ITS_LOG,
+        "ProviderLedgerTable.Arn": {"dynamodb:PutItem"},
+    },
+    "PlaceOrderRole": {
+        "PlaceOrderLogGroup.Arn": INTO_ITS_LOG,
+        "OrdersTable.Arn": {"dynamodb:PutItem"},
+        "StockTable.Arn": {"dynamodb:UpdateItem"},
+    },
+    "BuildReportRole": {"BuildReportLogGroup.Arn": INTO_ITS_LOG},
+    "FunctionRolloutRole": {
+        **{
+            function: {"lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"}
+            for function in (
+                "arn:aws:lambda:us-east-1:123456789012:function:once_op-*",
+                "CacheResponseFunction.Arn",
+                "CacheResponseFunction.Arn:live",
+            )
+        },
+        "*": {"cloudwatch:DescribeAlarms"},
+    },
+    "FunctionPolicy": {
+        "ResponseBucket.Arn/responses/*": {"s3:PutObject", "s3:GetObject"},
+        "*": TRACES,
+    },
+    "StepPolicy": {RECORDS: {"dynamodb:GetItem", "dynamodb:UpdateItem"}},
+}
+MANAGED = {
+    "CacheResponseRole": ["FunctionPolicy"],
+    "ChargePaymentRole": ["FunctionPolicy"],
+    "PlaceOrderRole": ["FunctionPolicy", "StepPolicy"],
+    "BuildReportRole": ["FunctionPolicy"],
+}
+USES_KEYS = ("OperationRole", "RecoveryRole", "RequestPipeRole", "RecoveryScheduleRole")
+BOUNDED = {"RecoveryRole": {"cloudwatch:PutMetricData": {"StringEquals": {"cloudwatch:namespace": "Once"}}}}
+"""Grants that hold under a condition only."""
+
+TAKEN_ON_BY = {
+    "OperationRole": "states",
+    "RecoveryRole": "states",
+    "RequestRuleRole": "events",
+    "DeadExecutionRuleRole": "events",
+    "RequestPipeRole": "pipes",
+    "RecoveryScheduleRole": "scheduler",
+    "FunctionRolloutRole": "codedeploy",
+    **{f"{name}Role": "lambda" for name in ("CacheResponse", "ChargePayment", "PlaceOrder", "BuildReport")},
+}
+OF_THIS_ACCOUNT = {"StringEquals": {"aws:SourceAccount": "123456789012"}}
+
+
+def known(**given: str) -> tuple[Resolver, Mapping[str, Mapping[str, Any]]]:
+    template = load(TEMPLATE, given)
+    return resolver(template), template.section("Resources")
+
+
+def statements(name: str, **given: str) -> Iterator[dict[str, Any]]:
+    """Every statement of a role or a policy, also of a policy beside it that names the role."""
+    resolved, resources = known(**given)
+    properties = resolved.resolve(resources[name]["Properties"])
+    documents = [properties["PolicyDocument"]] if "PolicyDocument" in properties else []
+    documents += [each["PolicyDocument"] for each in properties.get("Policies", ())]
+    for each in resources.values():
+        if each["Type"] == "AWS::IAM::Policy" and {"Ref": name} in each["Properties"]["Roles"]:
+            documents.append(resolved.resolve(each["Properties"])["PolicyDocument"])
+    for document in documents:
+        assert document["Version"] == "2012-10-17"
+        yield from document["Statement"]
+
+
+def as_list(value: Any) -> list[str]:
+    return value if isinstance(value, list) else [value]
+
+
+def grants(name: str, **given: str) -> Grants:
+    found: Grants = {}
+    for statement in statements(name, **given):
+        assert statement["Effect"] == "Allow"
+        for resource in as_list(statement["Resource"]):
+            found.setdefault(resource, set()).update(as_list(statement["Action"]))
+    return found
+
+
+@pytest.mark.parametrize("name", GRANTS)
+def test_a_role_may_do_this_and_nothing_else(name: str) -> None:
+    assert grants(name) == GRANTS[name]
+
+
+@pytest.mark.parametrize("name", GRANTS)
+def test_a_grant_holds_without_a_condition_unless_one_bounds_it(name: str) -> None:
+    bounded = {
+        action: each["Condition"]
+        for each in statements(name)
+        for action in as_list(each["Action"])
+        if "Condition" in each
+    }
+    assert bounded == BOUNDED.get(name, {})
+
+
+def test_every_role_and_every_policy_is_here() -> None:
+    _, resources = known()
+    kinds = ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy")
+    assert {name for name, each in resources.items() if each["Type"] in kinds} == {
+        *GRANTS,
+        "EncryptionKeyPolicy",
+    }
+
+
+@pytest.mark.parametrize("name", TAKEN_ON_BY)
+def test_a_role_is_taken_on_by_its_service_and_for_this_account(name: str) -> None:
+    resolved, resources = known(Rollout="Canary")
+    properties = resolved.resolve(resources[name]["Properties"])
+    document = properties["AssumeRolePolicyDocument"]
+    [statement] = document["Statement"]
+    service = TAKEN_ON_BY[name]
+    assert (document["Version"], statement["Effect"]) == ("2012-10-17", "Allow")
+    assert (statement["Action"], statement["Principal"]) == ("sts:AssumeRole", {"Service": f"{service}.amazonaws.com"})
+    # Lambda and CodeDeploy say no source account.
+    bound = None if service in ("lambda", "codedeploy") else OF_THIS_ACCOUNT
+    assert statement.get("Condition") == bound
+
+
+@pytest.mark.parametrize("name", [*MANAGED, *USES_KEYS])
+def test_a_role_has_the_policies_that_it_shares_with_others(name: str) -> None:
+    for given in ({}, {"EncryptionKeyArn": KEY}, {"FormerEncryptionKeyArn": FORMER}):
+        resolved, resources = known(**given)
+        found = resolved.resolve(resources[name]["Properties"]).get("ManagedPolicyArns", [])
+        assert found == (["EncryptionKeyPolicy"] if name in USES_KEYS and given else MANAGED.get(name, []))
+
+
+@pytest.mark.parametrize("name", ["EncryptionKeyPolicy", "FunctionPolicy"])
+@pytest.mark.parametrize(
+    ("given", "keys"),
+    [
+        ({"EncryptionKeyArn": KEY}, [KEY]),
+        ({"FormerEncryptionKeyArn": FORMER}, [FORMER]),
+        ({"EncryptionKeyArn": KEY, "FormerEncryptionKeyArn": FORMER}, [KEY, FORMER]),
+    ],
+)
+def test_the_keys_that_are_named_may_be_used_and_no_others(name: str, given: dict[str, str], keys: list[str]) -> None:
+    assert grants(name, **given) == {**GRANTS.get(name, {}), **dict.fromkeys(keys, USE)}
+
+
+@pytest.mark.parametrize("name", ["OperationRole", "RecoveryRole"])
+def test_owners_of_the_state_machine_before_may_be_asked_after_when_it_is_named(name: str) -> None:
+    former = grants(name, FormerStateMachineName="before")
+    own = f"{OF_THE_STACK}{MACHINE}.Name:*"
+    assert former == {**GRANTS[name], f"{OF_THE_STACK}before:*": GRANTS[name][own]}
+
+
+@pytest.mark.parametrize("made", ["ChargePayment", "PlaceOrder", "BuildReport", "CacheResponse"])
+def test_a_function_works_by_its_own_role(made: str) -> None:
+    resolved, resources = known()
+    assert resolved.resolve(resources[f"{made}Function"]["Properties"]["Role"]) == f"{made}Role.Arn"
+
+
+# Queue or bucket policy, whom it is about beside everybody without TLS, and what those may send for which source.
+SENDERS = {
+    "RejectedRequestsQueue": None,
+    "RequestQueue": None,
+    "RequestDeadLetterQueue": None,
+    "EventDeadLetterQueue": "RequestRule.Arn",
+    "RecoveryDeadLetterQueue": "DeadExecutionRule.Arn",
+}
+
+
+@pytest.mark.parametrize("queue", SENDERS)
+def test_a_queue_is_reached_over_tls_only_and_written_by_its_rule(queue: str) -> None:
+    resolved, resources = known()
+    properties = resolved.resolve(resources[f"{queue}Policy"]["Properties"])
+    document = properties["PolicyDocument"]
+    assert (properties["Queues"], document["Version"]) == ([queue], "2012-10-17")
+    by_sid = {each.pop("Sid"): each for each in document["Statement"]}
+    about = {"Resource": f"{queue}.Arn"}
+    insecure = {"Bool": {"aws:SecureTransport": "false"}}
+    wanted: dict[str, dict[str, Any]] = {
+        "OnlyOverTls": {"Effect": "Deny", "Principal": "*", "Action": "sqs:*", **about, "Condition": insecure}
+    }
+    if (rule := SENDERS[queue]) is not None:
+        wanted["FromTheRule"] = {
+            "Effect": "Allow",
+            "Principal": {"Service": "events.amazonaws.com"},
+            "Action": "sqs:SendMessage",
+            **about,
+            "Condition": {"ArnEquals": {"aws:SourceArn": rule}},
+        }
+    if queue == "RequestQueue":
+        wanted["OnlyThisAccount"] = {
+            "Effect": "Deny",
+            "Principal": "*",
+            "Action": ["sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage"],
+            **about,
+            "Condition": {"StringNotEquals": {"aws:PrincipalAccount": "123456789012"}},
+        }
+    assert by_sid == wanted, json.dumps(by_sid)
+
+
+def test_the_bucket_is_reached_over_tls_only() -> None:
+    resolved, resources = known()
+    properties = resolved.resolve(resources["ResponseBucketPolicy"]["Properties"])
+    [statement] = properties["PolicyDocument"]["Statement"]
+    assert (properties["Bucket"], properties["PolicyDocument"]["Version"]) == ("ResponseBucket", "2012-10-17")
+    assert statement == {
+        "Sid": "OnlyOverTls",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:*",
+        "Resource": ["ResponseBucket.Arn", "ResponseBucket.Arn/*"],
+        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+    }
