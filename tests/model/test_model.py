@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from proof.model import AGAIN, CAREFUL, CASES, DEEP, OTHER, RETRY, ROOT, Case, Counterexample, explore, rules_of
 from proof.model_services import EVENTS, INPUT
@@ -29,16 +28,7 @@ STATES: dict[str, int] = {
     "unreadable-recovery": 2_000,
     "recovery": 10_000,
 }
-NOT_YET = {"recovery": "recovery ends the lease of a redrive that is claimed, so a live owner can be quarantined"}
-"""Cases in which the definitions break a promise today, and how."""
-
-
-def case(name: str) -> ParameterSet:
-    marks = [pytest.mark.xfail(reason=NOT_YET[name], raises=Counterexample, strict=True)] if name in NOT_YET else []
-    return pytest.param(name, marks=marks)
-
-
-@pytest.mark.parametrize("name", [case(name) for name in sorted(set(CASES) - DEEP)])
+@pytest.mark.parametrize("name", sorted(set(CASES) - DEEP))
 def test_every_promise_is_kept_and_an_end_is_in_reach_from_every_state(name: str) -> None:
     with rules_of(CASES[name]) as rules:
         assert explore(rules, name).states >= STATES[name]
