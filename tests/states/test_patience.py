@@ -50,7 +50,7 @@ PATIENCE = {
     "CheckOwner": LOOK,
     "ReadOwnerHistory": LOOK,
     "ClaimRedrive": OWN,
-    "RedriveOwner": Patience(10, (NOT_REDRIVABLE, GONE), tries=4, cap=10),
+    "RedriveOwner": Patience(10, (NOT_REDRIVABLE, GONE), tries=3, cap=10),
     "TakeOverLock": OWN,
     "RenewLock": OWN,
     "RecordFailure": DECISION,

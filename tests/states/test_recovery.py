@@ -206,9 +206,27 @@ def test_the_newest_events_say_how_an_execution_ended(state: States) -> None:
 def test_the_state_before_the_end_tells_as_much_as_the_error(status: str, state: States) -> None:
     own = state("WasItsEndItsOwn")
     for last in ("RequestRefused", "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost"):
-        assert own.chooses({"execution": {"status": status, "lastState": last}}).to == "NothingLeftToDo"
-    assert own.chooses({"execution": {"status": status, "lastState": "Finalize"}}).to == "ReadItsHistory"
-    assert own.chooses({"execution": {"status": "RUNNING", "lastState": "Finalize"}}).to == "NothingLeftToDo"
+        assert own.chooses(ended_in(last, status)).to == "NothingLeftToDo"
+    assert own.chooses(ended_in("Finalize", status)).to == "ReadItsHistory"
+    assert own.chooses(ended_in("Finalize", "RUNNING")).to == "NothingLeftToDo"
+
+
+def test_an_end_of_which_a_part_was_given_is_looked_at_again(state: States) -> None:
+    own = state("WasItsEndItsOwn")
+    assert own.chooses(ended_in("", "FAILED", is_short=True)).to == "CouldNotLook"
+    assert own.chooses(ended_in("LockLost", "FAILED", is_short=True)).to == "NothingLeftToDo"
+    read, known = state("ReadItsEnd"), {"execution": {"arn": THEIRS}}
+    events = [{"Type": "ExecutionFailed"}, {"Type": "FailStateEntered"}]
+    for given, more, short in (
+        (events[:1], {"NextToken": "t"}, True),
+        (events, {"NextToken": "t"}, False),
+        (events[:1], {}, False),
+    ):
+        assert read.takes({"Events": given, **more}, known).assigned["execution"]["isShort"] is short
+
+
+def ended_in(last: str, status: str, *, is_short: bool = False) -> dict[str, Any]:
+    return {"execution": {"status": status, "lastState": last, "isShort": is_short}}
 
 
 def test_its_record_is_read_consistently(state: States) -> None:
@@ -280,7 +298,7 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
     def looked(*events: dict[str, Any], **more: str) -> Way:
         return read.takes({"Events": list(events), **more}, {"looked": {**BEGINNING, "events": 25}})
 
-    had = {"pageSize": 25, "events": 50, "hadTheLock": True}
+    had = {"pageSize": 25, "events": 27, "hadTheLock": True}
     assert looked(other, started) == Way("HadItTheLock", {"looked": had})
     assert looked(other, {}, NextToken="t").assigned["looked"] == {**had, "hadTheLock": False, "nextToken": "t"}
 
@@ -291,7 +309,7 @@ def test_a_history_of_large_events_is_read_event_by_event_and_then_given_up(stat
     def after(page_size: int) -> Way | None:
         return read.fails(TOO_LARGE, {"looked": {**BEGINNING, "pageSize": page_size}})
 
-    again = {"pageSize": 1, "events": 0, "hadTheLock": False}
+    again = {"pageSize": 1, "events": 0, "hadTheLock": False, "anew": True}
     assert after(25) == Way("HadItTheLock", {"looked": {**again, "unreadable": False}})
     assert after(1) == Way("HadItTheLock", {"looked": {**again, "unreadable": True}})
 
@@ -306,7 +324,8 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, hadTheLock=True, unreadable=True) == "NothingLeftToDo"
     assert had_the_lock(state, unreadable=True) == "KeepDeadRequest"
     assert had_the_lock(state, unreadable=False) == "StartAgain"
-    assert had_the_lock(state, events=0) == "ReadItsHistory"
+    assert had_the_lock(state, events=0, anew=True) == "ReadItsHistory"
+    assert had_the_lock(state, events=0, nextToken="t") == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=99) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=100) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"

@@ -161,17 +161,17 @@ def test_a_request_written_as_a_string_has_at_most_220000_bytes(state: States) -
     assert is_refused(state, with_payload(quotes + "x" * (left % 4 + 1)), "larger than 220,000 bytes", "counts twice")
 
 
-def test_a_request_has_at_most_20000_values(state: States) -> None:
+def test_a_request_has_at_most_10000_values(state: States) -> None:
     def values(count: int) -> dict[str, Any]:
         others = 5  # brackets and commas are counted: three of each, and in the list one comma fewer than numbers
         return {**LEAST, "payload": {"a": [1] * (count - others), "t": '[,{"\\' * 9}}
 
-    assert not is_refused(state, values(20_000))
-    assert is_refused(state, values(20_001), "more than 20,000 values", "put the data in S3")
+    assert not is_refused(state, values(10_000))
+    assert is_refused(state, values(10_001), "more than 10,000 values", "put the data in S3")
 
 
 def test_a_small_request_is_not_counted_and_a_text_is_one_value(state: States) -> None:
-    assert not is_refused(state, {**LEAST, "payload": {"a": [0] * 19_000}})
+    assert not is_refused(state, {**LEAST, "payload": {"a": [0] * 9_900}})
     assert not is_refused(state, with_payload("[,{" * 30_000))
 
 

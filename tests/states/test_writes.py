@@ -202,7 +202,8 @@ def test_a_failed_operation_that_is_tried_again_begins_anew_but_keeps_its_finish
 
 
 def test_an_owner_that_is_to_be_redriven_gets_a_new_lease_and_nothing_else(write: Write) -> None:
-    assert write("ClaimRedrive", open_record()) == changed(open_record(), leaseExpiresAt=NEW_LEASE)
+    two_minutes = {"N": str(NOW + 120)}  # or the lease of an acquisition, where that is longer
+    assert write("ClaimRedrive", open_record()) == changed(open_record(), leaseExpiresAt=two_minutes)
 
 
 def test_a_quarantined_record_says_why_and_where_its_request_is_and_never_expires(
@@ -289,7 +290,7 @@ ANOTHER_LEASE = {
     "TakeOverLock": {(ME, 4)},
     "RecordQuarantine": set(),
     "ClaimRedrive": set(),
-    "EndLease": {(THEIRS, 3)},
+    "EndLease": set(),
     "QuarantineRecord": set(),
 }
 
