@@ -10,8 +10,12 @@
     payloads.py         results and messages that may outgrow 256 KiB
     writes.py           conditions of writes to the record
     functions.py        functions that the state machine cannot call, or that no alarm watches
+    alarms.py           alarms that CloudWatch does not make, or that do not end
+    rollouts.py         alarms that stop a rollout wrongly, or not
+    pipes.py            input templates of pipes that no execution can be started with
     cloudformation.py   cfn-lint on the translated template with its definitions rendered
 
-What they read: project.py has the template, machine.py a definition, reading.py and syntax.py an expression. What is
-allowed all the same has its reason in reasons.py. Run as `python -m gate`.
+What they read: project.py has the template, machine.py a definition, reading.py and syntax.py an expression, and
+metric_math.py evaluates that of an alarm. What is allowed all the same has its reason in reasons.py.
+Run as `python -m gate`.
 """

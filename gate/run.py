@@ -14,6 +14,7 @@ from gate import (
     payloads,
     pipes,
     retries,
+    rollouts,
     shape,
     substitutions,
     timeouts,
@@ -37,6 +38,7 @@ QUICK: tuple[Check, ...] = (
     payloads.check,
     functions.check,
     alarms.check,
+    rollouts.check,
     pipes.check,
 )
 """They take a second together."""

@@ -348,10 +348,11 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
     ended = [each for execution in executions for each in reasons.ends_of(execution)]
     found += reasons.decision_faults(journal.starts, ended, _openings(journal.writes))
-    found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
     found += answer_faults(executions, journal.writes)
     for record in records.values():
         found += record_faults(cloud, record)
     if at_rest:
+        # Elsewhere the machine may be told of refusals that never were.
+        found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
         found += end_faults(cloud, executions, records)
     return found

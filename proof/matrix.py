@@ -186,7 +186,7 @@ def _run(
         if isinstance(struck, Striking) and struck.down_until:
             world.pass_time(max(0.0, struck.down_until - world.turns.now()))
             world.recover()
-        stuck = [each for each in world.unfinished() if each.kind == "stuck"]
+        stuck = world.unfinished()
         if strike is not None:
             if isinstance(struck, Striking):
                 world.weather = Weather()

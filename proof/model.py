@@ -28,6 +28,7 @@ from proof.model_machine import Machine
 from proof.model_moves import Rules, Setting
 from proof.model_promises import Broken, Promises
 from proof.model_record import table
+from proof.model_services import INPUT, PAGES
 from proof.model_world import Budget, World
 
 ROOT = Path(__file__).parents[1]
@@ -56,11 +57,13 @@ class Case:
     requests: tuple[Mapping[str, str], ...]
     budget: Budget
     workers: int = 0
+    """Recoveries at the same time."""
     inline_limit: int = 4096
     instants: bool = False
-    max_recoveries: int = MAX_RECOVERIES
     unreadable: frozenset[str] = frozenset()
+    """What is larger than a state can carry."""
     late: frozenset[str] = frozenset()
+    """The writes that may come late; none named: all of them."""
 
 
 RETRY: Mapping[str, str] = {}
@@ -86,18 +89,34 @@ CASES: Mapping[str, Case] = {
     "stale": Case((RETRY, RETRY), Budget(2, crashes=2, stale=1)),
     "redriven": Case((RETRY, RETRY, RETRY), Budget(3, crashes=2, losses=1, stale=1)),
     "operator": Case((RETRY, RETRY), Budget(2, crashes=2, stale=1, operators=1)),
+    "unreadable": Case((RETRY, RETRY), Budget(2, crashes=2, operators=1), unreadable=frozenset({PAGES})),
+    "unreadable-recovery": Case((MESSAGE,), Budget(1, crashes=1, losses=1), workers=1, unreadable=frozenset({INPUT})),
     # A failed operation that is tried again by whoever asks for it: two at once, and a duplicate that does not.
     "failed": Case((AGAIN, AGAIN), Budget(2, crashes=1, errors=1)),
     "failed-late": Case((AGAIN, AGAIN), Budget(2, errors=1, losses=1, late=1)),
     "failed-recovery": Case((AGAIN, RETRY), Budget(2, crashes=1, errors=1), workers=1),
     # Nobody sends the request again: only recovery brings it to its end.
-    "recovery": Case((RETRY,), Budget(1, crashes=1, losses=1), workers=1),
+    "recovery": Case((MESSAGE,), Budget(1, crashes=1), workers=1),
+    "recovery-losses": Case((RETRY,), Budget(1, crashes=1, losses=1), workers=1),
     "recovery-crashes": Case((RETRY,), Budget(1, crashes=2), workers=1),
     "recovery-duplicate": Case((RETRY, RETRY), Budget(2, crashes=1), workers=1, instants=True),
     "recovery-twice": Case((RETRY,), Budget(1, crashes=1), workers=2),
     "recovery-expiry": Case((RETRY,), Budget(1, crashes=1, errors=1, expiries=1), workers=1),
 }
-DEEP = {"losses", "owners-losses", "errors-losses", "recovery-crashes", "recovery-expiry"}
+DEEP = {
+    "owners-losses",
+    "losses",
+    "errors-losses",
+    "redriven",
+    "late",
+    "failed-late",
+    "failed-recovery",
+    "recovery-losses",
+    "recovery-crashes",
+    "recovery-duplicate",
+    "recovery-twice",
+    "recovery-expiry",
+}
 """Cases that take long; `make test` leaves them to `make proof`."""
 
 
@@ -113,7 +132,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
     """The rules of a case, from the definitions below `root`."""
     parameters = {
         "MaxAttempts": MAX_ATTEMPTS,
-        "MaxRecoveries": case.max_recoveries,
+        "MaxRecoveries": MAX_RECOVERIES,
         "InlineLimitBytes": case.inline_limit,
     }
     rendered = {path.name: each for path, each in rendered_definitions(root / "template.yaml", parameters).items()}
@@ -138,7 +157,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
                 instants=case.instants,
                 promises=Promises(
                     max_attempts=MAX_ATTEMPTS,
-                    max_recoveries=case.max_recoveries,
+                    max_recoveries=MAX_RECOVERIES,
                     retries=frozenset(inputs.index(each) for each in inputs if '"onFailed": "retry"' in each),
                 ),
                 unreadable=case.unreadable,

@@ -158,15 +158,18 @@ class Rules:
         """Leases and records come to their end; where there are instants, with a moment that is exactly on it."""
         record, budget = world.record, world.budget
         lease, expiry = time_of(record, "leaseExpiresAt"), time_of(record, "expiresAt")
-        if record is not None and lease is not None and lease >= NOW and not self._redrives(world, lease):
+        if record is not None and lease is not None and lease >= NOW and not self._redrives(world):
             if lease > NOW and self.setting.instants:
                 yield Move(
                     "the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW))
                 )
             else:
                 later = moved(record, "leaseExpiresAt", NOW - 1000 + world.life.leases)
+                if time_of(record, "claimedUntil"):
+                    later = moved(later, "claimedUntil", NOW - 1000)
                 life = world.life._replace(leases=world.life.leases + 1)
-                yield Move("the lease ends", True, world._replace(record=later, life=life))
+                known = _known_as(world, lease, NOW - 1000 + world.life.leases)
+                yield Move("the lease ends", True, known._replace(record=later, life=life))
         if record is not None and expiry is not None:
             if expiry > NOW and budget.expiries:
                 expired = moved(record, "expiresAt", NOW if self.setting.instants else NOW - 1)
@@ -178,16 +181,12 @@ class Rules:
             elif expiry < NOW:
                 yield Move("TTL deletes the record", True, world._replace(record=None))
 
-    def _redrives(self, world: World, lease: int) -> bool:
-        """Whether a redrive is under way that was claimed by this lease: its sends and their retries take less than that.
+    def _redrives(self, world: World) -> bool:
+        """Whether a redrive is under way that was claimed: its sends and their retries take less time than a lease.
 
         A redrive that came after its claim had ended could revive an owner that another has looked at and given up.
         """
-        claim = as_json({"N": str(lease)})
-        return any(
-            each and each.status == RUNNING and each.position == "RedriveOwner" and claim in each.variables
-            for each in world.executions
-        )
+        return any(each and each.status == RUNNING and each.position == "RedriveOwner" for each in world.executions)
 
     # ---- Recovery ----
 
@@ -288,7 +287,10 @@ class Rules:
         for place, execution in enumerate(world.executions):
             if execution and execution.dead and self._is_owner(world, place) and execution.position in FINISHING:
                 revived = world.put(place, execution._replace(status=RUNNING, redriven=True)).spend("operators")
-                leased = moved(record, "leaseExpiresAt", NOW + 1)
+                leased = moved(moved(record, "leaseExpiresAt", NOW + 1), "claimedUntil", NOW + 1)
+                old = time_of(record, "leaseExpiresAt") or 0
+                if old > NOW:  # a claim that is overridden: no later lease is the same
+                    revived = _known_as(revived, old, NOW - 5000)
                 yield Move(f"an operator redrives {self._name(place)}", False, revived._replace(record=leased))
 
     # ---- Executions ----
@@ -452,6 +454,23 @@ class Rules:
 @functools.cache
 def _fence(event: str) -> int:
     return int(json.loads(event)["lock"]["fence"])
+
+
+def _known_as(world: World, lease: int, now: int) -> World:
+    """Whoever remembers this lease remembers it as what it is now: every lease has an end of its own."""
+
+    def text(known: str) -> str:
+        known = known.replace(f'"leaseExpiresAt": {{"N": "{lease}"}}', f'"leaseExpiresAt": {{"N": "{now}"}}')
+        return known.replace(f'"lease": "{lease}"', f'"lease": "{now}"')
+
+    def sent(late: Late) -> Late:
+        if late.position != "RecordQuarantine":
+            return late
+        call = late.call.replace(f'":lease": {{"N": "{lease}"}}', f'":lease": {{"N": "{now}"}}')
+        return late._replace(call=call)
+
+    executions = tuple(each and each._replace(variables=text(each.variables)) for each in world.executions)
+    return world._replace(executions=executions, late=tuple(sorted(map(sent, world.late))))
 
 
 def _me(place: int, name: str) -> str:

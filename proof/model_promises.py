@@ -128,7 +128,9 @@ class Promises:
             self._may_be_replaced(world, old)
         elif text(new, "status") == "QUARANTINED":
             self._may_be_quarantined(world, old, new)
-        elif place is not None and (changed != {"leaseExpiresAt"} or number(old, "leaseExpiresAt") >= NOW):
+        elif place is not None and (
+            changed - {"leaseExpiresAt", "claimedUntil"} or number(old, "leaseExpiresAt") >= NOW
+        ):
             raise Broken("P4: somebody wrote to the lock of another owner")
         elif place is None:
             counted = number(new, "recoveries") - (number(old, "recoveries") if "recoveries" in old else 0)
@@ -170,10 +172,13 @@ class Promises:
         """By another than its owner: only when that one has ended, and there is something to ask the operator."""
         if self._lives(world, old):
             raise Broken("P5: a live owner was quarantined by somebody else")
+        error = new["error"]["M"]
+        if "cannot be redriven" in text(error, "message") and not world.life.refused:
+            raise Broken("P5: an owner was given up, and its redrive was never refused")
         started = any(
             each and BUSINESS in each.history and self._is(place, old) for place, each in enumerate(world.executions)
         )
-        if new["error"]["M"]["name"]["S"] == "OwnerCrashed" and not started and not world.life.started:
+        if text(error, "name") == "OwnerCrashed" and not started and not world.life.started:
             raise Broken("P5: an operator is asked about business logic that was never started")
 
     def _lives(self, world: World, old: dict[str, Any]) -> bool:

@@ -161,7 +161,8 @@ class Services:
     def _redriven(self, world: World, arn: str) -> Answer:
         found = execution_of(world, arn)
         if found is None or found[1].status in (RUNNING, SUCCEEDED):
-            return Answer(world, Error("Sfn.ExecutionNotRedrivableException", arn))
+            refused = world._replace(life=world.life._replace(refused=True))
+            return Answer(refused, Error("Sfn.ExecutionNotRedrivableException", arn))
         place, execution = found
         done = as_json({"RedriveDate": NOW})
         if not execution.dead:  # it ended in an end of its own, and does so again

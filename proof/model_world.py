@@ -82,6 +82,8 @@ class Life(NamedTuple):
     succeeded: bool = False
     decided: bool = False
     """Business logic said how it ends, and an execution has heard it."""
+    refused: bool = False
+    """A redrive was."""
     leases: int = 0
     """How many have ended: each at a time of its own."""
 

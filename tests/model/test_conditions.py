@@ -52,6 +52,7 @@ REQUEST = {
     "operation": "charge",
     "fingerprint": "f",
     "onCrash": "retry",
+    "onFailed": "replay",
     "payload": {},
 }
 VARIABLES: dict[str, Any] = {
@@ -60,14 +61,20 @@ VARIABLES: dict[str, Any] = {
     "record": record("IN_PROGRESS", THEIRS, 3),
     "answer": {"text": "1", "inline": True},
     "failure": {"name": "E", "message": "m"},
-    "about": {"owner": THEIRS, "fence": "3"},
+    "about": {"owner": THEIRS, "fence": "3", "lease": str(NOW - 5)},
     "ran": True,
     "throttled": False,
     "redriveRefused": False,
     "history": {"succeeded": False},
     "wait": {"deadline": NOW, "seconds": 1},
 }
-RECOVERY = {"id": "default#charge#k", "sweeps": True, "wasStarted": False, "recoveries": 1}
+RECOVERY: dict[str, Any] = {
+    "failure": {"name": "E", "message": "m"},
+    "id": "default#charge#k",
+    "sweeps": True,
+    "wasStarted": False,
+    "recoveries": 1,
+}
 LOCK = {"record": {"owner": THEIRS, "fence": "3", "recoveries": 0, "lease": NOW - 5, "status": "IN_PROGRESS"}}
 
 # A state, and every lock under which its write goes through: status, owner, fence.
@@ -77,8 +84,12 @@ WRITES = {
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
+    "RetryFailed": {("FAILED", ME, 3), ("FAILED", THEIRS, 3), ("FAILED", OTHER, 3), ("IN_PROGRESS", ME, 4)},
+    "ClaimRedrive": {("IN_PROGRESS", THEIRS, 3)},
     "EndLease": {("IN_PROGRESS", THEIRS, 3)},
+    "QuarantineRecord": {("IN_PROGRESS", THEIRS, 3)},
 }
+OF_RECOVERY = ("EndLease", "QuarantineRecord")
 
 
 def goes_through(rules: Rules, machine: Machine, state: str, variables: dict[str, Any], there: dict[str, Any]) -> bool:
@@ -92,17 +103,28 @@ def goes_through(rules: Rules, machine: Machine, state: str, variables: dict[str
 
 @pytest.mark.parametrize("state", WRITES)
 def test_write_goes_through_for_the_lock_that_it_names_and_for_no_other(rules: Rules, state: str) -> None:
-    machine = rules.setting.recover if state == "EndLease" else rules.setting.operation
-    variables = RECOVERY | LOCK if state == "EndLease" else VARIABLES
+    machine = rules.setting.recover if state in OF_RECOVERY else rules.setting.operation
+    variables = RECOVERY | LOCK if state in OF_RECOVERY else VARIABLES
     locks = [(status, owner, fence) for status in STATUSES for owner in (ME, THEIRS, OTHER) for fence in range(1, 6)]
     through = {lock for lock in locks if goes_through(rules, machine, state, variables, record(*lock))}
     assert through == WRITES[state]
 
 
+@pytest.mark.parametrize("state", ["TakeOverLock", "ClaimRedrive", "RecordQuarantine", "QuarantineRecord"])
 @pytest.mark.parametrize(("lease", "through"), [(NOW - 5, True), (NOW - 4, False), (NOW + 95, False), (0, False)])
-def test_lock_is_taken_over_only_with_the_lease_that_was_read(rules: Rules, lease: int, through: bool) -> None:
+def test_lock_of_another_is_written_to_only_with_the_lease_that_was_read(
+    rules: Rules, state: str, lease: int, through: bool
+) -> None:
     there = record("IN_PROGRESS", THEIRS, 3, leaseExpiresAt={"N": str(lease)})
-    assert goes_through(rules, rules.setting.operation, "TakeOverLock", VARIABLES, there) is through
+    machine = rules.setting.recover if state in OF_RECOVERY else rules.setting.operation
+    variables = RECOVERY | LOCK if state in OF_RECOVERY else VARIABLES
+    assert goes_through(rules, machine, state, variables, there) is through
+
+
+def test_owner_quarantines_its_own_lock_whatever_the_lease(rules: Rules) -> None:
+    about = {"about": {"owner": ME, "fence": "3", "lease": str(NOW)}}
+    there = record("IN_PROGRESS", ME, 3, leaseExpiresAt={"N": "0"})
+    assert goes_through(rules, rules.setting.operation, "RecordQuarantine", VARIABLES | about, there)
 
 
 @pytest.mark.parametrize(("expires", "through"), [(NOW - 1, True), (NOW, False), (NOW + 1, False)])
@@ -170,13 +192,32 @@ def test_new_life_of_an_id_begins_with_nothing_of_the_last_one(rules: Rules) -> 
     assert (new["fence"], new["attempts"]) == ({"N": "4"}, {"N": "1"})
 
 
-@pytest.mark.parametrize("state", ["AcquireLock", "TakeOverLock", "RenewLock"])
+@pytest.mark.parametrize("state", ["AcquireLock", "TakeOverLock", "RenewLock", "RetryFailed"])
 def test_acquisition_has_a_lease_of_its_own(rules: Rules, state: str) -> None:
-    owner = {"AcquireLock": ME, "TakeOverLock": THEIRS, "RenewLock": ME}[state]
+    owner = ME if state == "RenewLock" else THEIRS
+    status = {"AcquireLock": "COMPLETED", "RetryFailed": "FAILED"}.get(state, "IN_PROGRESS")
+    over = {"expiresAt": {"N": str(NOW - 1)}} if state == "AcquireLock" else {}
     call = rules.setting.operation.call(state, json.dumps(VARIABLES), ME, "{}")
-    new = json.loads(rules.setting.table.update(json.dumps(record("IN_PROGRESS", owner, 3)), call))
+    new = json.loads(rules.setting.table.update(json.dumps(record(status, owner, 3, **over)), call))
     assert int(new["leaseExpiresAt"]["N"]) > NOW
-    assert (new["owner"], new["fence"]) == ({"S": ME}, {"N": "4"})
+    assert (new["status"], new["owner"], new["fence"]) == ({"S": "IN_PROGRESS"}, {"S": ME}, {"N": "4"})
+
+
+@pytest.mark.parametrize("error", ["Sfn.ThrottlingException", "Sfn.SdkClientException", "States.Timeout"])
+def test_redrive_that_may_have_been_heard_is_not_taken_for_a_refusal(rules: Rules, error: str) -> None:
+    after = rules.setting.operation.fail("RedriveOwner", json.dumps(VARIABLES), ME, "{}", error, "")
+    assert isinstance(after, End)
+    assert after.state == "AcknowledgeDuplicate"
+
+
+def test_redrive_takes_less_time_than_the_lease_that_claims_it(rules: Rules) -> None:
+    """The model relies on it: no lease ends while a claimed redrive is on its way."""
+    state = rules.setting.operation.states["RedriveOwner"]
+    [retrier] = [each for each in state["Retry"] if each["ErrorEquals"] == ["States.ALL"]]
+    waits = [min(2**number, retrier["MaxDelaySeconds"]) for number in range(retrier["MaxAttempts"])]
+    claim = json.loads(rules.setting.operation.call("ClaimRedrive", json.dumps(VARIABLES), ME, "{}"))
+    lease = int(claim["ExpressionAttributeValues"][":lease"]["N"]) - NOW
+    assert state["TimeoutSeconds"] * (retrier["MaxAttempts"] + 1) + sum(waits) < lease
 
 
 @pytest.mark.parametrize(("lease", "left"), [(NOW - 1, False), (NOW, True), (NOW + 1, True)])

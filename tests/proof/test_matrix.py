@@ -37,8 +37,8 @@ def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
 # What is replaced by what; then the path, the place, the fault, and what the cell must come to.
 BREAKAGES = {
     "business logic that succeeded is started again": (
-        '"{% $history.succeeded %}"',
-        '"{% false %}"',
+        "$history.succeeded or ($history.decided",
+        "false and ($history.decided",
         ("new, small", "leave ExecuteBusinessLogic", "dies"),
         "twice",
     ),
@@ -53,6 +53,18 @@ BREAKAGES = {
         "Next: RequestRefused",
         ("refused", "enter ReceiveRequest", "dies"),
         "lost",
+    ),
+    "an execution takes the lock from itself": (
+        "attribute_not_exists(id) OR expiresAt < :now",
+        "attribute_not_exists(id) OR expiresAt < :now OR (#owner = :me AND #status = :inProgress)",
+        ("new, small", "AcquireLock update_item", "arrives late"),
+        "broken",
+    ),
+    "a throttled redrive counts as refused": (
+        "[Sfn.ExecutionNotRedrivableException, Sfn.ExecutionDoesNotExistException]\n        Assign",
+        "[States.ALL]\n        Assign",
+        ("redrive by a duplicate", "RedriveOwner redrive_execution", "fails for good"),
+        "broken",
     ),
     "a new lock skips a fence": (
         '":one": { N: "1" }',

@@ -10,10 +10,10 @@ import pytest
 
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
-    "an owner that runs counts as dead": (
-        "['FAILED', 'TIMED_OUT',",
-        "['RUNNING', 'FAILED', 'TIMED_OUT',",
-        "P4 (broken)",
+    "a lock is taken from an owner that runs": (
+        "attribute_not_exists(id) OR expiresAt < :now",
+        "attribute_not_exists(id) OR expiresAt < :now OR #status = :inProgress",
+        "P1 (twice)",
     ),
     "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),
 }

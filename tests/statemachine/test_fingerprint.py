@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from jsonata import Jsonata
+from jsonata.jexception import JException
 from test_results import values
 
 from local import VirtualClock
@@ -77,3 +82,26 @@ def test_neighbouring_numbers_have_other_fingerprints(number: float) -> None:
     if not math.isinf(neighbour):
         assert fingerprint({"x": number}) != fingerprint({"x": neighbour})
     assert fingerprint({"x": number}) == fingerprint(json.loads(json.dumps({"x": number})))
+
+
+# Recorded in floci-io/floci, issues 2737 and 2783: "AWS accepts an evaluation at depth 100 and refuses one at 101".
+DEEPEST_EVALUATION = 100
+
+
+@pytest.mark.parametrize("around", [lambda inner: {"x": inner}, lambda inner: [inner]], ids=["objects", "arrays"])
+@pytest.mark.parametrize(("levels", "fits"), [(9, True), (13, False)])
+def test_deepest_payload_that_is_taken_can_be_evaluated_on_aws(
+    around: Callable[[Any], Any], levels: int, fits: bool
+) -> None:
+    """The second case shows that the depth is counted at all."""
+    payload: Any = 1
+    for _ in range(levels):
+        payload = around(payload)
+    given = {"operation": "o", "idempotencyKey": "k", "payload": {"x": payload}}
+    expression = Jsonata(EXPRESSION)
+    frame = expression.create_frame()
+    frame.bind("states", {"input": [{"body": given}]})
+    frame.bind("hash", Jsonata.JLambda(lambda value, _algorithm: value))
+    frame.set_runtime_bounds(None, DEEPEST_EVALUATION)
+    with nullcontext() if fits else pytest.raises(JException, match="Stack overflow"):
+        expression.evaluate(None, frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_
 
     with cloud.intercept(before(look, state="RedriveOwner")):
         cloud.run(request)
-    assert leases == [pytest.approx(2 + 5 + 60, abs=1)]
+    assert leases == [pytest.approx(120, abs=1)]
 
 
 def test_redrive_that_was_only_throttled_is_tried_again_when_the_claim_is_over(
@@ -169,6 +170,41 @@ def test_claim_that_comes_late_changes_nothing_of_what_came_after_it(
         duplicate = cloud.run(request | {"onConflict": "wait"})
     assert result(cloud, duplicate) == "done"
     assert gates.starts() == 1
+
+
+def test_claim_is_not_voided_by_an_event_of_the_death_that_comes_late_or_twice(
+    cloud: LocalCloud, gates: Gates, recover: Recover
+) -> None:
+    request = scripted(*TWICE)
+    owner = dead(cloud, request, "Finalize")
+    late: list[Execution] = []
+
+    def events() -> None:  # while the first recovery's execution is about to redrive the owner
+        for n in range(7):
+            arn = cloud.client("stepfunctions").start_execution(
+                stateMachineArn=cloud.outputs["RecoveryStateMachineArn"],
+                name=f"late-event-{n}",
+                input=json.dumps({"executionArn": owner.arn, "status": "ABORTED"}),
+            )["executionArn"]
+            late.append(cloud.wait(arn))
+
+    with cloud.intercept(before(events, state="RedriveOwner")):
+        recover(owner)
+    assert {each.output["left"] for each in late} == {1}
+    record = record_of(cloud, request)
+    assert (record["status"], record["recoveries"], gates.starts()) == ("COMPLETED", 1, 1)
+
+
+def test_lease_that_was_claimed_meanwhile_is_not_ended(cloud: LocalCloud, gates: Gates, recover: Recover) -> None:
+    request = scripted(*TWICE)
+    owner = dead(cloud, request, "Finalize")
+    cloud.clock.advance(A_LEASE)
+    claimed: list[Execution] = []
+    with cloud.intercept(before(lambda: claimed.append(cloud.run(request)), state="EndLease")):
+        recover()
+    assert "RedriveOwner" in claimed[0].states
+    assert cloud.wait(owner.arn).status == "SUCCEEDED"
+    assert "recoveries" not in record_of(cloud, request)
 
 
 def test_quarantine_by_a_duplicate_does_not_strike_an_owner_that_was_claimed_since(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -92,6 +93,14 @@ def test_request_without_optional_fields_gets_the_defaults(cloud: LocalCloud, pl
     assert record_of(cloud, {"operation": plain, "idempotencyKey": "k"})["onCrash"] == "retry"
 
 
+def nested(levels: int, around: Callable[[Any], Any]) -> dict[str, Any]:
+    """A payload with so many levels below it."""
+    inner: Any = 1
+    for _ in range(levels):
+        inner = around(inner)
+    return {"x": inner}
+
+
 def without(field: str) -> dict[str, Any]:
     return {k: v for k, v in charge().items() if k != field}
 
@@ -121,8 +130,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a message with null", [{"body": None}], "one request"),
     ("a message with more beside its body", [{"body": charge(), "messageId": "1"}], "nothing stands beside it"),
     ("a message within a message", [{"body": {"body": charge()}}], "unknown field body"),
-    ("20,001 values", charge() | {"payload": {"x": [1] * 20_001}}, "20,000 values"),
-    ("20,001 members", charge() | {"payload": {"x": [{}] * 20_001}}, "20,000 values"),
+    ("10,001 values", charge() | {"payload": {"x": [1] * 10_001}}, "10,000 values"),
+    ("11 levels of objects", charge() | {"payload": nested(10, lambda inner: {"x": inner})}, "10 levels"),
+    ("11 levels of arrays", charge() | {"payload": nested(10, lambda inner: [1, inner])}, "10 levels"),
+    ("11 levels in a message", [{"body": charge() | {"payload": nested(10, lambda inner: {"x": inner})}}], "10 levels"),
+    ("10,001 members", charge() | {"payload": {"x": [{}] * 10_001}}, "10,000 values"),
     ("two requests", [charge(), charge("order-2")], "array of 2"),
     ("no request", [], "array of 0"),
     ("a string", "charge", "a string"),
@@ -171,6 +183,14 @@ def test_text_that_only_looks_like_half_a_character_or_many_values_is_taken(
     cloud: LocalCloud, plain: str, text: str
 ) -> None:
     request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "text": text}}
+    assert cloud.run(request).output["disposition"] == "EXECUTED"
+
+
+@pytest.mark.parametrize(
+    "around", [lambda inner: {"x": inner}, lambda inner: [inner, [], {}, "}{]["]], ids=["objects", "arrays"]
+)
+def test_payload_of_ten_levels_is_taken(cloud: LocalCloud, plain: str, around: Callable[[Any], Any]) -> None:
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "deep": nested(8, around)}}
     assert cloud.run(request).output["disposition"] == "EXECUTED"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import resolver
+from template_parts import references, resolver
 
 from local.events.patterns import matches
 from local.resources import ACCOUNT
@@ -51,6 +51,111 @@ def test_alarm_on_open_operations_is_made_where_there_is_a_threshold(resources: 
     for threshold, made in ((0, False), (500, True)):
         template = load(TEMPLATE, {"OpenOperationsThreshold": threshold})
         assert resolver(template).holds(alarm["Condition"]) is made
+
+
+OPERATION, RECOVERY = {"StateMachineArn": "OperationStateMachine"}, {"StateMachineArn": "RecoveryStateMachine"}
+TABLE, PIPE = {"TableName": "IdempotencyTable"}, {"PipeName": "RequestPipe"}
+STACK = {"Stack": "AWS::StackName"}
+STATES, SQS, DYNAMODB, PIPES = "AWS/States", "AWS/SQS", "AWS/DynamoDB", "AWS/EventBridge/Pipes"
+VISIBLE = "ApproximateNumberOfMessagesVisible"
+LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
+    "QuarantinedOperationsAlarm": [("Once", "QuarantinedOperations", STACK, "Maximum")],
+    "OverdueOperationsAlarm": [("Once", "OverdueOperations", STACK, "Minimum")],
+    "OpenOperationsAlarm": [("Once", "OpenOperations", STACK, "Maximum")],
+    "OpenOperationsGrowthAlarm": [("Once", "OpenOperations", STACK, "Minimum")],
+    "FailedExecutionsAlarm": [(STATES, "ExecutionsFailed", OPERATION, "Sum")],
+    "TimedOutExecutionsAlarm": [(STATES, "ExecutionsTimedOut", OPERATION, "Sum")],
+    "AbortedExecutionsAlarm": [(STATES, "ExecutionsAborted", OPERATION, "Sum")],
+    "DeadExecutionsAlarm": [("AWS/Events", "Invocations", {"RuleName": "DeadExecutionRule"}, "Sum")],
+    "ThrottledExecutionsAlarm": [(STATES, "ExecutionThrottled", OPERATION, "Sum")],
+    "RejectedRequestsAlarm": [(SQS, VISIBLE, {"QueueName": "RejectedRequestsQueue"}, "Maximum")],
+    "RecoveryDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RecoveryDeadLetterQueue"}, "Maximum")],
+    "EventDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "EventDeadLetterQueue"}, "Maximum")],
+    "RequestDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RequestDeadLetterQueue"}, "Maximum")],
+    "RequestAgeAlarm": [(SQS, "ApproximateAgeOfOldestMessage", {"QueueName": "RequestQueue"}, "Maximum")],
+    "RecoveryFailingAlarm": [
+        (STATES, f"Executions{how}", RECOVERY, "Sum") for how in ("Failed", "TimedOut", "Aborted")
+    ],
+    "RequestPipeFailingAlarm": [(PIPES, f"Execution{how}", PIPE, "Sum") for how in ("Failed", "Timeout")],
+    "TableThrottlesAlarm": [
+        (DYNAMODB, "ReadThrottleEvents", TABLE, "Sum"),
+        (DYNAMODB, "WriteThrottleEvents", TABLE, "Sum"),
+        (DYNAMODB, "WriteThrottleEvents", {**TABLE, "GlobalSecondaryIndexName": "open-operations"}, "Sum"),
+    ],
+    "TableErrorsAlarm": [
+        (DYNAMODB, "SystemErrors", {**TABLE, "Operation": operation}, "Sum")
+        for operation in ("UpdateItem", "GetItem", "Query", "TransactWriteItems")
+    ],
+}
+"""Namespace, name, dimensions and statistic of every metric, but for those of functions."""
+THRESHOLDS: dict[str, str | int] = {
+    "TimedOutExecutionsAlarm": "DeadExecutionsThreshold",
+    "AbortedExecutionsAlarm": "DeadExecutionsThreshold",
+    "ThrottledExecutionsAlarm": "ThrottlesThreshold",
+    "TableThrottlesAlarm": "ThrottlesThreshold",
+    "RequestPipeFailingAlarm": "PipeFailuresThreshold",
+    "RequestAgeAlarm": "RequestAgeThresholdSeconds",
+    **dict.fromkeys(["RejectedRequestsAlarm", "RecoveryFailingAlarm"], 0),
+    **dict.fromkeys([f"{each}DeadLetterAlarm" for each in ("Recovery", "Event", "Request")], 0),
+}
+"""The parameter of an alarm that is not called like it, or the number."""
+LONG = {"OverdueOperationsAlarm": (2, None), "OpenOperationsGrowthAlarm": (4, 3), "RequestAgeAlarm": (5, None)}
+"""Alarms that look at more than one period: at how many, and how many of them must be bad, if not all."""
+
+
+def metrics_of(alarm: dict[str, Any]) -> list[tuple[str, str, dict[str, str], str]]:
+    """Whatever the alarm looks at; a resource is called by its logical id."""
+    inner = [{**each["MetricStat"]["Metric"], **each["MetricStat"]} for each in alarm.get("Metrics", ())[1:]]
+    return [
+        (
+            each["Namespace"],
+            each["MetricName"],
+            {of["Name"]: next(references(of["Value"]), of["Value"]) for of in each["Dimensions"]},
+            each.get("Statistic") or each["Stat"],
+        )
+        for each in inner or [alarm]
+    ]
+
+
+def test_every_alarm_looks_at_what_it_is_about(alarms: Resources, functions: Resources) -> None:
+    of_functions = tuple(name.removesuffix("Function") for name in functions)
+    found = {name: metrics_of(alarm) for name, alarm in alarms.items() if not name.endswith("RolloutAlarm")}
+    assert {name: each for name, each in found.items() if not name.startswith(of_functions)} == LOOKED_AT
+
+
+def test_every_alarm_rings_beyond_its_own_threshold(alarms: Resources) -> None:
+    for name in LOOKED_AT:
+        threshold = THRESHOLDS.get(name, name.replace("Alarm", "Threshold"))
+        assert alarms[name]["Threshold"] == (threshold if threshold == 0 else {"Ref": threshold}), name
+    assert {alarm["ComparisonOperator"] for alarm in alarms.values()} == {"GreaterThanThreshold"}
+
+
+def test_an_alarm_looks_at_the_last_five_minutes_unless_it_is_about_something_that_lasts(alarms: Resources) -> None:
+    for name, alarm in alarms.items():
+        assert (alarm["EvaluationPeriods"], alarm.get("DatapointsToAlarm")) == LONG.get(name, (1, None)), name
+        inner = [each["MetricStat"]["Period"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
+        for period in inner or [alarm["Period"]]:
+            assert period == (60 if name == "RequestAgeAlarm" else 300) or "SweepAlarms" in str(period), name
+
+
+def test_an_alarm_on_many_metrics_rings_by_their_sum(alarms: Resources) -> None:
+    for name in ("RecoveryFailingAlarm", "RequestPipeFailingAlarm", "TableThrottlesAlarm", "TableErrorsAlarm"):
+        total, *parts = alarms[name]["Metrics"]
+        filled = ", ".join(f"FILL({each['Id']}, 0)" for each in parts)
+        assert total["Expression"] == (f"SUM([{filled}])" if name.startswith("Table") else "SUM(METRICS())"), name
+        assert all(each["ReturnData"] is False for each in parts)
+        assert total.get("ReturnData", True) is True
+
+
+def test_alarms_are_mailed_to_the_address_if_there_is_one(resources: Resources) -> None:
+    subscription = resources["AlarmSubscription"]
+    assert subscription["Properties"] == {
+        "TopicArn": {"Ref": "AlarmTopic"},
+        "Protocol": "email",
+        "Endpoint": {"Ref": "AlarmEmail"},
+    }
+    for address, made in (("", False), ("ops@example.com", True)):
+        assert resolver(load(TEMPLATE, {"AlarmEmail": address})).holds(subscription["Condition"]) is made
 
 
 HOUR = 12

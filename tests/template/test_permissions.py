@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
@@ -73,6 +75,44 @@ def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
     for role, service in users(resources):
         [trust] = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         assert trust["Principal"] == {"Service": service}
+        assert (trust["Effect"], trust["Action"]) == ("Allow", "sts:AssumeRole")
+        if service != "lambda.amazonaws.com":  # who names the role of a function must be allowed to pass it
+            assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}, role
+
+
+def test_numbers_are_published_in_the_namespace_of_once_only(resources: Resources) -> None:
+    [publish] = [s for s in statements(resources, "RecoveryRole") if "cloudwatch:PutMetricData" in actions(s)]
+    assert publish["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Once"}}
+
+
+LOG_DELIVERY = {"CreateLogDelivery", "GetLogDelivery", "UpdateLogDelivery", "DeleteLogDelivery", "ListLogDeliveries"}
+LOG_DELIVERY |= {"PutResourcePolicy", "DescribeResourcePolicies", "DescribeLogGroups"}
+TRACES = {"PutTraceSegments", "PutTelemetryRecords", "GetSamplingRules", "GetSamplingTargets"}
+
+
+@pytest.mark.parametrize("role", ["OperationRole", "RecoveryRole"])
+def test_a_state_machine_may_set_up_its_log_and_write_traces(resources: Resources, role: str) -> None:
+    """The local cloud makes no such calls. The lists are those of Step Functions' developer guide."""
+    allowed = {action for s in statements(resources, role) for action in actions(s)}
+    assert {each for each in allowed if each.startswith("logs:")} == {f"logs:{each}" for each in LOG_DELIVERY}
+    assert {each for each in allowed if each.startswith("xray:")} == {f"xray:{each}" for each in TRACES}
+
+
+def test_a_function_may_write_its_log_and_traces(functions: Resources, resources: Resources) -> None:
+    written = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+    for name, function in functions.items():
+        allowed = {action for s in statements(resources, role_of(function)) for action in actions(s)}
+        assert {each for each in allowed if each.startswith(("logs:", "xray:"))} == written, name
+
+
+def test_who_uses_the_key_may_read_and_write_with_it(resources: Resources) -> None:
+    [use] = resources["EncryptionKeyPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    assert (use["Effect"], set(use["Action"])) == ("Allow", {"kms:Decrypt", "kms:GenerateDataKey"})
+
+
+def test_roles_are_given_and_refused_nothing(resources: Resources) -> None:
+    roles = [name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"]
+    assert {s["Effect"] for role in roles for s in statements(resources, role)} == {"Allow"}
 
 
 def test_no_permission_is_for_every_action_of_a_service(resources: Resources) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import botocore.session
+import jmespath
 import pytest
 from botocore import xform_name
 from scenario import charge, record_of
@@ -25,6 +26,7 @@ KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:key/mine"
 OF_THE_COMMAND_ITSELF = {"output", "query"}
 COMMANDS = re.findall(r"^\$ (?:\w+=\$\()?(aws .*?)\)?$", PAGE, re.MULTILINE)
 Resources = dict[str, dict[str, Any]]
+KEEPS_IN_PROD = {"Fn::If": ["IsProd", "Retain", "Delete"]}
 
 
 @pytest.fixture(scope="module")
@@ -34,11 +36,7 @@ def kept() -> Template:
 
 
 def test_what_is_imported_is_what_outlives_a_stack(kept: Template, resources: Resources) -> None:
-    outlives = {
-        name
-        for name, each in resources.items()
-        if each.get("DeletionPolicy") == {"Fn::If": ["IsProd", "Retain", "Delete"]}
-    }
+    outlives = {name for name, each in resources.items() if each.get("DeletionPolicy") == KEEPS_IN_PROD}
     assert set(kept.section("Resources")) == outlives
     for name, each in kept.section("Resources").items():
         assert each["Type"] == resources[name]["Type"]
@@ -87,6 +85,35 @@ def test_command_is_one_that_aws_has(command: str) -> None:
             assert option in options or option.removeprefix("no-") in options, option
             enum = getattr(members[options[option.removeprefix("no-")]], "enum", None)
             assert not enum or words[position + 1] in enum
+
+
+def query(operation: str) -> str:
+    """The --query of the page's command."""
+    [words] = [shlex.split(each) for each in COMMANDS if each.split()[2] == operation]
+    return words[words.index("--query") + 1]
+
+
+def test_what_was_left_is_found_among_the_versions_that_stay_too(resources: Resources) -> None:
+    versions = ["OperationStateMachineVersion", "ChargePaymentFunctionVersion0a1b2c3d4e"]
+    summaries = [
+        {"LogicalResourceId": name, "PhysicalResourceId": f"id of {name}", "ResourceStatus": "DELETE_SKIPPED"}
+        for name in [*resources, *versions]
+    ]
+    found = jmespath.search(query("list-stack-resources"), {"StackResourceSummaries": summaries})
+    shown = re.findall(r"^([A-Z]\w+) {3,}\S+$", PAGE, re.MULTILINE)
+    kept = [name for name, r in resources.items() if r.get("DeletionPolicy") == KEEPS_IN_PROD]
+    assert [name for name, _ in found] == [*kept, "OperationStateMachine"]
+    assert sorted(shown) == sorted(name for name, _ in found)
+
+
+def test_newest_of_the_lost_stacks_is_found_once_over_all_pages() -> None:
+    """With --output text the command would run the query for each page, and print a line for each."""
+    others = [{"StackName": "other", "StackId": "another's"}] * 200
+    mine = [{"StackName": "once-prod", "StackId": each} for each in ("newest", "older")]
+    assert jmespath.search(query("list-stacks"), {"StackSummaries": [*others, *mine]}) == "newest"
+    for command in COMMANDS:
+        if "[0]" in command:
+            assert "--output json" in command
 
 
 def test_there_are_commands_to_look_at() -> None:

@@ -11,6 +11,7 @@ import pytest
 import yaml
 from template_parts import references, resolver
 
+from gate.metric_math import evaluate
 from local.resources import ACCOUNT
 from local.template import Template, load
 
@@ -110,28 +111,48 @@ def test_number_of_a_version_is_the_last_part_of_its_arn() -> None:
     assert arn.split(":")[index] == "3"
 
 
-ROLLOUTS = {
+ROLLOUTS: dict[str, tuple[tuple[int | None, int | None, int | None, int | None], bool]] = {
     "nothing fails": ((0, 100, 0, 1000), False),
     "a client's requests fail in both versions": ((30, 100, 300, 1000), False),
     "the new version fails": ((50, 100, 50, 1000), True),
     "the new version fails, and some requests in both": ((60, 100, 150, 1000), True),
-    "all of a few requests that nobody else sent": ((4, 4, 4, 4), True),
     "as few failures as a rollout bears": ((3, 3, 3, 30), False),
     "the old version fails more": ((10, 100, 810, 1000), False),
+    "twice as often": ((20, 100, 110, 1000), True),
+    "not quite twice as often": ((19, 100, 109, 1000), False),
+    "no rollout, and requests fail": ((400, 1000, 400, 1000), False),
+    "a new stack, and all of a few requests fail": ((4, 4, 4, 4), False),
+    "what was started before fails, and nothing new was started": ((5, None, 5, 90), True),
+    "nobody told how many failed": ((None, 100, None, 1000), False),
+    "nobody told how many failed by the alias": ((50, 100, None, 1000), False),
+    "nobody told how many the alias started": ((50, 100, 50, None), False),
+    "no data at all": ((None, None, None, None), False),
 }
+"""What failed and was started by the new version and by the alias, in five minutes. None: the metric has no point."""
 
 
-@pytest.mark.parametrize("alarm", ["OperationRolloutAlarm", "ChargePaymentRolloutAlarm"])
+@pytest.mark.parametrize("alarm", [f"{each}RolloutAlarm" for each in ("Operation", "ChargePayment", "CacheResponse")])
 @pytest.mark.parametrize(("counts", "goes_back"), ROLLOUTS.values(), ids=ROLLOUTS)
 def test_a_rollout_goes_back_by_faults_of_the_new_version_only(
-    alarm: str, counts: tuple[int, int, int, int], goes_back: bool
+    alarm: str, counts: tuple[int | None, ...], goes_back: bool
 ) -> None:
     given = rollout_alarms()[alarm]["Properties"]
     written = str(resolver(deployed("Canary")).resolve(given["Metrics"][0]["Expression"]))
-    values = dict(zip(("failed", "started", "allFailed", "allStarted"), counts, strict=True))
-    source = written.replace(" AND ", " and ")
-    result = eval(source, {"IF": lambda holds, then, other: then if holds else other}, values)
-    assert (result > given["Threshold"]) is goes_back
+    point = evaluate(written, dict(zip(("failed", "started", "allFailed", "allStarted"), counts, strict=True)))
+    assert (point is not None and point > given["Threshold"]) is goes_back
+
+
+def test_every_rollout_is_judged_by_the_same_expression() -> None:
+    written = {str(alarm["Properties"]["Metrics"][0]["Expression"]) for alarm in rollout_alarms().values()}
+    assert len(written) == 1
+
+
+def test_the_alias_of_the_state_machine_is_the_one_that_everybody_names(resources: Resources) -> None:
+    assert resources["OperationStateMachineAlias"]["Properties"]["Name"] == "live"
+    started = resources["RecoveryStateMachine"]["Properties"]["DefinitionSubstitutions"][
+        "OperationStateMachineAliasArn"
+    ]
+    assert started == {"Fn::Sub": "${OperationStateMachine}:live"}
 
 
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
@@ -180,4 +201,8 @@ def test_who_moves_aliases_may_do_so_in_this_stack_only(resources: Resources) ->
     [policy] = role["Properties"]["Policies"]
     move, watch = policy["PolicyDocument"]["Statement"]
     assert all("${AWS::StackName}_op-" in str(arn) or "CacheResponseFunction" in str(arn) for arn in move["Resource"])
+    assert set(move["Action"]) == {"lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"}
     assert watch["Action"] == "cloudwatch:DescribeAlarms"
+    assert (trust["Action"], trust["Effect"], move["Effect"], watch["Effect"]) == ("sts:AssumeRole", *["Allow"] * 3)
+    for name in ("CacheResponseFunction.Arn", "${CacheResponseFunction.Arn}:live"):
+        assert name in ".".join(str(arn) for arn in move["Resource"]).replace("', '", ".")

@@ -113,6 +113,7 @@ def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
     assert len(bucket["PublicAccessBlockConfiguration"]) == 4
     assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
     [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["BucketKeyEnabled"] is True
     assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": OWN_KEY}
 
 
@@ -198,7 +199,9 @@ def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> N
 
 def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:
     rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    assert any(rule.get("AbortIncompleteMultipartUpload") for rule in rules)
+    [rule] = [rule for rule in rules if "AbortIncompleteMultipartUpload" in rule]
+    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
+    assert (rule["Status"], rule.get("Prefix", "")) == ("Enabled", "")
 
 
 QUEUES = [
@@ -225,11 +228,35 @@ def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources, polic
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
+def test_every_object_and_the_bucket_itself_are_reached_over_tls_only(resources: Resources) -> None:
+    policy = resources["ResponseBucketPolicy"]["Properties"]
+    [statement] = policy["PolicyDocument"]["Statement"]
+    assert policy["Bucket"] == {"Ref": "ResponseBucket"}
+    assert statement["Resource"] == [
+        {"Fn::GetAtt": ["ResponseBucket", "Arn"]},
+        {"Fn::Sub": "${ResponseBucket.Arn}/*"},
+    ]
+
+
 @pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket", "RejectedRequestsQueue"])
 def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: str) -> None:
     kept = {"Fn::If": ["IsProd", "Retain", "Delete"]}
     assert resources[name]["DeletionPolicy"] == kept
     assert resources[name]["UpdateReplacePolicy"] == kept
+
+
+@pytest.mark.parametrize(("stage", "is_prod"), [("dev", False), ("prod", True)])
+def test_what_is_kept_is_kept_in_prod(stage: str, is_prod: bool) -> None:
+    assert resolver(load(TEMPLATE, {"Stage": stage})).holds("IsProd") is is_prod
+
+
+def test_the_table_is_found_by_its_id(resources: Resources) -> None:
+    table = resources["IdempotencyTable"]["Properties"]
+    assert table["KeySchema"] == [{"AttributeName": "id", "KeyType": "HASH"}]
+    [index] = table["GlobalSecondaryIndexes"]
+    assert [key["KeyType"] for key in index["KeySchema"]] == ["HASH", "RANGE"]
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert types == {"id": "S", "openShard": "S", "leaseExpiresAt": "N"}
 
 
 def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resources) -> None:

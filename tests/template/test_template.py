@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import jsonata
 import pytest
-from template_parts import references
+from template_parts import references, resolver
 
 from local.definition import placeholders
 from local.template import Template, load, parameter_values
@@ -191,10 +190,37 @@ def evaluate(template: str) -> Any:
     return jsonata.Jsonata(template.removeprefix("{%").removesuffix("%}").strip()).evaluate(None)
 
 
+LEASES = {"AcquireLock", "TakeOverLock", "RetryFailed", "RenewLock", "ClaimRedrive"}
+"""States that begin a lease. Others name one that they have read, so as to be refused when it is another one."""
+
+
 def test_every_lease_of_the_definition_is_the_same_length(definition: dict[str, Any]) -> None:
-    leases = re.findall(r'":lease": \{"N": "([^"]+)"\}', json.dumps(definition))
-    assert len(leases) == 3
-    assert len(set(leases)) == 1
+    written = {
+        name: state["Arguments"]["ExpressionAttributeValues"][":lease"]["N"]
+        for name, state in definition["States"].items()
+        if '":lease"' in json.dumps(state.get("Arguments"))
+    }
+    begun = {name: lease for name, lease in written.items() if "$millis()" in lease}
+    assert set(begun) == LEASES
+    assert len(set(begun.values())) == 1
+
+
+def test_functions_log_what_the_parameter_says(functions: Resources, source: Mapping[str, Any]) -> None:
+    for name, function in functions.items():
+        assert function["Properties"]["Environment"]["Variables"]["POWERTOOLS_LOG_LEVEL"] == {"Ref": "LogLevel"}, name
+    assert source["Parameters"]["LogLevel"]["Default"] == "INFO"
+    assert source["Globals"]["Function"]["Tracing"] == "Active"
+
+
+@pytest.mark.parametrize(("given", "reserved"), [(0, None), (7, 7)])
+def test_an_operation_has_concurrency_of_its_own_where_it_is_asked_for(
+    functions: Resources, given: int, reserved: int | None
+) -> None:
+    template = load(TEMPLATE, {"FunctionConcurrency": given})
+    for name, function in functions.items():
+        limit = resolver(template).resolve(function["Properties"]).get("ReservedConcurrentExecutions")
+        wanted = None if name == "CacheResponseFunction" or reserved is None else str(reserved)
+        assert (limit if limit is None else str(limit)) == wanted, name
 
 
 def test_business_functions_time_out_when_the_parameter_says(functions: Resources) -> None:
