@@ -75,7 +75,7 @@ def _hunted(
     hunt.measure(given.trust, print)
     for test, why in hunt.red.items():
         print(f"✗ red without any mutant: {test}: {why[:200]}")
-    hunt.hold_controls()
+    hunt.hold_controls({each.file for each in wanted})
     again = given.again or ()
     left = [each for each in wanted if given.anew or _is_open(results, each, again)]
     print(f"{len(wanted)} mutants, {len(wanted) - len(left)} of them known; the controls survive", flush=True)

@@ -8,7 +8,7 @@ import queue
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,12 +110,12 @@ class Hunt:
             list(pool.map(cover, groups))
         return found
 
-    def hold_controls(self) -> None:
-        """Every harmless mutant survives, unless that is known of these very files. Raises Sick."""
-        file, key = VISITS / f"controls-{len(self._paths)}.txt", _hash_of(*_MEASURED, "tests")
+    def hold_controls(self, files: Collection[str]) -> None:
+        """Every harmless mutant of these files survives, unless that is known already. Raises Sick."""
+        file, key = VISITS / f"controls-{len(self._paths)}.txt", _hash_of(*_MEASURED, "tests") + " ".join(sorted(files))
         if file.exists() and file.read_text() == key:
             return
-        for result in self.judged(all_harmless(self._documents)):
+        for result in self.judged(each for each in all_harmless(self._documents) if each.file in files):
             if result.outcome != "survived":
                 raise Sick(f"a harmless mutant is {result.outcome}: {result.name}, by {result.by}: {result.why}")
         file.write_text(key)
