@@ -70,6 +70,7 @@ LOOP.append(LOOP)
         (Decimal("1.10"), "it is a Decimal"),
         ({"total": Decimal("1.10")}, "/total is a Decimal"),
         ({"lines": [{"price": math.nan}]}, "/lines/0/price is not a finite number"),
+        ({"share": 0.5, "rest": -math.inf}, "/rest is not a finite number"),
         (math.inf, "it is not a finite number"),
         ({"tags": {"a"}}, "/tags is a set"),
         ([1, b"raw"], "/1 is a bytes"),

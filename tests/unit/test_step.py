@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
@@ -100,7 +101,7 @@ class Wire:
         return self._client.transact_write_items(**call)
 
     def log(self, request: Request) -> StepLog:
-        return StepLog(request.lock, self, pause=self.pauses.append, uniform=lambda low, high: high)  # type: ignore[arg-type]  # a client but for its faults
+        return StepLog(request.lock, self, pause=self.pauses.append, uniform=lambda low, high: high - low)  # type: ignore[arg-type]  # a client but for its faults
 
 
 def timeout() -> Exception:
@@ -155,6 +156,14 @@ class TestOnce:
         again = attempt(2).step("place", refuse_to_be_called, meaning="order")
         assert again == first
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_a_step_that_is_done_is_logged_by_its_name(
+        self, attempt: Attempt, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO")
+        attempt().step("place", order)
+        [line] = [line for line in caplog.records if line.message == "step done"]
+        assert vars(line)["step"] == "place"
 
     def test_steps_of_different_names_both_happen(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -315,6 +324,17 @@ class TestConflicts:
         assert len(set(wire.tokens)) == 4
         assert wire.pauses == list(LONGEST_PAUSES[:3])
 
+    @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+    def test_what_passes_by_itself_is_waited_for_whichever_part_of_the_transaction_it_met(
+        self, attempt: Attempt, rows: Rows, reason: str
+    ) -> None:
+        of_the_record = fault("TransactionCanceledException", 400, reason, "None", "None")
+        of_an_action = fault("TransactionCanceledException", 400, "None", "None", reason)
+        of_an_action.response["CancellationReasons"][0] = {}  # the model of DynamoDB has no member that must be there
+        wire = Wire(never_arrives(lambda: of_the_record), never_arrives(lambda: of_an_action))
+        assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
     def test_conflicts_without_end_end(self, attempt: Attempt) -> None:
         wire = Wire(*[never_arrives(conflict)] * 99)
         with pytest.raises(StepConflictError, match=r"step 'place'"):
@@ -377,10 +397,11 @@ class TestConditions:
 class TestMistakes:
     """Each quarantines at once, and says what to mend: another attempt would make the same mistake."""
 
-    @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a\n", "é"])
+    @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a" * 1000, "a\n", "é"])
     def test_a_name_that_is_none(self, attempt: Attempt, name: str) -> None:
-        with pytest.raises(InvalidWriteError, match="step's name must match"):
+        with pytest.raises(InvalidWriteError, match="step's name must match") as refused:
             attempt().step(name, order)
+        assert repr(name[:60]) in str(refused.value)
 
     def test_a_name_that_comes_twice(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -405,6 +426,20 @@ class TestMistakes:
     def test_a_name_whose_function_was_renamed_but_means_the_same(self, attempt: Attempt) -> None:
         attempt(1).step("settle", order, meaning="v1")
         assert attempt(2).step("settle", note(None), meaning="v1") == {"orderId": "o-1"}
+
+    def test_what_a_step_means_by_default_is_the_name_of_what_writes(self, attempt: Attempt, rows: Rows) -> None:
+        class Draw:
+            def __call__(self, step: Step) -> JSON:
+                return 7
+
+        request = attempt()
+        for name, write in {"function": sell, "partial": functools.partial(sell), "object": Draw()}.items():
+            request.step(name, write)
+        assert {name: step["meaning"] for name, step in record(rows)["steps"].items()} == {
+            "function": "sell",
+            "partial": "sell",
+            "object": Draw.__qualname__,
+        }
 
     def test_a_result_that_is_too_large(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -455,6 +490,15 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
             attempt().step("place", write)
 
+    def test_an_update_of_an_item_that_is_put_as_nothing_but_its_key(self, attempt: Attempt) -> None:
+        def write(step: Step) -> JSON:
+            step.put("stock", {"sku": "mug"})
+            step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
+            return None
+
+        with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
+            attempt().step("place", write)
+
     def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
             step.put("stock", {"sku": "mug", "sold": 1})
@@ -471,6 +515,21 @@ class TestMistakes:
         cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
         with pytest.raises(InvalidWriteError, match=r"DynamoDB refuses action 2 \(Update in stock\) of step 'place'"):
             Wire(never_arrives(lambda: cancelled)).log(attempt()).run("place", order, "order")
+
+    def test_what_dynamodb_says_of_an_action_is_passed_on(self, attempt: Attempt) -> None:
+        cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
+        cancelled.response["CancellationReasons"][2]["Message"] = "sold is no number"
+        wire = Wire(never_arrives(lambda: cancelled))
+        with pytest.raises(InvalidWriteError, match=r"action 2 \(Update in stock\) of step 'place': sold is no number$"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == []
+
+    def test_a_reason_that_nothing_is_known_of_is_named_and_goes_to_the_operator(self, attempt: Attempt) -> None:
+        cancelled = fault("TransactionCanceledException", 400, "None", "TransactionConflict", "TooLarge", "Full")
+        wire = Wire(never_arrives(lambda: cancelled))
+        with pytest.raises(InvalidWriteError, match=r"DynamoDB cancels step 'place': Full, TooLarge$"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == []
 
     def test_a_placeholder_that_the_condition_uses_too(self, attempt: Attempt) -> None:
         with pytest.raises(InvalidWriteError, match=r":v0 is what boto3 calls a part of the condition; rename yours"):
@@ -498,6 +557,28 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match=says) as refused:
             attempt().step("place", lambda step: step.put("orders", {"orderId": "o", "note": value}))
         assert str(refused.value).startswith("step 'place', action 1 (Put in orders), note")
+
+    @pytest.mark.parametrize(
+        ("write", "kind"),
+        [
+            (lambda step, key: step.put("stock", key), "Put"),
+            (lambda step, key: step.update("stock", key, "SET sold = :one", {":one": 1}), "Update"),
+            (lambda step, key: step.delete("stock", key), "Delete"),
+            (lambda step, key: step.check("stock", key, Attr("sold").exists()), "ConditionCheck"),
+        ],
+        ids=["put", "update", "delete", "check"],
+    )
+    def test_a_key_that_dynamodb_does_not_have_is_named_with_its_action(
+        self, attempt: Attempt, write: Callable[[Step, dict[str, object]], None], kind: str
+    ) -> None:
+        def second(step: Step) -> JSON:
+            step.delete("orders", {"orderId": "o-1"})
+            write(step, {"sku": object()})
+            return None
+
+        with pytest.raises(InvalidWriteError) as refused:
+            attempt().step("place", second)
+        assert str(refused.value).startswith(f"step 'place', action 2 ({kind} in stock), sku is a object")
 
     def test_every_mistake_is_the_operators(self) -> None:
         assert issubclass(InvalidWriteError, NeedsAttention)
