@@ -45,7 +45,7 @@ class Wire:
                 return getattr(client("dynamodb"), name)(**parameters)
 
             self.calls.append(name)
-            # A record that is read otherwise may be an old one: with the lock that is gone, without the step that is done.
+            # Read otherwise, a record may be an old one: with a lock that is gone, without a step that is done.
             assert name != "get_item" or parameters["ConsistentRead"] is True
             if name == "transact_write_items":
                 # Under a token of its own: what is ten minutes late is another transaction to DynamoDB.

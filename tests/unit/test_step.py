@@ -520,7 +520,7 @@ class TestMistakes:
         cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
         cancelled.response["CancellationReasons"][2]["Message"] = "sold is no number"
         wire = Wire(never_arrives(lambda: cancelled))
-        with pytest.raises(InvalidWriteError, match=r"action 2 \(Update in stock\) of step 'place': sold is no number$"):
+        with pytest.raises(InvalidWriteError, match=r"action 2 .* of step 'place': sold is no number$"):
             wire.log(attempt()).run("place", order, "order")
         assert wire.pauses == []
 
