@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -57,6 +58,14 @@ def sell(step: Step) -> JSON:
     return "sold"
 
 
+ACTIONS: dict[str, Callable[..., None]] = {
+    "Put": lambda step, key, **options: step.put("stock", key, **options),
+    "Update": lambda step, key, **options: step.update("stock", key, "SET sold = :one", {":one": 1}, **options),
+    "Delete": lambda step, key, **options: step.delete("stock", key, **options),
+    "ConditionCheck": lambda step, key, **options: step.check("stock", key, **options),
+}
+
+
 def refuse_to_be_called(step: Step) -> JSON:
     raise AssertionError("a step that was done is not tried again")
 
@@ -96,6 +105,7 @@ class Wire:
 
     def transact_write_items(self, **call: Any) -> Any:
         self.tokens.append(call["ClientRequestToken"])
+        assert len(self.tokens) < 100, "what should end goes on"
         if self._faults:
             return self._faults.pop(0)(lambda: self._client.transact_write_items(**call))
         return self._client.transact_write_items(**call)
@@ -282,6 +292,22 @@ class TestLostAnswers:
         assert len(set(wire.tokens)) == 1
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
+    def test_no_answer_that_leaves_it_open_whether_the_step_happened_is_taken_for_a_refusal(
+        self, attempt: Attempt, rows: Rows
+    ) -> None:
+        answers = [
+            fault("ThrottlingException"),
+            fault("RequestLimitExceeded"),
+            fault("ProvisionedThroughputExceededException"),
+            fault("RequestTimeout"),
+            fault("RequestTimeoutException"),
+            fault("ServiceUnavailable", 503),
+        ]
+        wire = Wire(*(never_arrives(lambda answer=answer: answer) for answer in answers))  # type: ignore[misc]  # its default is its value
+        assert wire.log(attempt()).run("sell", sell, "sell") == "sold"
+        assert (len(wire.tokens), len(set(wire.tokens))) == (7, 1)
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
     def test_a_transaction_that_arrives_after_all_counts_once(self, attempt: Attempt, rows: Rows) -> None:
         late: list[Callable[[], Any]] = []
 
@@ -386,12 +412,33 @@ class TestConditions:
             request.step("place", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").exists()))
         assert request.step("place", order) == {"orderId": "o-1"}
 
-    def test_the_item_is_left_out_unless_asked_for(self, attempt: Attempt) -> None:
+    @pytest.mark.parametrize("options", [{}, {"return_item": True}], ids=["not asked for", "asked for"])
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_every_kind_of_action_has_a_condition_and_hands_out_the_item_if_asked_for(
+        self, attempt: Attempt, rows: Rows, kind: str, options: dict[str, bool]
+    ) -> None:
         request = attempt()
-        request.step("before", lambda step: step.put("stock", {"sku": "mug"}))
+        request.step("before", lambda step: step.put("stock", {"sku": "mug", "left": 1}))
+
+        def write(step: Step) -> JSON:
+            ACTIONS[kind](step, {"sku": "mug"}, condition=Attr("sku").not_exists(), **options)
+            return None
+
         with pytest.raises(ConditionFailed) as failed:
-            request.step("check", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").not_exists()))
-        assert failed.value.refusals[0].item is None
+            request.step("change", write)
+        [refusal] = failed.value.refusals
+        assert (refusal.kind, refusal.target) == (kind, {"sku": "mug"})
+        assert refusal.item == ({"sku": "mug", "left": 1} if options else None)
+        assert [from_dynamodb(row) for row in rows("stock")] == [{"sku": "mug", "left": 1}]
+
+    def test_a_condition_of_many_attributes_is_told_with_each_ones_name(self, attempt: Attempt) -> None:
+        condition = Attr("sku").exists()
+        for number in range(11):
+            condition &= Attr(f"a{number}").exists()
+        with pytest.raises(ConditionFailed) as failed:
+            attempt().step("check", lambda step: step.check("stock", {"sku": "mug"}, condition))
+        told = failed.value.refusals[0].condition
+        assert re.findall(r"attribute_exists\(([^)]*)\)", told) == ["sku", *(f"a{number}" for number in range(11))]
 
 
 class TestMistakes:
@@ -456,6 +503,14 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match=r"all steps have \d+ bytes, over the limit of 16384"):
             request.step("s-3", note("x" * 4094))
         assert request.step("small", note(1)) == 1
+
+    def test_a_meaning_counts_by_its_bytes(self, attempt: Attempt) -> None:
+        request = attempt()
+        full = "x" * (4096 - len("s-0") - len("é".encode()) - len('""'))
+        for n in range(4):
+            request.step(f"s-{n}", note(full), meaning="é")
+        with pytest.raises(InvalidWriteError, match="all steps have 16387 bytes"):
+            request.step("s", note(1), meaning="m")
 
     def test_a_result_that_is_not_json(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
@@ -558,27 +613,32 @@ class TestMistakes:
             attempt().step("place", lambda step: step.put("orders", {"orderId": "o", "note": value}))
         assert str(refused.value).startswith("step 'place', action 1 (Put in orders), note")
 
-    @pytest.mark.parametrize(
-        ("write", "kind"),
-        [
-            (lambda step, key: step.put("stock", key), "Put"),
-            (lambda step, key: step.update("stock", key, "SET sold = :one", {":one": 1}), "Update"),
-            (lambda step, key: step.delete("stock", key), "Delete"),
-            (lambda step, key: step.check("stock", key, Attr("sold").exists()), "ConditionCheck"),
-        ],
-        ids=["put", "update", "delete", "check"],
-    )
-    def test_a_key_that_dynamodb_does_not_have_is_named_with_its_action(
-        self, attempt: Attempt, write: Callable[[Step, dict[str, object]], None], kind: str
-    ) -> None:
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_a_key_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt, kind: str) -> None:
         def second(step: Step) -> JSON:
             step.delete("orders", {"orderId": "o-1"})
-            write(step, {"sku": object()})
+            ACTIONS[kind](step, {"sku": object()}, condition=Attr("sold").exists())
             return None
 
         with pytest.raises(InvalidWriteError) as refused:
             attempt().step("place", second)
         assert str(refused.value).startswith(f"step 'place', action 2 ({kind} in stock), sku is a object")
+
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_a_value_of_a_condition_that_dynamodb_does_not_have_is_named_with_its_action(
+        self, attempt: Attempt, kind: str
+    ) -> None:
+        def write(step: Step) -> JSON:
+            ACTIONS[kind](step, {"sku": "mug"}, condition=Attr("sold").eq(set()))
+            return None
+
+        with pytest.raises(InvalidWriteError) as refused:
+            attempt().step("place", write)
+        assert str(refused.value).startswith(f"step 'place', action 1 ({kind} in stock), :v0 is an empty set")
+
+    def test_a_value_of_an_update_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt) -> None:
+        with pytest.raises(InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is a object"):
+            attempt().step("place", lambda step: step.update("stock", {"sku": "mug"}, "SET n = :n", {":n": object()}))
 
     def test_every_mistake_is_the_operators(self) -> None:
         assert issubclass(InvalidWriteError, NeedsAttention)
