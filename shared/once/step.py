@@ -148,6 +148,6 @@ def add_condition(parameters: dict[str, Any], condition: "ConditionBase | None",
             del parameters[kind]
     parameters["ConditionExpression"] = built.condition_expression
     readable: str = built.condition_expression
-    for placeholder in sorted(names, key=len, reverse=True):  # #n10 before #n1
+    for placeholder in sorted(names, reverse=True):  # #n10 before #n1
         readable = readable.replace(placeholder, names[placeholder])
     return readable

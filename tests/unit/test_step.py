@@ -357,7 +357,8 @@ class TestConflicts:
         of_the_record = fault("TransactionCanceledException", 400, reason, "None", "None")
         of_an_action = fault("TransactionCanceledException", 400, "None", "None", reason)
         of_an_action.response["CancellationReasons"][0] = {}  # the model of DynamoDB has no member that must be there
-        wire = Wire(never_arrives(lambda: of_the_record), never_arrives(lambda: of_an_action))
+        unsaid = fault("TransactionCanceledException")
+        wire = Wire(*(never_arrives(lambda error=error: error) for error in (of_the_record, of_an_action, unsaid)))  # type: ignore[misc]  # its default is its value
         assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
