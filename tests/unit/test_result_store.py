@@ -30,6 +30,7 @@ def store(aws: None) -> ResultStore:
 def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: ResultStore) -> None:
     ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='{"a":1}')
     assert stored() == b'{"a":1}'
+    assert client("s3").head_object(Bucket="responses", Key=KEY)["ContentType"] == "application/json"
     assert ref == {
         "bucket": "responses",
         "key": KEY,
@@ -107,9 +108,10 @@ def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:
     assert len(pauses) == 2
 
 
-def test_a_write_that_always_meets_another_gives_up() -> None:
+def test_a_write_that_always_meets_another_waits_longer_each_time_and_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.uniform", lambda low, high: high - low)
     store, pauses = stubbed_store([409] * PUT_ATTEMPTS)
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
         store.put(id=ID, tenant="acme", fence=1, owner="one", text="1")
-    assert len(pauses) == PUT_ATTEMPTS - 1
-    assert all(0 <= pause <= 0.1 * 2**number for number, pause in enumerate(pauses))
+    assert PUT_ATTEMPTS == 6
+    assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6])
