@@ -12,3 +12,8 @@ def test_an_answer_that_is_lost_leaves_a_function_time_to_ask_once_more(aws: Non
     config = client("dynamodb").meta.config
     assert 2 * (config.connect_timeout + config.read_timeout) < SHORTEST_PROMISED
     assert config.retries["total_max_attempts"] > 1
+
+
+def test_a_client_is_made_once_and_kept(aws: None) -> None:
+    assert client("dynamodb") is client("dynamodb")
+    assert client("dynamodb") is not client("s3")
