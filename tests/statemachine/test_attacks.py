@@ -164,17 +164,6 @@ def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud
         assert answer(cloud, cloud.run(request)) == first
 
 
-def test_request_that_died_twice_is_kept_once(cloud: LocalCloud, gates: Gates, recover: Recover) -> None:
-    """ "Running it twice or at the same time changes nothing more": every sweep of three periods sends it once more."""
-    request = scripted({"return": 1})
-    with cloud.intercept(dies(cloud, "AcquireLock", only=2)):
-        recover(cloud.run(request))
-        for _ in range(2):
-            cloud.clock.advance(240)
-            recover()
-    assert len(cloud.rejected()) == 1
-
-
 @pytest.mark.parametrize("name", ["recover-order-7", "recover-"])
 def test_name_that_a_sender_gives_its_execution_does_not_undo_its_wish(
     cloud: LocalCloud, gates: Gates, name: str
@@ -218,30 +207,6 @@ def test_recovery_s_end_of_a_lease_that_comes_late_leaves_a_claim_alone(cloud: L
         recovery_runs(cloud, owner)
         cloud.wait(owner.arn)
     assert leases and leases[0] > 30
-
-
-def test_request_kept_for_a_quarantine_that_did_not_come_is_not_kept_for_ever(cloud: LocalCloud, gates: Gates) -> None:
-    """KeepRequest comes before RecordQuarantine.
-
-    When that is refused, nobody ever deletes the object, payload and all.
-    """
-    request = scripted(*TWICE)
-    owner = died_in_finalize(cloud, request)
-
-    def another() -> None:
-        cloud.clock.advance(A_LEASE)
-        cloud.run(request)
-
-    with cloud.intercept(
-        fails("ExecutionNotRedrivable", state="RedriveOwner", nth=1), before(another, state="RecordQuarantine")
-    ):
-        cloud.run(request)
-    cloud.wait(owner.arn)
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    cloud.clock.advance(420 * DAY)
-    bucket = cloud.outputs["ResponseBucketName"]
-    listed = cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix="requests/").get("Contents", [])
-    assert [each["Key"] for each in listed] == []
 
 
 def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(

@@ -342,7 +342,6 @@ def test_a_function_is_deployed_like_this(name: str) -> None:
     assert len(function["Layers"]) == 1
     variables = dict(function["Environment"]["Variables"])
     assert variables.pop("POWERTOOLS_LOG_LEVEL") == "DEBUG"
-    assert variables.pop("RETENTION_DAYS") == "30"
     assert variables == EVERYWHERE | ENVIRONMENT[name]
     named = None if name == "CacheResponse" else f"once_op-{operation}"
     assert function.get("FunctionName") == named

@@ -73,7 +73,6 @@ ENVIRONMENT = {
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_REGION": "us-east-1",
     "RESPONSE_BUCKET": "responses",
-    "RETENTION_DAYS": "30",
     "LEDGER_TABLE": "ledger",
     "ORDERS_TABLE": "orders",
     "STOCK_TABLE": "stock",
