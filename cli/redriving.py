@@ -24,6 +24,8 @@ QUARANTINING = ("KeepRequest", "RecordQuarantine")
 """From these it ends in quarantine, which is of use only to a record that is not there yet."""
 SPREAD = 60
 """Seconds among which an operator's lease is chosen. Nobody else looks after the record while its owner is revived."""
+OF_A_CLAIM = 120
+"""Seconds at least that a state machine claims a redrive for, too, however short its leases are."""
 NOT_REDRIVABLE = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 
 
@@ -104,7 +106,7 @@ def _claim(stack: Stack, record: Record) -> Record:
 
 def _new_lease(stack: Stack, record: Record) -> int:
     """An end that nobody has read: beyond any that a state machine gives, and another operator's is another one."""
-    longest = stack.number("BusinessTimeoutSeconds") + 5 + stack.number("LeaseMarginSeconds")
+    longest = max(OF_A_CLAIM, stack.number("BusinessTimeoutSeconds") + 5 + stack.number("LeaseMarginSeconds"))
     spread = 1 + random.randrange(SPREAD)  # noqa: S311 - tells two claims of one second apart, hides nothing
     return max(int(stack.now()), int(record["leaseExpiresAt"])) + longest + spread
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import ConnectionClosedError
 from commands import Done, once
 
 from cli.stack import Stack, connect
@@ -114,6 +115,20 @@ class Operator(Commands):
             ended = self.cloud.run(self.request())
         assert ended.status == "ABORTED"
         assert self.record["status"] == "IN_PROGRESS"
+        return ended
+
+    def timed_out_in(self, state: str) -> Execution:
+        """An owner whose whole time goes by while its call in a state fails."""
+
+        def late(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.state == state:
+                self.cloud.clock.advance(86_400)  # type: ignore[attr-defined]
+                raise ConnectionClosedError(endpoint_url="https://aws")
+            return proceed()
+
+        with self.cloud.intercept(late):
+            ended = self.cloud.run(self.request())
+        assert ended.status == "TIMED_OUT"
         return ended
 
     def quarantined_by_another(self) -> Execution:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
-from operating import ID, Operator, other_fence
+from operating import ID, Operator, other_fence, put
 
-from local.faults import never_arrives
+from local.faults import before, never_arrives
 
 WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"], "redrive": []}
 
@@ -271,3 +271,32 @@ def test_release_of_a_retry_that_was_cut_off_frees_the_lock(operator: Operator) 
     half_done(operator)
     assert say(operator, "release").code == 0
     assert operator.record["error"]["name"] == "ReleasedByOperator" and operator.kept() == []
+
+
+def test_release_refuses_an_owner_that_was_revived_though_its_description_is_old(operator: Operator) -> None:
+    """A duplicate has redriven the dead owner, which is about to keep its answer; the operator reads that it is dead.
+
+    Were the lock released, the answer would be thrown away, and the next request have the effect a second time.
+    """
+    owner = operator.died_in("Finalize")
+    operator.lease_over()
+    codes: list[int] = []
+
+    def release() -> None:
+        with operator.cloud.stale():
+            codes.append(say(operator, "release").code)
+
+    with operator.cloud.intercept(before(release, state="Finalize")):
+        operator.cloud.run(operator.request())
+        operator.cloud.wait(owner.arn)
+    operator.cloud.run(operator.request())
+    assert (codes, operator.starts) == ([3], 1)
+
+
+def test_release_frees_the_lock_of_an_owner_that_ended_however_it_did(operator: Operator) -> None:
+    timed_out = operator.timed_out_in("Finalize")
+    assert say(operator, "release").code == 0
+    succeeded = operator.cloud.run(operator.request())
+    for owner in (timed_out, succeeded):
+        put(operator, ID, "QUARANTINED", 5, owner={"S": owner.arn})
+        assert say(operator, "release", "--json").answer["status"] == "RELEASED"

@@ -99,6 +99,22 @@ def test_request_whose_object_is_gone_is_read_from_its_owner(operator: Operator)
     assert operator.record["result"] == "8" and operator.kept() == []
 
 
+def test_object_of_an_earlier_life_is_not_started_where_the_record_names_none(operator: Operator) -> None:
+    """Fences begin again once a record has expired and is gone, and the keys of kept requests with them."""
+    earlier = json.dumps({**SMALL, "payload": {"a": "of an earlier life"}})
+    operator.quarantined_by_recovery(json.dumps(SMALL))
+    place = {"Bucket": operator.cloud.outputs["ResponseBucketName"], "Key": _key(operator)}
+    operator.cloud.client("s3").put_object(**place, Body=earlier.encode())
+    assert operator.once("show", ID, "--json").answer["request"] == SMALL
+    started = operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.input_of(started.arn) == json.dumps(SMALL)
+
+
+def _key(operator: Operator) -> str:
+    stack = Stack("once", dict(operator.cloud.outputs), {}, None)
+    return place_of(stack, operator.record)["Key"]
+
+
 def test_request_that_is_nowhere_is_told_with_what_to_do(operator: Operator) -> None:
     gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
     put(operator, ID, "QUARANTINED", 5, owner={"S": gone}, error=operator.unreadable())

@@ -10,8 +10,14 @@ from operating import ID, Operator, other_fence
 
 from local.faults import fails
 
-LONGEST_LEASE = 30 + 5 + 60
-"""Seconds that the state machine gives by default; whoever read such a lease cannot write after a redrive's claim."""
+CLAIM = 120
+"""Seconds of the shortest lease that a state machine claims a redrive by."""
+
+
+def longest_lease(operator: Operator) -> int:
+    """Seconds that the state machine gives; whoever read such a lease cannot write after a redrive's claim."""
+    business, margin = (int(operator.cloud.parameters[f"{name}Seconds"]) for name in ("BusinessTimeout", "LeaseMargin"))
+    return max(CLAIM, business + 5 + margin)
 
 
 def say(operator: Operator, *more: str) -> Any:
@@ -35,6 +41,7 @@ def test_redrive_of_a_quarantined_record_completes_it(operator: Operator) -> Non
 
 def test_redrive_that_is_refused_leaves_the_record_quarantined_as_it_was(operator: Operator) -> None:
     operator.quarantined_by_another()
+    operator.change({"recoveries": 2})
     before, kept = operator.record, operator.kept()
     operator.before("RedriveExecution", _refused)
     done = say(operator)
@@ -88,9 +95,11 @@ def test_redrive_refuses_an_owner_that_died_in_business_logic(operator: Operator
 
 
 def test_redrive_claims_the_record_before_the_owner_goes_on_and_forgets_the_request_only_after(
-    operator: Operator,
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _least_spread(monkeypatch)
     operator.quarantined_by_another()
+    operator.change({"recoveries": 2})
     before, seen = operator.record, []
 
     def look() -> None:
@@ -99,19 +108,40 @@ def test_redrive_claims_the_record_before_the_owner_goes_on_and_forgets_the_requ
     operator.before("RedriveExecution", look)
     assert say(operator).code == 0
     [(claimed, kept, now)] = seen
-    assert claimed["status"] == "IN_PROGRESS" and "requestRef" not in claimed
-    assert claimed["leaseExpiresAt"] > now + LONGEST_LEASE
+    assert claimed["status"] == "IN_PROGRESS" and not {"requestRef", "finishedAt", "recoveries"} & set(claimed)
+    assert claimed["leaseExpiresAt"] > now + longest_lease(operator)
     assert kept == [before["requestRef"]["key"]]
 
 
 def test_redrive_of_a_record_in_progress_claims_it_by_a_lease_longer_than_the_one_that_others_read(
-    operator: Operator,
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    _least_spread(monkeypatch)
     operator.died_in("Finalize")
+    operator.change({"leaseExpiresAt": operator.record["leaseExpiresAt"] + 1000})
     before, seen = operator.record, []
     operator.before("RedriveExecution", lambda: seen.append(operator.record["leaseExpiresAt"]))
     assert say(operator).code == 0
-    assert seen[0] > before["leaseExpiresAt"] + LONGEST_LEASE
+    assert seen[0] > before["leaseExpiresAt"] + longest_lease(operator)
+
+
+def _least_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.redriving.random.randrange", lambda end: 0)
+
+
+@pytest.mark.parametrize("business_seconds", [2, 30, 500])
+def test_redrive_claims_by_a_longer_lease_than_any_state_machine_gives_whatever_its_parameters(
+    operator: Operator, business_seconds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _least_spread(monkeypatch)
+    with operator.cloud.deployed_with({"BusinessTimeoutSeconds": business_seconds}):
+        operator.quarantined_by_another()
+        operator.lease_over()
+        seen: list[float] = []
+        operator.before("RedriveExecution", lambda: seen.append(operator.record["leaseExpiresAt"]))
+        now = operator.cloud.clock.now()
+        assert say(operator).code == 0
+        assert now + longest_lease(operator) < seen[0] <= operator.cloud.clock.now() + longest_lease(operator) + 1
 
 
 @pytest.mark.parametrize("is_quarantined", [True, False])
@@ -278,6 +308,16 @@ def test_kept_request_stays_when_the_record_is_quarantined_again_before_it_would
     operator.cloud.settle()
 
 
+def test_kept_request_stays_when_the_claim_is_over_before_it_would_be_deleted(operator: Operator) -> None:
+    """Whoever finds the lease over may quarantine the record, between this command's look at it and its deletion."""
+    operator.quarantined_by_another()
+    kept = operator.kept()
+    with operator.holding("Finalize"):
+        operator.after("RedriveExecution", operator.lease_over)
+        assert say(operator, "--json").answer["requestDeleted"] is False
+        assert operator.kept() == kept
+
+
 def test_redrive_into_quarantine_leaves_it_its_request(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"})
     dead = operator.died_in("RecordQuarantine")
@@ -296,6 +336,13 @@ def test_claim_whose_answer_was_lost_and_that_is_repeated_knows_itself(operator:
     assert operator.record["status"] == "COMPLETED"
 
 
+def test_redrive_takes_an_owner_whose_time_was_over_for_dead(operator: Operator) -> None:
+    owner = operator.timed_out_in("Finalize")
+    assert say(operator).code == 0
+    assert operator.cloud.wait(owner.arn).status == "SUCCEEDED"
+    assert operator.record["status"] == "COMPLETED"
+
+
 def test_redrive_refuses_an_owner_that_died_too_long_ago_and_changes_nothing(operator: Operator) -> None:
     operator.died_in("Finalize")
     before = operator.record
@@ -303,4 +350,4 @@ def test_redrive_refuses_an_owner_that_died_too_long_ago_and_changes_nothing(ope
     written: list[bool] = []
     operator.before("UpdateItem", lambda: written.append(True))
     done = say(operator)
-    assert done.code == 3 and "14 day" in done.err and operator.record == before and written == []
+    assert done.code == 3 and "redrivable period exceeded" in done.err and operator.record == before and written == []
