@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from local.faults import answer_lost, arrives_late, before, before_call, never_a
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}
+SHIPS = Path(__file__).parents[1] / "functions" / "ships"
 
 
 def failed(cloud: LocalCloud, gates: Gates, *script: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -60,6 +62,18 @@ def test_operation_that_fails_again_says_why_it_failed_last(cloud: LocalCloud, g
     assert again.states.count("RetryFailed") == 1
     record = record_of(cloud, request)
     assert (record["status"], record["fence"], record["error"]["message"]) == ("FAILED", 2, "still no money")
+
+
+def test_step_that_was_finished_before_the_failure_is_not_done_a_second_time(cloud: LocalCloud, gates: Gates) -> None:
+    environment = {"GATES": str(gates.folder), "STOCK": cloud.outputs["StockTableName"]}
+    cloud.add_function("ships", SHIPS, timeout=30, environment=environment)
+    request = {"operation": "ships", "idempotencyKey": "order-1", "payload": {"sku": "pen"}}
+    assert cause(cloud.run(request))["message"] == "no money"
+    gates.open("paid up")
+    again = cloud.run(request | AGAIN)
+    assert result(cloud, again) == "shipped in attempt 1 under fence 1"
+    stock = cloud.client("dynamodb").scan(TableName=cloud.outputs["StockTableName"])["Items"]
+    assert [each["sold"] for each in stock] == [{"N": "1"}]
 
 
 def test_another_payload_is_refused_as_for_any_other_duplicate(cloud: LocalCloud, gates: Gates) -> None:
