@@ -72,7 +72,10 @@ def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_
     failed = found("FAILED")
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"
     assert decided(state, failed, onFailed="retry", name="my-recover-1").to == "RetryFailed"
-    assert decided(state, failed, onFailed="retry", name="recover-1").to == "OperationFailed"
+    for name in (f"recover-{'0a' * 16}-{'b1' * 4}-12-3", f"again-{'0f' * 20}"):
+        assert decided(state, failed, onFailed="retry", name=name).to == "OperationFailed"
+        for other in (f"x{name}", f"{name}x", name[:-1] + "g", name.replace("0", "g")):
+            assert decided(state, failed, onFailed="retry", name=other).to == "RetryFailed"
     assert decided(state, failed, onFailed="retry", ran=True).to == "OperationFailed"
     for status in ("COMPLETED", "QUARANTINED", "IN_PROGRESS"):
         assert decided(state, found(status), onFailed="retry").to != "RetryFailed"
@@ -108,8 +111,8 @@ def test_a_status_that_nobody_knows_is_for_the_operator(state: States) -> None:
 @pytest.mark.parametrize(("expires", "is_there"), [(None, True), (NOW + 1, True), (NOW, True), (NOW - 1, False)])
 def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, state: States) -> None:
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
-    assert state("ReadRecord").takes({"Item": item}, {}).assigned == {"record": item if is_there else {}}
-    assert state("ReadRecord").takes({}, {}).assigned == {"record": {}}
+    assert state("ReadRecord").takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
+    assert state("ReadRecord").takes({}, {}).assigned["record"] == {}
 
 
 # ---- is the owner alive? ----
@@ -130,8 +133,8 @@ def test_only_an_owner_that_has_ended_is_looked_into(state: States) -> None:
         assert alive(state, status, onConflict=conflict).to == told[conflict]
 
 
-def test_a_refusal_of_a_redrive_is_forgotten_once_the_owner_is_seen_alive(state: States) -> None:
-    assert alive(state, "RUNNING", onConflict="wait").assigned == {"redriveRefused": False}
+def test_a_refusal_of_a_redrive_is_forgotten_when_the_record_is_read_again(state: States) -> None:
+    assert state("ReadRecord").takes({"Item": found()}, {}).assigned["redriveRefused"] is False
 
 
 @pytest.mark.parametrize("status", DEAD)
@@ -194,7 +197,7 @@ def read(state: States, events: list[dict[str, Any]], more: str | None = None, *
 ABORTED = {"Id": 99, "Type": "ExecutionAborted"}
 FINISHES = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
 LAST_STEPS = ("ExecuteBusinessLogic", "ClassifyFailure", "BackOff", *FINISHES)
-NO_STEPS = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "TakeOverLock", "WaitForOwner")
+NO_STEPS = ("ReceiveRequest", "ReadRecord", "ExistingStatus", "WaitForOwner")
 
 
 def test_a_history_is_read_newest_first_in_pages_without_data(state: States) -> None:
@@ -226,6 +229,15 @@ def test_what_comes_before_the_lock_is_no_step_and_the_next_page_is_read(state: 
     assert "lastStep" not in known
     assert (known["nextToken"], known["neverStarted"]) == ("t", False)
     known = read(state, events)
+    assert "lastStep" not in known
+    assert "nextToken" not in known
+    assert known["neverStarted"] is True
+
+
+@pytest.mark.parametrize("name", ["AcquireLock", "TakeOverLock", "RetryFailed"])
+def test_who_took_the_lock_and_died_before_its_next_step_never_started(name: str, state: States) -> None:
+    """Also when it did something before, for another's record."""
+    known = read(state, [ABORTED, entered(9, name), entered(5, "RecordQuarantine")], "t")
     assert "lastStep" not in known
     assert "nextToken" not in known
     assert known["neverStarted"] is True

@@ -30,15 +30,15 @@ def at(seconds: float) -> str:
 def test_an_event_of_a_death_looks_at_that_execution_alone(state: States) -> None:
     way = state("ReceiveTrigger").chooses({}, {"executionArn": THEIRS, "status": "ABORTED"})
     empty: dict[str, list[Any]] = {"cursors": [], "metrics": [], "outcomes": []}
-    known = {"sweeps": False, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
+    known = {"sweeps": False, "listed": True, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
     assert way == Way("LookAtDeadExecutions", known)
 
 
 def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
     cursors = [{"shard": f"IN_PROGRESS#{digit}"} for digit in HEX]
-    known = {"sweeps": True, "startedAt": NOW * 1000, "rounds": 0, "metrics": [], "outcomes": [], "cursors": cursors}
+    known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "metrics": [], "outcomes": []}
     for given in ({}, {"source": "aws.scheduler"}):
-        assert state("ReceiveTrigger").chooses({}, given) == Way("ListDeadExecutions", known)
+        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", known | {"cursors": cursors})
 
 
 # ---- executions that died ----
@@ -96,9 +96,9 @@ def test_executions_that_cannot_be_listed_fail_the_run_at_its_end(state: States)
     assert state("CouldNotList").value("Output", {"found": ["a"]}) == {"arns": ["a"], "outcome": "FAILED"}
     assert state("ListedExecutions").value("Output", {"found": ["a"]}) == {"arns": ["a"]}
     after = state("ListDeadExecutions").takes(
-        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {}
+        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {"outcomes": []}
     )
-    assert after == Way("LookAtDeadExecutions", {"dead": ["a", "b", "c"], "outcomes": ["FAILED"]})
+    assert after == Way("LookAtDeadExecutions", {"dead": ["a", "b", "c"], "outcomes": ["FAILED"], "listed": True})
 
 
 BEGINNING = {"pageSize": 25, "events": 0, "hadTheLock": False}
@@ -300,6 +300,17 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
 
     had = {"pageSize": 25, "events": 27, "hadTheLock": True}
     assert looked(other, started) == Way("HadItTheLock", {"looked": had})
+    wrote = {
+        "Type": "TaskSucceeded",
+        "TaskSucceededEventDetails": {"ResourceType": "dynamodb", "Resource": "updateItem"},
+    }
+    assert looked(other, wrote) == Way("HadItTheLock", {"looked": had})
+    for details in (
+        {"ResourceType": "dynamodb", "Resource": "getItem"},
+        {"ResourceType": "sqs", "Resource": "updateItem"},
+    ):
+        event = {"Type": "TaskSucceeded", "TaskSucceededEventDetails": details}
+        assert looked(other, event).assigned["looked"]["hadTheLock"] is False
     assert looked(other, {}, NextToken="t").assigned["looked"] == {**had, "hadTheLock": False, "nextToken": "t"}
 
 
@@ -326,8 +337,8 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, unreadable=False) == "StartAgain"
     assert had_the_lock(state, events=0, anew=True) == "ReadItsHistory"
     assert had_the_lock(state, events=0, nextToken="t") == "ReadItsHistory"
-    assert had_the_lock(state, nextToken="t", events=99) == "ReadItsHistory"
-    assert had_the_lock(state, nextToken="t", events=100) == "StartAgain"
+    assert had_the_lock(state, nextToken="t", events=999) == "ReadItsHistory"
+    assert had_the_lock(state, nextToken="t", events=1000) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
 
 
@@ -584,12 +595,17 @@ def test_what_became_of_each_record_is_counted(state: States) -> None:
 
 def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0, pages: int = 1, **more: Any) -> Way:
     known = {"rounds": rounds, "cursors": [{"shard": "s"}] * pages, "startedAt": (NOW - seconds) * 1000}
-    return state("IsSweepOver").chooses({"sweeps": sweeps, "outcomes": [], **known, **more})
+    return state("IsSweepOver").chooses({"sweeps": sweeps, "listed": True, "outcomes": [], **known, **more})
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
     assert over(state).to == over(state, rounds=19).to == over(state, seconds=179.999).to == "QueryShards"
     assert over(state, rounds=20).to == over(state, seconds=180).to == over(state, pages=0).to == "CountOperations"
+
+
+def test_dead_executions_are_looked_at_after_the_records(state: States) -> None:
+    assert over(state, listed=False).to == "QueryShards"
+    assert over(state, listed=False, pages=0).to == over(state, listed=False, seconds=180).to == "ListDeadExecutions"
 
 
 def test_an_event_reads_no_shard_and_counts_what_it_recovered(state: States) -> None:

@@ -263,7 +263,7 @@ GOES_THROUGH = {
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
     "ClaimRedrive": {("IN_PROGRESS", THEIRS, 3)},
-    "RetryFailed": {("FAILED", owner, 3) for owner in (ME, THEIRS, OTHER)} | {("IN_PROGRESS", ME, 4)},
+    "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
     "EndLease": {("IN_PROGRESS", THEIRS, 3)},
     "QuarantineRecord": {("IN_PROGRESS", THEIRS, 3)},
 }
