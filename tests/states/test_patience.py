@@ -50,7 +50,7 @@ PATIENCE = {
     "CheckOwner": LOOK,
     "ReadOwnerHistory": LOOK,
     "ClaimRedrive": OWN,
-    "RedriveOwner": Patience(10, (NOT_REDRIVABLE, GONE), tries=4, cap=10),
+    "RedriveOwner": Patience(10, (NOT_REDRIVABLE, GONE), tries=3, cap=10),
     "TakeOverLock": OWN,
     "RenewLock": OWN,
     "RecordFailure": DECISION,
@@ -92,6 +92,12 @@ def test_a_passing_error_is_waited_out_with_waits_that_double_up_to_a_cap(
 ) -> None:
     for error in PASSING:
         assert state(name).waits(error) == PATIENCE[name].waits(), error
+
+
+def test_a_history_that_cannot_be_parsed_is_not_asked_for_again(state: Callable[..., State]) -> None:
+    broken = "States.QueryEvaluationError"
+    assert state("DescribeDeadExecution").waits(broken) == []
+    assert state("AskOwner").waits(broken) != []
 
 
 @pytest.mark.parametrize("name", PATIENCE)

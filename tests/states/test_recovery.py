@@ -153,7 +153,8 @@ def test_an_execution_that_is_gone_needs_nothing_and_one_too_large_to_describe_i
     assert describe.asks({}, THEIRS) == {"ExecutionArn": THEIRS}
     assert describe.fails(GONE, {}) == Way("NothingLeftToDo")
     unread = {"looked": BEGINNING, "execution": {"arn": THEIRS, "name": "", "input": ""}}
-    assert describe.fails(TOO_LARGE, {}, given=THEIRS) == Way("ReadItsEnd", unread)
+    for error in (TOO_LARGE, "States.QueryEvaluationError"):
+        assert describe.fails(error, {}, given=THEIRS) == Way("ReadItsEnd", unread)
 
 
 OWN_ENDS = [
@@ -188,27 +189,35 @@ def test_the_newest_events_say_how_an_execution_ended(state: States) -> None:
     asks = {"ExecutionArn": THEIRS, "IncludeExecutionData": False, "ReverseOrder": True, "MaxResults": 2}
     assert read.asks({"execution": execution}) == asks
 
-    def end(*events: dict[str, Any]) -> tuple[str, str]:
-        way = read.takes({"Events": list(events)}, {"execution": execution})
+    def end(*events: dict[str, Any], **more: str) -> tuple[str, str]:
+        way = read.takes({"Events": list(events), **more}, {"execution": execution})
         assert way.to == "WasItsEndItsOwn"
         known = way.assigned["execution"]
         assert {name: known[name] for name in execution} == execution
+        assert known["isShort"] is (len(events) < 2 and bool(more))
         return known["status"], known["lastState"]
 
     entered = {"Type": "FailStateEntered", "StateEnteredEventDetails": {"Name": "LockLost"}}
     assert end({"Type": "ExecutionFailed"}, entered) == ("FAILED", "LockLost")
     assert end({"Type": "ExecutionTimedOut"}, {"Type": "TaskScheduled"}) == ("TIMED_OUT", "")
     assert end({"Type": "ExecutionAborted"}) == ("ABORTED", "")
+    assert end({"Type": "ExecutionAborted"}, NextToken="t") == ("ABORTED", "")
+    assert end({"Type": "ExecutionFailed"}, entered, NextToken="t") == ("FAILED", "LockLost")
     assert end({"Type": "TaskScheduled"}, entered) == ("RUNNING", "LockLost")
 
 
 @pytest.mark.parametrize("status", ["FAILED", "TIMED_OUT", "ABORTED"])
 def test_the_state_before_the_end_tells_as_much_as_the_error(status: str, state: States) -> None:
     own = state("WasItsEndItsOwn")
+
+    def after(status: str, last: str, is_short: bool = False) -> str:
+        return own.chooses({"execution": {"status": status, "lastState": last, "isShort": is_short}}).to
+
+    assert after(status, "Finalize", is_short=True) == "CouldNotLook", "its last state may be on the next page"
     for last in ("RequestRefused", "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost"):
-        assert own.chooses({"execution": {"status": status, "lastState": last}}).to == "NothingLeftToDo"
-    assert own.chooses({"execution": {"status": status, "lastState": "Finalize"}}).to == "ReadItsHistory"
-    assert own.chooses({"execution": {"status": "RUNNING", "lastState": "Finalize"}}).to == "NothingLeftToDo"
+        assert after(status, last) == "NothingLeftToDo"
+    assert after(status, "Finalize") == "ReadItsHistory"
+    assert after("RUNNING", "Finalize") == "NothingLeftToDo"
 
 
 def test_its_record_is_read_consistently(state: States) -> None:
@@ -280,7 +289,7 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
     def looked(*events: dict[str, Any], **more: str) -> Way:
         return read.takes({"Events": list(events), **more}, {"looked": {**BEGINNING, "events": 25}})
 
-    had = {"pageSize": 25, "events": 50, "hadTheLock": True}
+    had = {"pageSize": 25, "events": 27, "hadTheLock": True}
     assert looked(other, started) == Way("HadItTheLock", {"looked": had})
     assert looked(other, {}, NextToken="t").assigned["looked"] == {**had, "hadTheLock": False, "nextToken": "t"}
 
@@ -291,7 +300,7 @@ def test_a_history_of_large_events_is_read_event_by_event_and_then_given_up(stat
     def after(page_size: int) -> Way | None:
         return read.fails(TOO_LARGE, {"looked": {**BEGINNING, "pageSize": page_size}})
 
-    again = {"pageSize": 1, "events": 0, "hadTheLock": False}
+    again = {"pageSize": 1, "events": 0, "hadTheLock": False, "anew": True}
     assert after(25) == Way("HadItTheLock", {"looked": {**again, "unreadable": False}})
     assert after(1) == Way("HadItTheLock", {"looked": {**again, "unreadable": True}})
 
@@ -306,7 +315,7 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, hadTheLock=True, unreadable=True) == "NothingLeftToDo"
     assert had_the_lock(state, unreadable=True) == "KeepDeadRequest"
     assert had_the_lock(state, unreadable=False) == "StartAgain"
-    assert had_the_lock(state, events=0) == "ReadItsHistory"
+    assert had_the_lock(state, anew=True) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=99) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=100) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
@@ -430,13 +439,16 @@ def test_an_open_record_is_read_consistently(state: States) -> None:
         assert read.takes(gone, {}).assigned["record"] == {"status": "GONE"}
 
 
-def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS") -> str:
-    return state("IsItOverdue").chooses({"record": {"status": status, "lease": lease}, "sweeps": sweeps}).to
+def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS", recoveries: int = 0) -> str:
+    record = {"status": status, "lease": lease, "recoveries": recoveries}
+    return state("IsItOverdue").chooses({"record": record, "sweeps": sweeps}).to
 
 
 def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(state: States) -> None:
     assert [overdue(state, True, NOW + late) for late in (-1, 0, 1)] == ["AskOwner", "LeftAlone", "LeftAlone"]
     assert overdue(state, False, NOW + 1) == "AskOwner"
+    again = [overdue(state, False, NOW + late, recoveries=1) for late in (-1, 0, 1)]
+    assert again == ["AskOwner", "LeftAlone", "LeftAlone"], "a recovery may have claimed it by a new lease"
     for status in ("COMPLETED", "FAILED", "QUARANTINED", "GONE"):
         assert overdue(state, False, 0, status) == overdue(state, True, 0, status) == "LeftAlone"
 

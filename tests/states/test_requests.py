@@ -161,18 +161,38 @@ def test_a_request_written_as_a_string_has_at_most_220000_bytes(state: States) -
     assert is_refused(state, with_payload(quotes + "x" * (left % 4 + 1)), "larger than 220,000 bytes", "counts twice")
 
 
-def test_a_request_has_at_most_20000_values(state: States) -> None:
+def test_a_payload_has_at_most_10000_values(state: States) -> None:
     def values(count: int) -> dict[str, Any]:
         others = 5  # brackets and commas are counted: three of each, and in the list one comma fewer than numbers
         return {**LEAST, "payload": {"a": [1] * (count - others), "t": '[,{"\\' * 9}}
 
-    assert not is_refused(state, values(20_000))
-    assert is_refused(state, values(20_001), "more than 20,000 values", "put the data in S3")
+    assert not is_refused(state, values(10_000))
+    assert is_refused(state, values(10_001), "more than 10,000 values", "put the data in S3")
 
 
-def test_a_small_request_is_not_counted_and_a_text_is_one_value(state: States) -> None:
-    assert not is_refused(state, {**LEAST, "payload": {"a": [0] * 19_000}})
-    assert not is_refused(state, with_payload("[,{" * 30_000))
+def test_a_text_is_one_value_whatever_is_in_it(state: States) -> None:
+    for text in ("[,{" * 30_000, '",[' * 20_000, "\\" * 20_000 + '",[' * 9_000):
+        assert not is_refused(state, with_payload(text))
+
+
+def nested(levels: int, innermost: Any = 1) -> Any:
+    """A payload so many levels deep, objects and lists by turns."""
+    value = innermost
+    for level in range(levels, 1, -1):
+        value = [value] if level % 2 else {"a": value}
+    return {"p": value}
+
+
+def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
+    beside = {"q": [{}, [], {"r": []}], "t": '{[{["\\'}
+    for innermost in (1, "x", None):
+        assert not is_refused(state, {**LEAST, "payload": nested(10, innermost) | beside})
+        assert is_refused(state, {**LEAST, "payload": nested(11, innermost) | beside}, "deeper than 10 levels")
+    for deep in ([1] * 3, {"a": 1}):
+        assert not is_refused(state, {**LEAST, "payload": nested(9, deep) | beside})
+        assert is_refused(state, {**LEAST, "payload": nested(10, deep) | beside}, "deeper than 10 levels")
+    assert not is_refused(state, [{"body": {**LEAST, "payload": nested(10)}}])
+    assert is_refused(state, {**LEAST, "payload": nested(11)}, "deeper than 10 levels", "in a string")
 
 
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
