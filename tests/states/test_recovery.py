@@ -319,6 +319,9 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, nextToken="t", events=99) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=100) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
+    for more in ({"anew": True}, {"nextToken": "t"}):
+        for name, text in ((f"again-{'0' * 40}", INPUT), ("", "")):
+            assert had_the_lock(state, name, text, **more) == "ReadItsHistory", "it may still turn out to be an owner"
 
 
 @pytest.mark.parametrize(
@@ -501,7 +504,9 @@ def test_a_dead_owners_lease_is_ended_and_counted_once(status: str, state: State
     assert dead(state, status) == Way("EndLease", {"recoveries": 1})
     assert dead(state, status, recoveries=2) == Way("EndLease", {"recoveries": 3})
     assert dead(state, status, lease=0) == Way("EndLease", {"recoveries": 1}), "ended by somebody who did not count"
-    assert dead(state, status, recoveries=2, lease=0) == Way("StartRecovery", {"recoveries": 2})
+    for recoveries in (1, 2):
+        begun = dead(state, status, recoveries=recoveries, lease=0)
+        assert begun == Way("StartRecovery", {"recoveries": recoveries})
     again = dead(state, status, recoveries=2, lease=0, was_started=True)
     assert again == Way("EndLease", {"recoveries": 3})
 

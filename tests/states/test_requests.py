@@ -44,11 +44,11 @@ def test_a_request_is_one_object_by_itself_in_a_list_or_in_the_body_of_a_message
     for given, words in (
         ([], "array of 0"),
         ([LEAST, LEAST], "array of 2"),
-        ("text", "a string"),
-        (7, "a number"),
-        (True, "a boolean"),
-        ([None], "null"),
-        ([[LEAST]], "an array"),
+        ("text", "; this is a string"),
+        (7, "; this is a number"),
+        (True, "; this is a boolean"),
+        ([None], "; this is null"),
+        ([[LEAST]], "; this is an array"),
     ):
         assert is_refused(state, given, words), given
 
@@ -60,7 +60,9 @@ def test_nothing_stands_beside_a_body_which_is_an_object(beside: Any, state: Sta
 
 def test_a_field_that_nobody_knows_is_named(state: States) -> None:
     assert is_refused(state, {**LEAST, "amount": 1}, "unknown field amount: a request has")
-    assert is_refused(state, [{"body": {**LEAST, "amount": 1, "b": 2}}], "unknown field amount, b: a request has")
+    everything = {**LEAST, "tenant": "t", "onConflict": "wait", "onCrash": "retry", "onFailed": "retry"}
+    told = "unknown field amount, b: a request has"
+    assert is_refused(state, [{"body": {**everything, "amount": 1, "b": 2}}], told)
     way = received(state, {**LEAST, "x" * 900: 1})
     assert way.assigned["refusal"]["message"].startswith(f"unknown field {'x' * 200}: a request has")
 
@@ -85,7 +87,8 @@ def test_an_operation_and_a_tenant_are_short_names_in_lower_case(field: str, nam
 @pytest.mark.parametrize("field", ["operation", "tenant"])
 @pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": 1}])
 def test_an_operation_and_a_tenant_are_strings(field: str, value: Any, state: States) -> None:
-    assert is_refused(state, {**LEAST, field: value}, f"{field} must be a string")
+    for given in ({**LEAST, field: value}, {"body": {**LEAST, field: value}}):
+        assert is_refused(state, given, f"{field} must be a string")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,8 @@ def test_a_policy_is_one_of_those_that_there_are_and_the_first_is_meant_where_no
     for policy in POLICIES[field]:
         assert made(state, {**LEAST, field: policy})[field] == policy
     for other in ("never", "", None, 1, [POLICIES[field][0]]):
-        assert is_refused(state, {**LEAST, field: other}, f"{field} must be", "leave it out for"), other
+        for given in ({**LEAST, field: other}, {"body": {**LEAST, field: other}}):
+            assert is_refused(state, given, f"{field} must be", "leave it out for"), other
 
 
 def with_payload(text: str) -> dict[str, Any]:
