@@ -556,8 +556,9 @@ def test_what_may_have_succeeded_is_for_the_operator(name: str, state: States) -
     assert classified(state, name) == Way("KeepRequest", {"about": MINE})
 
 
-def test_an_operation_without_a_function_says_which_one_to_deploy(state: States) -> None:
-    way = classified(state, "Lambda.ResourceNotFoundException")
+@pytest.mark.parametrize("policy", [{}, {"on_crash": "quarantine"}, {"attempts": 5}])
+def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[str, Any], state: States) -> None:
+    way = classified(state, "Lambda.ResourceNotFoundException", **policy)
     assert (way.to, way.assigned["about"], way.assigned["failure"]["name"]) == (
         "KeepRequest",
         MINE,

@@ -526,6 +526,7 @@ def test_an_operation_that_heirs_did_not_quarantine_is_quarantined_here(
     if to == "QuarantineRecord":
         failure = way.assigned["failure"]
         assert (failure["name"], f" {recoveries} times" in failure["message"]) == ("RecoveriesUsedUp", True)
+        assert dead(state, "FAILED", recoveries=recoveries, lease=0) == way, "also where its heir was never started"
 
 
 def test_an_heir_has_the_owners_request_under_a_name_that_only_this_recovery_has(state: States) -> None:

@@ -196,7 +196,8 @@ def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
         assert not is_refused(state, {**LEAST, "payload": nested(9, deep) | beside})
         assert is_refused(state, {**LEAST, "payload": nested(10, deep) | beside}, "deeper than 10 levels")
     assert not is_refused(state, [{"body": {**LEAST, "payload": nested(10)}}])
-    assert is_refused(state, {**LEAST, "payload": nested(11)}, "deeper than 10 levels", "in a string")
+    for given in ({**LEAST, "payload": nested(11)}, [{"body": {**LEAST, "payload": nested(11)}}]):
+        assert is_refused(state, given, "deeper than 10 levels", "in a string")
 
 
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
