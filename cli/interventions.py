@@ -19,6 +19,7 @@ from cli.records import (
     Changed,
     Record,
     changed,
+    has_ended,
     hash_of,
     operator_instead_of,
     owner_status,
@@ -132,7 +133,8 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
         owner = stack.execution(retry_name(record))
         status = owner_status(stack, owner)
-    if status in ALIVE:
+    if status in ALIVE or (status != "NO_EXECUTION" and not has_ended(stack, owner)):
+        status = status if status in ALIVE else "RUNNING"  # it was revived just now, and its description is old
         raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
     return record, status
 

@@ -19,6 +19,8 @@ RELEASED = "ReleasedByOperator"
 """The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
 ALIVE = ("RUNNING", "PENDING_REDRIVE")
 """Of an execution that goes on, or will."""
+ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
+"""The newest event of an execution that has ended."""
 LONGEST_NAME = 80
 """Characters of an execution's name."""
 
@@ -145,6 +147,14 @@ def owner_status(stack: Stack, owner: str) -> str:
         return str(client.describe_execution(executionArn=owner)["status"])
     except client.exceptions.ExecutionDoesNotExist:
         return "NO_EXECUTION"
+
+
+def has_ended(stack: Stack, owner: str) -> bool:
+    """Whether the history of an execution shows its end; a description of it may be old."""
+    newest = stack.client("stepfunctions").get_execution_history(
+        executionArn=owner, reverseOrder=True, maxResults=1, includeExecutionData=False
+    )["events"]
+    return bool(newest) and newest[0]["type"] in ENDS
 
 
 def plain(item: Mapping[str, Any]) -> Record:

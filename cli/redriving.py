@@ -14,7 +14,7 @@ from typing import Any
 
 from cli import kept
 from cli.problem import Problem
-from cli.records import STATUSES, Changed, Record, find, hash_of, owner_status, read, write
+from cli.records import STATUSES, Changed, Record, find, has_ended, hash_of, owner_status, read, write
 from cli.stack import Stack, clear_aws_errors, is_throttling
 
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED")
@@ -22,8 +22,6 @@ ANSWERING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure")
 """From these states a redrive ends in an answer, without starting business logic."""
 QUARANTINING = ("KeepRequest", "RecordQuarantine")
 """From these it ends in quarantine, which is of use only to a record that is not there yet."""
-ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
-"""The newest event of an execution that has ended. DescribeExecution is eventually consistent, and may say so late."""
 SPREAD = 60
 """Seconds among which an operator's lease is chosen. Nobody else looks after the record while its owner is revived."""
 NOT_REDRIVABLE = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
@@ -55,7 +53,7 @@ def _where_it_goes_on(stack: Stack, record: Record) -> str:
     if described.get("redriveStatus", "REDRIVABLE") != "REDRIVABLE":
         why = described.get("redriveStatusReason", described["redriveStatus"])
         raise Changed(f"{id}: its owner cannot be redriven: {why}; use `once retry` or `once resolve`")
-    if not _has_ended(client, owner):
+    if not has_ended(stack, owner):
         raise Changed(f"{id}: its owner was redriven just now, and goes on: {owner}; nothing was changed")
     last = _last_state(client, owner)
     if last not in (ANSWERING if record["status"] == "QUARANTINED" else ANSWERING + QUARANTINING):
@@ -72,10 +70,6 @@ def _newest_first(client: Any, owner: str) -> Iterator[dict[str, Any]]:
     )
     for page in pages:
         yield from page["events"]
-
-
-def _has_ended(client: Any, owner: str) -> bool:
-    return next(_newest_first(client, owner), {"type": ""})["type"] in ENDS
 
 
 def _last_state(client: Any, owner: str) -> str:
@@ -142,9 +136,7 @@ def _is_refusal(error: Exception) -> bool:
 
 def _goes_on(stack: Stack, owner: str) -> bool:
     status = owner_status(stack, owner)
-    return status not in (*DEAD, "NO_EXECUTION") or (
-        status in DEAD and not _has_ended(stack.client("stepfunctions"), owner)
-    )
+    return status not in (*DEAD, "NO_EXECUTION") or (status in DEAD and not has_ended(stack, owner))
 
 
 def _unknown(stack: Stack, claimed: Record, error: Exception) -> Problem:

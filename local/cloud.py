@@ -234,7 +234,6 @@ class LocalCloud:
             timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
                 "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
-                "RETENTION_DAYS": self.parameters.get("RetentionDays", ""),
                 "POWERTOOLS_SERVICE_NAME": operation,
                 "POWERTOOLS_METRICS_NAMESPACE": "Once",
                 "ONCE_STACK": STACK,

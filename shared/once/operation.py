@@ -53,5 +53,7 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
 def _offloaded(request: Request, text: str) -> Envelope:
     lock = request.lock
     return reference(
-        ResultStore.deployed().put(id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text)
+        ResultStore.deployed(request.retention_days).put(
+            id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text
+        )
     )

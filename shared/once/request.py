@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from once.errors import InvalidEventError, InvalidWriteError
+from once.result_store import LONGEST_RETENTION
 
 if TYPE_CHECKING:
     from once.conditions import ConditionBase
@@ -52,6 +53,8 @@ class Request:
     attempt: int
     """Starts of business logic for this id so far, this one included."""
     lock: Lock
+    retention_days: int = LONGEST_RETENTION
+    """For how long the record refers to a large result. An event that does not say is answered for the longest."""
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -169,6 +172,7 @@ class Request:
                 fence=_field(lock, "fence", int, inside="lock."),
                 lease_expires_at=_field(lock, "leaseExpiresAt", int, inside="lock."),
             ),
+            retention_days=_field(event, "retentionDays", int) if "retentionDays" in event else LONGEST_RETENTION,
         )
         if request.id != f"{request.tenant}#{request.operation}#{request.idempotency_key}":
             raise InvalidEventError("event.lock.id must be tenant#operation#idempotencyKey of the same event")

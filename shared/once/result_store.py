@@ -12,6 +12,8 @@ from once.settings import settings
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+LONGEST_RETENTION: Final = 365
+"""Days: the largest value of the template's RetentionDays, for an event of a version that did not say."""
 PUT_ATTEMPTS: Final = 6
 """Concurrent writes of one key answer 409 for as long as the other one takes, so a few tries with pauses are enough."""
 
@@ -45,15 +47,18 @@ class ResultStore:
         self._pause = pause
 
     @classmethod
-    def deployed(cls) -> "ResultStore":
-        """The store that the environment names. Raises NeedsAttention when it names none."""
+    def deployed(cls, retention_days: int) -> "ResultStore":
+        """The store that the environment names, for results that a record refers to for so many days.
+
+        Raises NeedsAttention when it names none.
+        """
         bucket = settings().response_bucket
         if bucket is None:
             raise NeedsAttention("business logic succeeded, but its result needs a bucket: set RESPONSE_BUCKET")
         # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
         from once.clients import client
 
-        return cls(bucket, settings().retention_days, client("s3"))
+        return cls(bucket, retention_days, client("s3"))
 
     def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
         """Writes the text unless this attempt has written before; what is there first stays, and is what is returned.

@@ -3,10 +3,6 @@
 import os
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
-
-LONGEST_RETENTION: Final = 365
-"""Days: the largest value of the template's RetentionDays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +11,6 @@ class Settings:
 
     response_bucket: str | None
     """RESPONSE_BUCKET: where large results go. A test of business logic with small results needs none."""
-    retention_days: int
-    """RETENTION_DAYS: how long the record refers to a large result. Unsaid, the longest that there is."""
     region: str | None
     """AWS_REGION; None leaves it to the AWS configuration."""
     metrics_namespace: str
@@ -32,7 +26,6 @@ def settings() -> Settings:
     """The settings of this process. `settings.cache_clear()` makes the next call read the environment again."""
     return Settings(
         response_bucket=os.environ.get("RESPONSE_BUCKET") or None,
-        retention_days=int(os.environ.get("RETENTION_DAYS") or LONGEST_RETENTION),
         region=os.environ.get("AWS_REGION") or None,
         metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
         stack=os.environ.get("ONCE_STACK") or None,

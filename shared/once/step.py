@@ -115,9 +115,9 @@ class Step:
         self._actions.append(Action(kind, table, dict(target), readable, {"TableName": table, **parameters}))
 
     def _refuse_a_second_action(self, table: str, key: Item) -> None:
-        """DynamoDB would refuse it too, but would not say which. Only DynamoDB knows what of a put is the key."""
+        """DynamoDB would refuse it too, but would not say which. What of a put is the key, only DynamoDB knows."""
         for action in self._actions:
-            if action.kind != "Put" and action.table == table and action.target == key:
+            if action.table == table and action.target == key:
                 raise InvalidWriteError(
                     f"step {self.name!r} has two actions on one item in {table}, which a transaction cannot have: "
                     "make one update of them, and give it the condition of a check"
@@ -148,6 +148,6 @@ def add_condition(parameters: dict[str, Any], condition: "ConditionBase | None",
             del parameters[kind]
     parameters["ConditionExpression"] = built.condition_expression
     readable: str = built.condition_expression
-    for placeholder in sorted(names, key=len, reverse=True):  # #n10 before #n1
+    for placeholder in sorted(names, reverse=True):  # #n10 before #n1
         readable = readable.replace(placeholder, names[placeholder])
     return readable

@@ -28,6 +28,8 @@ STATES: dict[str, int] = {
     "unreadable-recovery": 2_000,
     "recovery": 10_000,
 }
+
+
 @pytest.mark.parametrize("name", sorted(set(CASES) - DEEP))
 def test_every_promise_is_kept_and_an_end_is_in_reach_from_every_state(name: str) -> None:
     with rules_of(CASES[name]) as rules:

@@ -18,7 +18,7 @@ from cli.stack import Stack
 CODE = Path(__file__).parent / "function" / "app.py"
 MODEL = "place-order"
 ALIAS = "live"
-TAKEN_OVER = ("ORDERS_TABLE", "STOCK_TABLE", "RESPONSE_BUCKET", "RETENTION_DAYS", "POWERTOOLS_METRICS_NAMESPACE")
+TAKEN_OVER = ("ORDERS_TABLE", "STOCK_TABLE", "RESPONSE_BUCKET", "POWERTOOLS_METRICS_NAMESPACE")
 
 
 def name_of(stack: Stack, operation: str) -> str:

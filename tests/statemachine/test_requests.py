@@ -190,7 +190,7 @@ def test_text_that_only_looks_like_half_a_character_or_many_values_is_taken(
     "around", [lambda inner: {"x": inner}, lambda inner: [inner, [], {}, "}{]["]], ids=["objects", "arrays"]
 )
 def test_payload_of_ten_levels_is_taken(cloud: LocalCloud, plain: str, around: Callable[[Any], Any]) -> None:
-    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "deep": nested(8, around)}}
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "deep": nested(7, around)}}
     assert cloud.run(request).output["disposition"] == "EXECUTED"
 
 

@@ -80,6 +80,40 @@ def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
             assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}, role
 
 
+RESOURCES = {
+    ("OperationRole", "s3:PutObject"): ["${ResponseBucket.Arn}/requests/*"],
+    ("OperationRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
+    ("OperationRole", "dynamodb:UpdateItem"): ["IdempotencyTable.Arn"],
+    ("RecoveryRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
+    ("RecoveryRole", "dynamodb:Query"): ["${IdempotencyTable.Arn}/index/open-operations"],
+    ("RecoveryRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
+    ("RecoveryRole", "states:StartExecution"): ["OperationStateMachine"],
+    ("RequestRuleRole", "states:StartExecution"): ["OperationStateMachine"],
+    ("RequestPipeRole", "states:StartExecution"): ["OperationStateMachine"],
+    ("RequestPipeRole", "sqs:ReceiveMessage"): ["RequestQueue.Arn"],
+    ("RequestPipeRole", "logs:PutLogEvents"): ["RequestPipeLogGroup.Arn"],
+    ("DeadExecutionRuleRole", "states:StartExecution"): ["RecoveryStateMachine"],
+    ("RecoveryScheduleRole", "states:StartExecution"): ["RecoveryStateMachine"],
+    ("RecoveryScheduleRole", "sqs:SendMessage"): ["RecoveryDeadLetterQueue.Arn"],
+}
+"""What a role may do something to: what is wider than that goes unseen when every path is run."""
+
+
+def named(resource: Any) -> str:
+    """What a statement's resource is called in the template."""
+    if isinstance(resource, str):
+        return resource
+    [(function, value)] = resource.items()
+    return ".".join(value) if function == "Fn::GetAtt" else str(value)
+
+
+@pytest.mark.parametrize(("role", "action"), RESOURCES)
+def test_a_role_may_do_it_to_nothing_else(resources: Resources, role: str, action: str) -> None:
+    given = [s["Resource"] for s in statements(resources, role) if action in actions(s)]
+    flat = [each for part in given for each in (part if isinstance(part, list) else [part])]
+    assert [named(each) for each in flat] == RESOURCES[role, action]
+
+
 def test_numbers_are_published_in_the_namespace_of_once_only(resources: Resources) -> None:
     [publish] = [s for s in statements(resources, "RecoveryRole") if "cloudwatch:PutMetricData" in actions(s)]
     assert publish["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Once"}}

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from once.result_store import ResultStore
-from once.settings import LONGEST_RETENTION
+from once.result_store import LONGEST_RETENTION, ResultStore
 from template_parts import resolver
 
 from local.template import Template, load
@@ -176,16 +175,6 @@ def test_answers_of_older_versions_are_kept_for_the_longest(
     """Their keys had no days: responses/<tenant>/..., and no tenant begins with a digit."""
     longest = max(allowed_retention(source))
     assert kept_for(f"responses/{tenant}/0a/1-b.json", expirations(resources)) > longest + REDRIVES
-
-
-def test_functions_are_told_the_retention_that_the_state_machine_goes_by(
-    functions: Resources, resources: Resources
-) -> None:
-    machine = resources["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]
-    for name, function in functions.items():
-        # Not by Globals: a changed parameter there makes no new version, so it would not reach the alias.
-        told = function["Properties"]["Environment"]["Variables"]["RETENTION_DAYS"]
-        assert told == machine["RetentionDays"] == {"Ref": "RetentionDays"}, name
 
 
 def test_where_functions_are_not_told_the_longest_retention_is_assumed(source: Mapping[str, Any]) -> None:

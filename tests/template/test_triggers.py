@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +96,24 @@ def test_only_deaths_of_the_operation_machine_are_told(resources: Resources) -> 
     assert pattern["detail"]["stateMachineArn"] == [{"Ref": "OperationStateMachine"}]
 
 
+def assigned(part: Any, variable: str) -> Iterator[Any]:
+    """Every value that a part of a definition gives to a variable."""
+    if isinstance(part, Mapping):
+        if variable in part.get("Assign", {}):
+            yield part["Assign"][variable]
+        for each in part.values():
+            yield from assigned(each, variable)
+    elif isinstance(part, list):
+        for each in part:
+            yield from assigned(each, variable)
+
+
 def test_every_end_of_the_state_machine_itself_is_no_death(resources: Resources, definition: Mapping[str, Any]) -> None:
     ends = {state["Error"] for state in definition["States"].values() if state["Type"] == "Fail"}
+    assert {each for each in ends if each.startswith("{%")} == {"{% $refusal.error %}"}
+    ends = ends - {"{% $refusal.error %}"} | {each["error"] for each in assigned(definition, "refusal")}
     _, failed = resources["DeadExecutionRule"]["Properties"]["EventPattern"]["detail"]["$or"]
-    assert set(failed["error"][0]["anything-but"]) == {each for each in ends if not each.startswith("{%")}
+    assert set(failed["error"][0]["anything-but"]) == ends
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 60])

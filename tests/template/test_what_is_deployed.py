@@ -346,7 +346,6 @@ def test_a_function_is_deployed_like_this(name: str) -> None:
     assert len(made["Layers"]) == 1
     variables = dict(made["Environment"]["Variables"])
     assert variables.pop("POWERTOOLS_LOG_LEVEL") == "DEBUG"
-    assert variables.pop("RETENTION_DAYS") == "30"
     assert variables == EVERYWHERE | ENVIRONMENT[name]
     named = None if name == "CacheResponse" else f"once_op-{operation}"
     assert made.get("FunctionName") == named

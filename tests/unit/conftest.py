@@ -15,6 +15,7 @@ import botocore.session
 import hypothesis
 import pytest
 from moto import mock_aws
+from moto.backends import get_backend
 from once.clients import client
 from once.settings import settings
 
@@ -67,44 +68,56 @@ def models_read_once() -> Iterator[None]:
         yield
 
 
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "testing",
+    "AWS_SECRET_ACCESS_KEY": "testing",
+    "AWS_REGION": "us-east-1",
+    "RESPONSE_BUCKET": "responses",
+    "LEDGER_TABLE": "ledger",
+    "ORDERS_TABLE": "orders",
+    "STOCK_TABLE": "stock",
+}
+
+
+@pytest.fixture(scope="module")
+def account() -> Iterator[None]:
+    """DynamoDB and S3 with the tables and the bucket, and clients of them: made once, for they are most of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        _deploy(patch)
+        _forget()
+        with mock_aws():
+            client("s3").create_bucket(Bucket="responses")
+            for table, key in TABLES.items():
+                client("dynamodb").create_table(
+                    TableName=table,
+                    KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
+                    AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
+                    BillingMode="PAY_PER_REQUEST",
+                )
+            yield
+            # The mock may stand inside that of a local cloud, which outlives it.
+            for table in TABLES:
+                client("dynamodb").delete_table(TableName=table)
+            client("s3").delete_bucket(Bucket="responses")
+    _forget()
+
+
 @pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """DynamoDB and S3 with the tables and the bucket that the functions use."""
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": "testing",
-        "AWS_SECRET_ACCESS_KEY": "testing",
-        "AWS_REGION": "us-east-1",
-        "RESPONSE_BUCKET": "responses",
-        "RETENTION_DAYS": "30",
-        "LEDGER_TABLE": "ledger",
-        "ORDERS_TABLE": "orders",
-        "STOCK_TABLE": "stock",
-    }.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
-    _forget()
-    with mock_aws():
-        client("s3").create_bucket(Bucket="responses")
-        for table, key in TABLES.items():
-            client("dynamodb").create_table(
-                TableName=table,
-                KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
-                AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],
-                BillingMode="PAY_PER_REQUEST",
-            )
-        yield
-        _remove_everything()
-    _forget()
-
-
-def _remove_everything() -> None:
-    """The mock may stand inside that of a local cloud, which outlives it."""
+def aws(account: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """DynamoDB and S3 as a new deployment has them: with empty tables and an empty bucket."""
+    _deploy(monkeypatch)
+    settings.cache_clear()
+    yield
     for table in TABLES:
-        client("dynamodb").delete_table(TableName=table)
-    found = client("s3").list_objects_v2(Bucket="responses").get("Contents", [])
-    for kept in found:
-        client("s3").delete_object(Bucket="responses", Key=kept["Key"])
-    client("s3").delete_bucket(Bucket="responses")
+        get_backend("dynamodb")["123456789012"]["us-east-1"].tables[table].items.clear()
+    get_backend("s3")["123456789012"]["aws"].buckets["responses"].keys.clear()
+    settings.cache_clear()
+
+
+def _deploy(patch: pytest.MonkeyPatch) -> None:
+    for name, value in ENVIRONMENT.items():
+        patch.setenv(name, value)
+    patch.delenv("AWS_ENDPOINT_URL", raising=False)
 
 
 @pytest.fixture

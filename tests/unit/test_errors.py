@@ -2,7 +2,17 @@
 
 import pytest
 from once import LockLostError, NeedsAttention, OnceError, PermanentError
-from once.errors import MESSAGE_LIMIT, as_caught
+from once.errors import (
+    MESSAGE_LIMIT,
+    ConditionFailed,
+    InvalidEventError,
+    InvalidWriteError,
+    OutOfReachError,
+    StepConflictError,
+    StepMismatchError,
+    WriteInDoubtError,
+    as_caught,
+)
 
 
 class CardDeclined(PermanentError):
@@ -31,6 +41,26 @@ def test_a_subclass_leaves_as_its_base_and_is_named_in_the_message(
     caught = as_caught(raised("no"))
     assert type(caught) is caught_as
     assert str(caught) == f"{raised.__name__}: no"
+
+
+@pytest.mark.parametrize(
+    ("raised", "caught_as"),
+    [
+        (InvalidWriteError("?"), NeedsAttention),
+        (StepMismatchError("?"), NeedsAttention),
+        (ConditionFailed("a step", []), ConditionFailed),
+        (StepConflictError("?"), StepConflictError),
+        (WriteInDoubtError("?"), WriteInDoubtError),
+        (InvalidEventError("?"), InvalidEventError),
+        (OutOfReachError("?"), OutOfReachError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_what_the_library_raises_goes_to_the_operator_or_is_left_to_the_requests_policy(
+    raised: OnceError, caught_as: type[OnceError]
+) -> None:
+    """None of it is the operation's answer: a duplicate must not get it replayed for good."""
+    assert type(as_caught(raised)) is caught_as
 
 
 def test_the_base_itself_keeps_its_message() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError, ReadTimeoutError
+from botocore.stub import Stubber
 from moto import mock_aws
 from once.clients import client
 from once.errors import OutOfReachError
@@ -93,8 +94,45 @@ def test_what_business_logic_must_see_is_left_to_it(aws: None, alone: pytest.Mon
         )
 
 
-def test_on_aws_an_error_stays_what_it_is(alone: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        "AccessDenied",
+        "AccessDeniedException",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    ],
+)
+def test_credentials_that_are_no_good_are_named(alone: pytest.MonkeyPatch, code: str) -> None:
+    dynamodb = client("dynamodb")
+    with Stubber(dynamodb) as stubber:
+        stubber.add_client_error("get_item", code, "not you")
+        with pytest.raises(OutOfReachError, match=rf"^orders is out of reach: {code}: not you; .*--env-vars"):
+            dynamodb.get_item(TableName="orders", Key={"orderId": {"S": "1"}})
+
+
+def test_an_answer_that_never_comes_is_named(alone: pytest.MonkeyPatch) -> None:
+    def is_lost(**_: object) -> None:
+        raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+    for name, value in CREDENTIALS.items():
+        alone.setenv(name, value)
+    alone.setattr("botocore.endpoint.time", SimpleNamespace(sleep=lambda seconds: None))
+    dynamodb = client("dynamodb")
+    dynamodb.meta.events.register_first("before-send.dynamodb", is_lost)
+    with pytest.raises(OutOfReachError, match=r"^orders is out of reach: ReadTimeoutError: "):
+        dynamodb.get_item(TableName="orders", Key={"orderId": {"S": "1"}})
+
+
+@pytest.mark.parametrize("said", [None, "false", ""])
+def test_on_aws_an_error_stays_what_it_is(alone: pytest.MonkeyPatch, said: str | None) -> None:
     alone.delenv("AWS_SAM_LOCAL")
+    if said is not None:
+        alone.setenv("AWS_SAM_LOCAL", said)
     forget()
     with pytest.raises(NoCredentialsError):
         client("dynamodb").get_item(TableName="orders", Key={"orderId": {"S": "1"}})

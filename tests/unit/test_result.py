@@ -45,6 +45,12 @@ def test_an_envelope_is_never_larger_than_the_limit(unit: str, size: int) -> Non
     assert (inline is not None) == (len(json.dumps({"onceResult": text})) <= INLINE_LIMIT)
 
 
+@pytest.mark.parametrize(("size", "fits"), [(200_000, True), (200_001, False)])
+def test_two_hundred_thousand_bytes_of_envelope_travel_and_one_more_does_not(size: int, fits: bool) -> None:
+    text = "7" * (size - len(json.dumps({"onceResult": ""})))
+    assert envelope(text) == ({"onceResult": text} if fits else None)
+
+
 def test_half_a_surrogate_pair_survives() -> None:
     assert json.loads(serialise("\ud83d")) == "\ud83d"
 
@@ -70,6 +76,7 @@ LOOP.append(LOOP)
         (Decimal("1.10"), "it is a Decimal"),
         ({"total": Decimal("1.10")}, "/total is a Decimal"),
         ({"lines": [{"price": math.nan}]}, "/lines/0/price is not a finite number"),
+        ({"share": 0.5, "rest": -math.inf}, "/rest is not a finite number"),
         (math.inf, "it is not a finite number"),
         ({"tags": {"a"}}, "/tags is a set"),
         ([1, b"raw"], "/1 is a bytes"),

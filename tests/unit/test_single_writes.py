@@ -136,7 +136,10 @@ class TestApplyOnce:
         assert self.add_line(attempt(2), "mug", condition=is_open) is False
         with pytest.raises(ConditionFailed) as failed:
             self.add_line(attempt(key="key-2"), "mug", condition=is_open)
-        assert failed.value.refusals[0].item == one("orders")
+        [refusal] = failed.value.refusals
+        assert (refusal.action, refusal.kind, refusal.table) == (1, "Update", "orders")
+        assert (refusal.target, refusal.condition) == ({"orderId": "o-1"}, "status = :v0")
+        assert refusal.item == one("orders")
 
 
 class TestMistakes:

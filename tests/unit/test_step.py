@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
@@ -56,6 +58,14 @@ def sell(step: Step) -> JSON:
     return "sold"
 
 
+ACTIONS: dict[str, Callable[..., None]] = {
+    "Put": lambda step, key, **options: step.put("stock", key, **options),
+    "Update": lambda step, key, **options: step.update("stock", key, "SET sold = :one", {":one": 1}, **options),
+    "Delete": lambda step, key, **options: step.delete("stock", key, **options),
+    "ConditionCheck": lambda step, key, **options: step.check("stock", key, **options),
+}
+
+
 def refuse_to_be_called(step: Step) -> JSON:
     raise AssertionError("a step that was done is not tried again")
 
@@ -95,12 +105,13 @@ class Wire:
 
     def transact_write_items(self, **call: Any) -> Any:
         self.tokens.append(call["ClientRequestToken"])
+        assert len(self.tokens) < 100, "what should end goes on"
         if self._faults:
             return self._faults.pop(0)(lambda: self._client.transact_write_items(**call))
         return self._client.transact_write_items(**call)
 
     def log(self, request: Request) -> StepLog:
-        return StepLog(request.lock, self, pause=self.pauses.append, uniform=lambda low, high: high)  # type: ignore[arg-type]  # a client but for its faults
+        return StepLog(request.lock, self, pause=self.pauses.append, uniform=lambda low, high: high - low)  # type: ignore[arg-type]  # a client but for its faults
 
 
 def timeout() -> Exception:
@@ -155,6 +166,14 @@ class TestOnce:
         again = attempt(2).step("place", refuse_to_be_called, meaning="order")
         assert again == first
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
+    def test_a_step_that_is_done_is_logged_by_its_name(
+        self, attempt: Attempt, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO")
+        attempt().step("place", order)
+        [line] = [line for line in caplog.records if line.message == "step done"]
+        assert vars(line)["step"] == "place"
 
     def test_steps_of_different_names_both_happen(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -273,6 +292,22 @@ class TestLostAnswers:
         assert len(set(wire.tokens)) == 1
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
+    def test_no_answer_that_leaves_it_open_whether_the_step_happened_is_taken_for_a_refusal(
+        self, attempt: Attempt, rows: Rows
+    ) -> None:
+        answers = [
+            fault("ThrottlingException"),
+            fault("RequestLimitExceeded"),
+            fault("ProvisionedThroughputExceededException"),
+            fault("RequestTimeout"),
+            fault("RequestTimeoutException"),
+            fault("ServiceUnavailable", 503),
+        ]
+        wire = Wire(*(never_arrives(lambda answer=answer: answer) for answer in answers))  # type: ignore[misc]  # its default is its value
+        assert wire.log(attempt()).run("sell", sell, "sell") == "sold"
+        assert (len(wire.tokens), len(set(wire.tokens))) == (7, 1)
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
+
     def test_a_transaction_that_arrives_after_all_counts_once(self, attempt: Attempt, rows: Rows) -> None:
         late: list[Callable[[], Any]] = []
 
@@ -314,6 +349,18 @@ class TestConflicts:
         assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
         assert len(set(wire.tokens)) == 4
         assert wire.pauses == list(LONGEST_PAUSES[:3])
+
+    @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+    def test_what_passes_by_itself_is_waited_for_whichever_part_of_the_transaction_it_met(
+        self, attempt: Attempt, rows: Rows, reason: str
+    ) -> None:
+        of_the_record = fault("TransactionCanceledException", 400, reason, "None", "None")
+        of_an_action = fault("TransactionCanceledException", 400, "None", "None", reason)
+        of_an_action.response["CancellationReasons"][0] = {}  # the model of DynamoDB has no member that must be there
+        unsaid = fault("TransactionCanceledException")
+        wire = Wire(*(never_arrives(lambda error=error: error) for error in (of_the_record, of_an_action, unsaid)))  # type: ignore[misc]  # its default is its value
+        assert wire.log(attempt()).run("place", order, "order") == {"orderId": "o-1"}
+        assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
     def test_conflicts_without_end_end(self, attempt: Attempt) -> None:
         wire = Wire(*[never_arrives(conflict)] * 99)
@@ -366,21 +413,43 @@ class TestConditions:
             request.step("place", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").exists()))
         assert request.step("place", order) == {"orderId": "o-1"}
 
-    def test_the_item_is_left_out_unless_asked_for(self, attempt: Attempt) -> None:
+    @pytest.mark.parametrize("options", [{}, {"return_item": True}], ids=["not asked for", "asked for"])
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_every_kind_of_action_has_a_condition_and_hands_out_the_item_if_asked_for(
+        self, attempt: Attempt, rows: Rows, kind: str, options: dict[str, bool]
+    ) -> None:
         request = attempt()
-        request.step("before", lambda step: step.put("stock", {"sku": "mug"}))
+        request.step("before", lambda step: step.put("stock", {"sku": "mug", "left": 1}))
+
+        def write(step: Step) -> JSON:
+            ACTIONS[kind](step, {"sku": "mug"}, condition=Attr("sku").not_exists(), **options)
+            return None
+
         with pytest.raises(ConditionFailed) as failed:
-            request.step("check", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").not_exists()))
-        assert failed.value.refusals[0].item is None
+            request.step("change", write)
+        [refusal] = failed.value.refusals
+        assert (refusal.kind, refusal.target) == (kind, {"sku": "mug"})
+        assert refusal.item == ({"sku": "mug", "left": 1} if options else None)
+        assert [from_dynamodb(row) for row in rows("stock")] == [{"sku": "mug", "left": 1}]
+
+    def test_a_condition_of_many_attributes_is_told_with_each_ones_name(self, attempt: Attempt) -> None:
+        condition = Attr("sku").exists()
+        for number in range(11):
+            condition &= Attr(f"a{number}").exists()
+        with pytest.raises(ConditionFailed) as failed:
+            attempt().step("check", lambda step: step.check("stock", {"sku": "mug"}, condition))
+        told = failed.value.refusals[0].condition
+        assert re.findall(r"attribute_exists\(([^)]*)\)", told) == ["sku", *(f"a{number}" for number in range(11))]
 
 
 class TestMistakes:
     """Each quarantines at once, and says what to mend: another attempt would make the same mistake."""
 
-    @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a\n", "é"])
+    @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a" * 1000, "a\n", "é"])
     def test_a_name_that_is_none(self, attempt: Attempt, name: str) -> None:
-        with pytest.raises(InvalidWriteError, match="step's name must match"):
+        with pytest.raises(InvalidWriteError, match="step's name must match") as refused:
             attempt().step(name, order)
+        assert repr(name[:60]) in str(refused.value)
 
     def test_a_name_that_comes_twice(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -406,6 +475,20 @@ class TestMistakes:
         attempt(1).step("settle", order, meaning="v1")
         assert attempt(2).step("settle", note(None), meaning="v1") == {"orderId": "o-1"}
 
+    def test_what_a_step_means_by_default_is_the_name_of_what_writes(self, attempt: Attempt, rows: Rows) -> None:
+        class Draw:
+            def __call__(self, step: Step) -> JSON:
+                return 7
+
+        request = attempt()
+        for name, write in {"function": sell, "partial": functools.partial(sell), "object": Draw()}.items():
+            request.step(name, write)
+        assert {name: step["meaning"] for name, step in record(rows)["steps"].items()} == {
+            "function": "sell",
+            "partial": "sell",
+            "object": Draw.__qualname__,
+        }
+
     def test_a_result_that_is_too_large(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
         assert request.step("fits", note("x" * 4094)) == "x" * 4094
@@ -421,6 +504,14 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match=r"all steps have \d+ bytes, over the limit of 16384"):
             request.step("s-3", note("x" * 4094))
         assert request.step("small", note(1)) == 1
+
+    def test_a_meaning_counts_by_its_bytes(self, attempt: Attempt) -> None:
+        request = attempt()
+        full = "x" * (4096 - len("s-0") - len("é".encode()) - len('""'))
+        for n in range(4):
+            request.step(f"s-{n}", note(full), meaning="é")
+        with pytest.raises(InvalidWriteError, match="all steps have 16387 bytes"):
+            request.step("s", note(1), meaning="m")
 
     def test_a_result_that_is_not_json(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
@@ -455,6 +546,15 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
             attempt().step("place", write)
 
+    def test_an_update_of_an_item_that_is_put_as_nothing_but_its_key(self, attempt: Attempt) -> None:
+        def write(step: Step) -> JSON:
+            step.put("stock", {"sku": "mug"})
+            step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
+            return None
+
+        with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
+            attempt().step("place", write)
+
     def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
             step.put("stock", {"sku": "mug", "sold": 1})
@@ -471,6 +571,21 @@ class TestMistakes:
         cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
         with pytest.raises(InvalidWriteError, match=r"DynamoDB refuses action 2 \(Update in stock\) of step 'place'"):
             Wire(never_arrives(lambda: cancelled)).log(attempt()).run("place", order, "order")
+
+    def test_what_dynamodb_says_of_an_action_is_passed_on(self, attempt: Attempt) -> None:
+        cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
+        cancelled.response["CancellationReasons"][2]["Message"] = "sold is no number"
+        wire = Wire(never_arrives(lambda: cancelled))
+        with pytest.raises(InvalidWriteError, match=r"action 2 .* of step 'place': sold is no number$"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == []
+
+    def test_a_reason_that_nothing_is_known_of_is_named_and_goes_to_the_operator(self, attempt: Attempt) -> None:
+        cancelled = fault("TransactionCanceledException", 400, "None", "TransactionConflict", "TooLarge", "Full")
+        wire = Wire(never_arrives(lambda: cancelled))
+        with pytest.raises(InvalidWriteError, match=r"DynamoDB cancels step 'place': Full, TooLarge$"):
+            wire.log(attempt()).run("place", order, "order")
+        assert wire.pauses == []
 
     def test_a_placeholder_that_the_condition_uses_too(self, attempt: Attempt) -> None:
         with pytest.raises(InvalidWriteError, match=r":v0 is what boto3 calls a part of the condition; rename yours"):
@@ -498,6 +613,33 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match=says) as refused:
             attempt().step("place", lambda step: step.put("orders", {"orderId": "o", "note": value}))
         assert str(refused.value).startswith("step 'place', action 1 (Put in orders), note")
+
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_a_key_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt, kind: str) -> None:
+        def second(step: Step) -> JSON:
+            step.delete("orders", {"orderId": "o-1"})
+            ACTIONS[kind](step, {"sku": object()}, condition=Attr("sold").exists())
+            return None
+
+        with pytest.raises(InvalidWriteError) as refused:
+            attempt().step("place", second)
+        assert str(refused.value).startswith(f"step 'place', action 2 ({kind} in stock), sku is a object")
+
+    @pytest.mark.parametrize("kind", ACTIONS)
+    def test_a_value_of_a_condition_that_dynamodb_does_not_have_is_named_with_its_action(
+        self, attempt: Attempt, kind: str
+    ) -> None:
+        def write(step: Step) -> JSON:
+            ACTIONS[kind](step, {"sku": "mug"}, condition=Attr("sold").eq(set()))
+            return None
+
+        with pytest.raises(InvalidWriteError) as refused:
+            attempt().step("place", write)
+        assert str(refused.value).startswith(f"step 'place', action 1 ({kind} in stock), :v0 is an empty set")
+
+    def test_a_value_of_an_update_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt) -> None:
+        with pytest.raises(InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is a object"):
+            attempt().step("place", lambda step: step.update("stock", {"sku": "mug"}, "SET n = :n", {":n": object()}))
 
     def test_every_mistake_is_the_operators(self) -> None:
         assert issubclass(InvalidWriteError, NeedsAttention)

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from once import Request
+from once.settings import settings
+from once.telemetry import Observation
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -40,7 +43,7 @@ def told(event: Any) -> Any:
 
     def tell(*outcomes: str) -> list[dict[str, Any]]:
         events = [
-            event("greet", {"outcome": outcome, "secret": "4111111111111111"}, fence=number)
+            event("greet", {"outcome": outcome, "secret": "4111111111111111"}, fence=number + 6) | {"attempt": number}
             for number, outcome in enumerate(outcomes, 1)
         ]
         done = subprocess.run(
@@ -61,7 +64,8 @@ def test_every_line_of_an_attempt_names_it(told: Any) -> None:
     for line in (begins, own, ended):
         assert line["id"] == "acme#greet#key-1"
         assert line["execution"] == "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
-        assert (line["attempt"], line["fence"], line["function_request_id"]) == (1, 1, "invocation-1")
+        assert (line["operation"], line["tenant"]) == ("greet", "acme")
+        assert (line["attempt"], line["fence"], line["function_request_id"]) == (1, 7, "invocation-1")
     assert (metrics["id"], metrics["attempt"]) == ("acme#greet#key-1", 1)
     assert metrics["execution"] == begins["execution"]
     assert ended["disposition"] == "EXECUTED"
@@ -77,6 +81,19 @@ def test_a_success_counts_its_duration_and_size(told: Any) -> None:
     assert metrics["Executed"] == [1.0]
     assert metrics["ResultBytes"] == [len('{"outcome":"fine","secret":"4111111111111111"}')]
     assert metrics["Duration"][0] >= 0
+
+
+def test_a_duration_is_in_milliseconds_and_the_namespace_is_the_deployments(
+    event: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Shop")
+    settings.cache_clear()
+    seconds = iter([10.0, *[10.25] * 9])
+    Observation(Request.from_event(event()), clock=lambda: next(seconds)).executed(2, offloaded=False)
+    settings.cache_clear()
+    [metrics] = [line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line]
+    assert metrics["Duration"] == [250.0]
+    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Shop"
 
 
 @pytest.mark.parametrize(
