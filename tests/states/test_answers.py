@@ -68,6 +68,8 @@ def test_the_librarys_own_text_is_kept_as_it_is(state: States) -> None:
         {"onceResultRef": REF, "more": 1},
         {"other": "1"},
         {"a": {"onceResult": "1"}},
+        [{"onceResult": "1"}],
+        [{"onceResultRef": REF}],
         [],
         [1, "x", None],
         {},

@@ -53,6 +53,7 @@ def test_no_record_is_taken_and_one_that_went_away_while_business_logic_ran_is_a
 def test_another_payload_is_refused_whatever_became_of_the_first(status: str, state: States) -> None:
     other = decided(state, found(status, fingerprint="g"))
     assert (other.to, other.assigned["refusal"]["error"]) == ("RefuseRequest", "PayloadMismatch")
+    assert "another payload was sent before" in other.assigned["refusal"]["message"]
     assert decided(state, found(status, fingerprint="g"), ran=True).to == "LockLost"
 
 
@@ -91,6 +92,7 @@ def test_a_lock_that_is_held_though_business_logic_calls_it_lost_is_for_the_oper
     way = decided(state, found(owner=ME), ran=True)
     assert (way.to, way.assigned["about"]) == ("KeepRequest", {**ABOUT, "owner": ME})
     assert way.assigned["failure"]["name"] == "LockLostError"
+    assert "what it did is unknown" in way.assigned["failure"]["message"]
 
 
 @pytest.mark.parametrize("conflict", ["acknowledge", "reject", "wait"])
@@ -103,9 +105,25 @@ def test_an_owner_is_asked_after_only_when_its_lease_is_over(
     assert way.to == ("CheckOwner" if is_over else told[conflict])
 
 
-def test_a_status_that_nobody_knows_is_for_the_operator(state: States) -> None:
-    way = decided(state, found("NEW"))
-    assert (way.to, way.assigned["failure"]["name"]) == ("NeedsAttention", "UnknownStatus")
+def test_a_status_that_nobody_knows_is_for_the_operator_whoever_asks(state: States) -> None:
+    for owner, ran, conflict in itertools.product((THEIRS, ME), (False, True), ("acknowledge", "reject", "wait")):
+        way = decided(state, found("NEW", owner), ran, onConflict=conflict)
+        assert (way.to, way.assigned["failure"]["name"]) == ("NeedsAttention", "UnknownStatus")
+        assert "NEW" in way.assigned["failure"]["message"]
+
+
+def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) -> None:
+    asks = state("ReadRecord").asks({"request": REQUEST})
+    assert (asks["Key"], asks["ConsistentRead"]) == ({"id": {"S": REQUEST["id"]}}, True)
+    names = [name.strip() for name in asks["ProjectionExpression"].split(",")]
+    about_the_lock = {"id", "status", "fingerprint", "owner", "fence", "attempts", "recoveries", "onCrash"}
+    assert {asks["ExpressionAttributeNames"].get(name, name) for name in names} == about_the_lock | {
+        "leaseExpiresAt",
+        "expiresAt",
+        "error",
+        "result",
+        "resultRef",
+    }
 
 
 @pytest.mark.parametrize(("expires", "is_there"), [(None, True), (NOW + 1, True), (NOW, True), (NOW - 1, False)])
@@ -256,6 +274,8 @@ def test_who_took_the_lock_and_died_before_its_next_step_never_started(name: str
 )
 def test_an_execution_has_ended_when_its_newest_event_is_an_end(newest: str, ended: bool, state: States) -> None:
     assert read(state, [{"Id": 9, "Type": newest}, ABORTED])["ended"] is ended
+    assert read(state, [{"Id": 9, "Type": newest}])["ended"] is ended
+    assert "ended" not in read(state, []), "a page without events says nothing"
     assert read(state, [{"Id": 9, "Type": newest}], ended=not ended)["ended"] is not ended, "the first page knows"
 
 
@@ -337,6 +357,7 @@ def quarantined(way: Way) -> str:
     """The error's name of what goes to the operator, about the owner that was read."""
     assert (way.to, way.assigned["about"]) == ("KeepRequest", ABOUT)
     name: str = way.assigned["failure"]["name"]
+    assert THEIRS in way.assigned["failure"]["message"]
     return name
 
 
@@ -547,8 +568,9 @@ def test_what_may_have_succeeded_is_for_the_operator(name: str, state: States) -
     assert classified(state, name) == Way("KeepRequest", {"about": MINE})
 
 
-def test_an_operation_without_a_function_says_which_one_to_deploy(state: States) -> None:
-    way = classified(state, "Lambda.ResourceNotFoundException")
+@pytest.mark.parametrize("policy", [{}, {"on_crash": "quarantine"}, {"attempts": 5}])
+def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[str, Any], state: States) -> None:
+    way = classified(state, "Lambda.ResourceNotFoundException", **policy)
     assert (way.to, way.assigned["about"], way.assigned["failure"]["name"]) == (
         "KeepRequest",
         MINE,

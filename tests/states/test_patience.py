@@ -94,6 +94,12 @@ def test_a_passing_error_is_waited_out_with_waits_that_double_up_to_a_cap(
         assert state(name).waits(error) == PATIENCE[name].waits(), error
 
 
+def test_a_history_that_cannot_be_parsed_is_not_asked_for_again(state: Callable[..., State]) -> None:
+    broken = "States.QueryEvaluationError"
+    assert state("DescribeDeadExecution").waits(broken) == []
+    assert state("AskOwner").waits(broken) != []
+
+
 @pytest.mark.parametrize("name", PATIENCE)
 def test_what_cannot_change_by_asking_again_is_not_asked_again(name: str, state: Callable[..., State]) -> None:
     final = {error for error in (CONDITION, GONE, EXISTS, NOT_REDRIVABLE) if not state(name).waits(error)}

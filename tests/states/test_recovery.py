@@ -153,7 +153,8 @@ def test_an_execution_that_is_gone_needs_nothing_and_one_too_large_to_describe_i
     assert describe.asks({}, THEIRS) == {"ExecutionArn": THEIRS}
     assert describe.fails(GONE, {}) == Way("NothingLeftToDo")
     unread = {"looked": BEGINNING, "execution": {"arn": THEIRS, "name": "", "input": ""}}
-    assert describe.fails(TOO_LARGE, {}, given=THEIRS) == Way("ReadItsEnd", unread)
+    for error in (TOO_LARGE, "States.QueryEvaluationError"):
+        assert describe.fails(error, {}, given=THEIRS) == Way("ReadItsEnd", unread)
 
 
 OWN_ENDS = [
@@ -188,45 +189,35 @@ def test_the_newest_events_say_how_an_execution_ended(state: States) -> None:
     asks = {"ExecutionArn": THEIRS, "IncludeExecutionData": False, "ReverseOrder": True, "MaxResults": 2}
     assert read.asks({"execution": execution}) == asks
 
-    def end(*events: dict[str, Any]) -> tuple[str, str]:
-        way = read.takes({"Events": list(events)}, {"execution": execution})
+    def end(*events: dict[str, Any], **more: str) -> tuple[str, str]:
+        way = read.takes({"Events": list(events), **more}, {"execution": execution})
         assert way.to == "WasItsEndItsOwn"
         known = way.assigned["execution"]
         assert {name: known[name] for name in execution} == execution
+        assert known["isShort"] is (len(events) < 2 and bool(more))
         return known["status"], known["lastState"]
 
     entered = {"Type": "FailStateEntered", "StateEnteredEventDetails": {"Name": "LockLost"}}
     assert end({"Type": "ExecutionFailed"}, entered) == ("FAILED", "LockLost")
     assert end({"Type": "ExecutionTimedOut"}, {"Type": "TaskScheduled"}) == ("TIMED_OUT", "")
     assert end({"Type": "ExecutionAborted"}) == ("ABORTED", "")
+    assert end({"Type": "ExecutionAborted"}, NextToken="t") == ("ABORTED", "")
+    assert end({"Type": "ExecutionFailed"}, entered, NextToken="t") == ("FAILED", "LockLost")
     assert end({"Type": "TaskScheduled"}, entered) == ("RUNNING", "LockLost")
 
 
 @pytest.mark.parametrize("status", ["FAILED", "TIMED_OUT", "ABORTED"])
 def test_the_state_before_the_end_tells_as_much_as_the_error(status: str, state: States) -> None:
     own = state("WasItsEndItsOwn")
+
+    def after(status: str, last: str, is_short: bool = False) -> str:
+        return own.chooses({"execution": {"status": status, "lastState": last, "isShort": is_short}}).to
+
+    assert after(status, "Finalize", is_short=True) == "CouldNotLook", "its last state may be on the next page"
     for last in ("RequestRefused", "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost"):
-        assert own.chooses(ended_in(last, status)).to == "NothingLeftToDo"
-    assert own.chooses(ended_in("Finalize", status)).to == "ReadItsHistory"
-    assert own.chooses(ended_in("Finalize", "RUNNING")).to == "NothingLeftToDo"
-
-
-def test_an_end_of_which_a_part_was_given_is_looked_at_again(state: States) -> None:
-    own = state("WasItsEndItsOwn")
-    assert own.chooses(ended_in("", "FAILED", is_short=True)).to == "CouldNotLook"
-    assert own.chooses(ended_in("LockLost", "FAILED", is_short=True)).to == "NothingLeftToDo"
-    read, known = state("ReadItsEnd"), {"execution": {"arn": THEIRS}}
-    events = [{"Type": "ExecutionFailed"}, {"Type": "FailStateEntered"}]
-    for given, more, short in (
-        (events[:1], {"NextToken": "t"}, True),
-        (events, {"NextToken": "t"}, False),
-        (events[:1], {}, False),
-    ):
-        assert read.takes({"Events": given, **more}, known).assigned["execution"]["isShort"] is short
-
-
-def ended_in(last: str, status: str, *, is_short: bool = False) -> dict[str, Any]:
-    return {"execution": {"status": status, "lastState": last, "isShort": is_short}}
+        assert after(status, last) == "NothingLeftToDo"
+    assert after(status, "Finalize") == "ReadItsHistory"
+    assert after("RUNNING", "Finalize") == "NothingLeftToDo"
 
 
 def test_its_record_is_read_consistently(state: States) -> None:
@@ -340,6 +331,9 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, nextToken="t", events=999) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=1000) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
+    for more in ({"anew": True}, {"nextToken": "t"}):
+        for name, text in ((f"again-{'0' * 40}", INPUT), ("", "")):
+            assert had_the_lock(state, name, text, **more) == "ReadItsHistory", "it may still turn out to be an owner"
 
 
 @pytest.mark.parametrize(
@@ -460,13 +454,16 @@ def test_an_open_record_is_read_consistently(state: States) -> None:
         assert read.takes(gone, {}).assigned["record"] == {"status": "GONE"}
 
 
-def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS") -> str:
-    return state("IsItOverdue").chooses({"record": {"status": status, "lease": lease}, "sweeps": sweeps}).to
+def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS", recoveries: int = 0) -> str:
+    record = {"status": status, "lease": lease, "recoveries": recoveries}
+    return state("IsItOverdue").chooses({"record": record, "sweeps": sweeps}).to
 
 
 def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(state: States) -> None:
     assert [overdue(state, True, NOW + late) for late in (-1, 0, 1)] == ["AskOwner", "LeftAlone", "LeftAlone"]
     assert overdue(state, False, NOW + 1) == "AskOwner"
+    again = [overdue(state, False, NOW + late, recoveries=1) for late in (-1, 0, 1)]
+    assert again == ["AskOwner", "LeftAlone", "LeftAlone"], "a recovery may have claimed it by a new lease"
     for status in ("COMPLETED", "FAILED", "QUARANTINED", "GONE"):
         assert overdue(state, False, 0, status) == overdue(state, True, 0, status) == "LeftAlone"
 
@@ -519,7 +516,9 @@ def test_a_dead_owners_lease_is_ended_and_counted_once(status: str, state: State
     assert dead(state, status) == Way("EndLease", {"recoveries": 1})
     assert dead(state, status, recoveries=2) == Way("EndLease", {"recoveries": 3})
     assert dead(state, status, lease=0) == Way("EndLease", {"recoveries": 1}), "ended by somebody who did not count"
-    assert dead(state, status, recoveries=2, lease=0) == Way("StartRecovery", {"recoveries": 2})
+    for recoveries in (1, 2):
+        begun = dead(state, status, recoveries=recoveries, lease=0)
+        assert begun == Way("StartRecovery", {"recoveries": recoveries})
     again = dead(state, status, recoveries=2, lease=0, was_started=True)
     assert again == Way("EndLease", {"recoveries": 3})
 
@@ -539,6 +538,7 @@ def test_an_operation_that_heirs_did_not_quarantine_is_quarantined_here(
     if to == "QuarantineRecord":
         failure = way.assigned["failure"]
         assert (failure["name"], f" {recoveries} times" in failure["message"]) == ("RecoveriesUsedUp", True)
+        assert dead(state, "FAILED", recoveries=recoveries, lease=0) == way, "also where its heir was never started"
 
 
 def test_an_heir_has_the_owners_request_under_a_name_that_only_this_recovery_has(state: States) -> None:
