@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from local.intrinsics import Resolver
-from local.template import Template
+from local.template import Template, parameter_values, parse
+
+TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 
 PSEUDO = {
     "AWS::AccountId": "123456789012",
@@ -47,3 +51,23 @@ def resolver(template: Template) -> Resolver:
         lambda logical_id: logical_id,
         lambda logical_id, name: f"{logical_id}.{name}",
     )
+
+
+@functools.lru_cache(maxsize=2)
+def _parsed(text: str) -> dict[str, Any]:
+    return parse(text, TEMPLATE)
+
+
+def written_with(**given: object) -> tuple[Resolver, dict[str, dict[str, Any]]]:
+    """Resolves values of the template as it is written, and its resources: quicker than a translation, and without what
+    SAM adds to functions."""
+    source = _parsed(TEMPLATE.read_text())
+    values = parameter_values(source["Parameters"], {name: str(value) for name, value in given.items()})
+    known = Resolver(
+        {**values, **PSEUDO},
+        source["Mappings"],
+        source["Conditions"],
+        lambda logical_id: logical_id,
+        lambda logical_id, name: f"{logical_id}.{name}",
+    )
+    return known, source["Resources"]

@@ -53,6 +53,7 @@ def test_no_record_is_taken_and_one_that_went_away_while_business_logic_ran_is_a
 def test_another_payload_is_refused_whatever_became_of_the_first(status: str, state: States) -> None:
     other = decided(state, found(status, fingerprint="g"))
     assert (other.to, other.assigned["refusal"]["error"]) == ("RefuseRequest", "PayloadMismatch")
+    assert "another payload was sent before" in other.assigned["refusal"]["message"]
     assert decided(state, found(status, fingerprint="g"), ran=True).to == "LockLost"
 
 
@@ -72,7 +73,10 @@ def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_
     failed = found("FAILED")
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"
     assert decided(state, failed, onFailed="retry", name="my-recover-1").to == "RetryFailed"
-    assert decided(state, failed, onFailed="retry", name="recover-1").to == "OperationFailed"
+    for name in (f"recover-{'0a' * 16}-{'b1' * 4}-12-3", f"again-{'0f' * 20}"):
+        assert decided(state, failed, onFailed="retry", name=name).to == "OperationFailed"
+        for other in (f"x{name}", f"{name}x", name[:-1] + "g", name.replace("0", "g")):
+            assert decided(state, failed, onFailed="retry", name=other).to == "RetryFailed"
     assert decided(state, failed, onFailed="retry", ran=True).to == "OperationFailed"
     for status in ("COMPLETED", "QUARANTINED", "IN_PROGRESS"):
         assert decided(state, found(status), onFailed="retry").to != "RetryFailed"
@@ -88,6 +92,7 @@ def test_a_lock_that_is_held_though_business_logic_calls_it_lost_is_for_the_oper
     way = decided(state, found(owner=ME), ran=True)
     assert (way.to, way.assigned["about"]) == ("KeepRequest", {**ABOUT, "owner": ME})
     assert way.assigned["failure"]["name"] == "LockLostError"
+    assert "what it did is unknown" in way.assigned["failure"]["message"]
 
 
 @pytest.mark.parametrize("conflict", ["acknowledge", "reject", "wait"])
@@ -100,16 +105,32 @@ def test_an_owner_is_asked_after_only_when_its_lease_is_over(
     assert way.to == ("CheckOwner" if is_over else told[conflict])
 
 
-def test_a_status_that_nobody_knows_is_for_the_operator(state: States) -> None:
-    way = decided(state, found("NEW"))
-    assert (way.to, way.assigned["failure"]["name"]) == ("NeedsAttention", "UnknownStatus")
+def test_a_status_that_nobody_knows_is_for_the_operator_whoever_asks(state: States) -> None:
+    for owner, ran, conflict in itertools.product((THEIRS, ME), (False, True), ("acknowledge", "reject", "wait")):
+        way = decided(state, found("NEW", owner), ran, onConflict=conflict)
+        assert (way.to, way.assigned["failure"]["name"]) == ("NeedsAttention", "UnknownStatus")
+        assert "NEW" in way.assigned["failure"]["message"]
+
+
+def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) -> None:
+    asks = state("ReadRecord").asks({"request": REQUEST})
+    assert (asks["Key"], asks["ConsistentRead"]) == ({"id": {"S": REQUEST["id"]}}, True)
+    names = [name.strip() for name in asks["ProjectionExpression"].split(",")]
+    about_the_lock = {"id", "status", "fingerprint", "owner", "fence", "attempts", "recoveries", "onCrash"}
+    assert {asks["ExpressionAttributeNames"].get(name, name) for name in names} == about_the_lock | {
+        "leaseExpiresAt",
+        "expiresAt",
+        "error",
+        "result",
+        "resultRef",
+    }
 
 
 @pytest.mark.parametrize(("expires", "is_there"), [(None, True), (NOW + 1, True), (NOW, True), (NOW - 1, False)])
 def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, state: States) -> None:
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
-    assert state("ReadRecord").takes({"Item": item}, {}).assigned == {"record": item if is_there else {}}
-    assert state("ReadRecord").takes({}, {}).assigned == {"record": {}}
+    assert state("ReadRecord").takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
+    assert state("ReadRecord").takes({}, {}).assigned["record"] == {}
 
 
 # ---- is the owner alive? ----
@@ -130,8 +151,8 @@ def test_only_an_owner_that_has_ended_is_looked_into(state: States) -> None:
         assert alive(state, status, onConflict=conflict).to == told[conflict]
 
 
-def test_a_refusal_of_a_redrive_is_forgotten_once_the_owner_is_seen_alive(state: States) -> None:
-    assert alive(state, "RUNNING", onConflict="wait").assigned == {"redriveRefused": False}
+def test_a_refusal_of_a_redrive_is_forgotten_when_the_record_is_read_again(state: States) -> None:
+    assert state("ReadRecord").takes({"Item": found()}, {}).assigned["redriveRefused"] is False
 
 
 @pytest.mark.parametrize("status", DEAD)
@@ -194,7 +215,7 @@ def read(state: States, events: list[dict[str, Any]], more: str | None = None, *
 ABORTED = {"Id": 99, "Type": "ExecutionAborted"}
 FINISHES = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
 LAST_STEPS = ("ExecuteBusinessLogic", "ClassifyFailure", "BackOff", *FINISHES)
-NO_STEPS = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "TakeOverLock", "WaitForOwner")
+NO_STEPS = ("ReceiveRequest", "ReadRecord", "ExistingStatus", "WaitForOwner")
 
 
 def test_a_history_is_read_newest_first_in_pages_without_data(state: States) -> None:
@@ -231,6 +252,15 @@ def test_what_comes_before_the_lock_is_no_step_and_the_next_page_is_read(state: 
     assert known["neverStarted"] is True
 
 
+@pytest.mark.parametrize("name", ["AcquireLock", "TakeOverLock", "RetryFailed"])
+def test_who_took_the_lock_and_died_before_its_next_step_never_started(name: str, state: States) -> None:
+    """Also when it did something before, for another's record."""
+    known = read(state, [ABORTED, entered(9, name), entered(5, "RecordQuarantine")], "t")
+    assert "lastStep" not in known
+    assert "nextToken" not in known
+    assert known["neverStarted"] is True
+
+
 @pytest.mark.parametrize(
     ("newest", "ended"),
     [
@@ -244,6 +274,8 @@ def test_what_comes_before_the_lock_is_no_step_and_the_next_page_is_read(state: 
 )
 def test_an_execution_has_ended_when_its_newest_event_is_an_end(newest: str, ended: bool, state: States) -> None:
     assert read(state, [{"Id": 9, "Type": newest}, ABORTED])["ended"] is ended
+    assert read(state, [{"Id": 9, "Type": newest}])["ended"] is ended
+    assert "ended" not in read(state, []), "a page without events says nothing"
     assert read(state, [{"Id": 9, "Type": newest}], ended=not ended)["ended"] is not ended, "the first page knows"
 
 
@@ -325,6 +357,7 @@ def quarantined(way: Way) -> str:
     """The error's name of what goes to the operator, about the owner that was read."""
     assert (way.to, way.assigned["about"]) == ("KeepRequest", ABOUT)
     name: str = way.assigned["failure"]["name"]
+    assert THEIRS in way.assigned["failure"]["message"]
     return name
 
 
@@ -535,8 +568,9 @@ def test_what_may_have_succeeded_is_for_the_operator(name: str, state: States) -
     assert classified(state, name) == Way("KeepRequest", {"about": MINE})
 
 
-def test_an_operation_without_a_function_says_which_one_to_deploy(state: States) -> None:
-    way = classified(state, "Lambda.ResourceNotFoundException")
+@pytest.mark.parametrize("policy", [{}, {"on_crash": "quarantine"}, {"attempts": 5}])
+def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[str, Any], state: States) -> None:
+    way = classified(state, "Lambda.ResourceNotFoundException", **policy)
     assert (way.to, way.assigned["about"], way.assigned["failure"]["name"]) == (
         "KeepRequest",
         MINE,

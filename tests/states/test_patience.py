@@ -38,8 +38,8 @@ DECISION = Patience(10, (CONDITION,), tries=300, cap=60)
 """What was decided must be written down, whatever it takes: five hours."""
 LOOK = Patience(10, (GONE,), tries=4, cap=10)
 """A question about another owner: whoever cannot be asked counts as alive, and the next duplicate asks again."""
-SWEEP = Patience(10, (), tries=6, cap=10)
-"""A step of a sweep: less than a minute, for the sweep has five; seconds for each single record that it looks at."""
+SWEEP = Patience(10, (), tries=3, cap=5)
+"""A look at one execution or record: a sweep has five minutes, and the next one comes."""
 
 PATIENCE = {
     "AcquireLock": OWN,
@@ -58,13 +58,13 @@ PATIENCE = {
     "RecordQuarantine": DECISION,
     "RefuseRequest": Patience(20, (), tries=300, cap=60),
     "ListExecutions": Patience(20, (), tries=4, cap=10),
-    "DescribeDeadExecution": Patience(10, (GONE,), tries=6, cap=10),
-    "ReadItsEnd": Patience(10, (GONE,), tries=6, cap=10),
+    "DescribeDeadExecution": Patience(10, (GONE,), tries=3, cap=5),
+    "ReadItsEnd": Patience(10, (GONE,), tries=3, cap=5),
     "ReadItsRecord": SWEEP,
-    "ReadItsHistory": Patience(10, (GONE,), tries=6, cap=10),
-    "StartAgain": Patience(10, (EXISTS,), tries=6, cap=10),
+    "ReadItsHistory": Patience(10, (GONE,), tries=3, cap=5),
+    "StartAgain": Patience(10, (EXISTS,), tries=3, cap=5),
     "KeepDeadRequest": SWEEP,
-    "ReadOpenRecord": Patience(10, (), tries=3, cap=5),
+    "ReadOpenRecord": SWEEP,
     "AskOwner": Patience(10, (GONE,), tries=3, cap=5),
     "ReadOwnerEnd": Patience(10, (GONE,), tries=3, cap=5),
     "EndLease": Patience(10, (CONDITION,), tries=3, cap=5),
@@ -92,6 +92,12 @@ def test_a_passing_error_is_waited_out_with_waits_that_double_up_to_a_cap(
 ) -> None:
     for error in PASSING:
         assert state(name).waits(error) == PATIENCE[name].waits(), error
+
+
+def test_a_history_that_cannot_be_parsed_is_not_asked_for_again(state: Callable[..., State]) -> None:
+    broken = "States.QueryEvaluationError"
+    assert state("DescribeDeadExecution").waits(broken) == []
+    assert state("AskOwner").waits(broken) != []
 
 
 @pytest.mark.parametrize("name", PATIENCE)
@@ -174,7 +180,7 @@ def test_half_a_minute_passes_before_a_refused_redrive_is_believed(state: Callab
     ("name", "most"),
     [
         ("ListDeadExecutions", 3),
-        ("LookAtDeadExecutions", 2),
+        ("LookAtDeadExecutions", 4),
         ("RecoverRecords", 4),
         ("QueryShards", 4),
         ("CountOperations", 8),

@@ -30,15 +30,15 @@ def at(seconds: float) -> str:
 def test_an_event_of_a_death_looks_at_that_execution_alone(state: States) -> None:
     way = state("ReceiveTrigger").chooses({}, {"executionArn": THEIRS, "status": "ABORTED"})
     empty: dict[str, list[Any]] = {"cursors": [], "metrics": [], "outcomes": []}
-    known = {"sweeps": False, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
+    known = {"sweeps": False, "listed": True, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
     assert way == Way("LookAtDeadExecutions", known)
 
 
 def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
     cursors = [{"shard": f"IN_PROGRESS#{digit}"} for digit in HEX]
-    known = {"sweeps": True, "startedAt": NOW * 1000, "rounds": 0, "metrics": [], "outcomes": [], "cursors": cursors}
+    known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "metrics": [], "outcomes": []}
     for given in ({}, {"source": "aws.scheduler"}):
-        assert state("ReceiveTrigger").chooses({}, given) == Way("ListDeadExecutions", known)
+        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", known | {"cursors": cursors})
 
 
 # ---- executions that died ----
@@ -96,9 +96,9 @@ def test_executions_that_cannot_be_listed_fail_the_run_at_its_end(state: States)
     assert state("CouldNotList").value("Output", {"found": ["a"]}) == {"arns": ["a"], "outcome": "FAILED"}
     assert state("ListedExecutions").value("Output", {"found": ["a"]}) == {"arns": ["a"]}
     after = state("ListDeadExecutions").takes(
-        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {}
+        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {"outcomes": []}
     )
-    assert after == Way("LookAtDeadExecutions", {"dead": ["a", "b", "c"], "outcomes": ["FAILED"]})
+    assert after == Way("LookAtDeadExecutions", {"dead": ["a", "b", "c"], "outcomes": ["FAILED"], "listed": True})
 
 
 BEGINNING = {"pageSize": 25, "events": 0, "hadTheLock": False}
@@ -153,7 +153,8 @@ def test_an_execution_that_is_gone_needs_nothing_and_one_too_large_to_describe_i
     assert describe.asks({}, THEIRS) == {"ExecutionArn": THEIRS}
     assert describe.fails(GONE, {}) == Way("NothingLeftToDo")
     unread = {"looked": BEGINNING, "execution": {"arn": THEIRS, "name": "", "input": ""}}
-    assert describe.fails(TOO_LARGE, {}, given=THEIRS) == Way("ReadItsEnd", unread)
+    for error in (TOO_LARGE, "States.QueryEvaluationError"):
+        assert describe.fails(error, {}, given=THEIRS) == Way("ReadItsEnd", unread)
 
 
 OWN_ENDS = [
@@ -188,45 +189,35 @@ def test_the_newest_events_say_how_an_execution_ended(state: States) -> None:
     asks = {"ExecutionArn": THEIRS, "IncludeExecutionData": False, "ReverseOrder": True, "MaxResults": 2}
     assert read.asks({"execution": execution}) == asks
 
-    def end(*events: dict[str, Any]) -> tuple[str, str]:
-        way = read.takes({"Events": list(events)}, {"execution": execution})
+    def end(*events: dict[str, Any], **more: str) -> tuple[str, str]:
+        way = read.takes({"Events": list(events), **more}, {"execution": execution})
         assert way.to == "WasItsEndItsOwn"
         known = way.assigned["execution"]
         assert {name: known[name] for name in execution} == execution
+        assert known["isShort"] is (len(events) < 2 and bool(more))
         return known["status"], known["lastState"]
 
     entered = {"Type": "FailStateEntered", "StateEnteredEventDetails": {"Name": "LockLost"}}
     assert end({"Type": "ExecutionFailed"}, entered) == ("FAILED", "LockLost")
     assert end({"Type": "ExecutionTimedOut"}, {"Type": "TaskScheduled"}) == ("TIMED_OUT", "")
     assert end({"Type": "ExecutionAborted"}) == ("ABORTED", "")
+    assert end({"Type": "ExecutionAborted"}, NextToken="t") == ("ABORTED", "")
+    assert end({"Type": "ExecutionFailed"}, entered, NextToken="t") == ("FAILED", "LockLost")
     assert end({"Type": "TaskScheduled"}, entered) == ("RUNNING", "LockLost")
 
 
 @pytest.mark.parametrize("status", ["FAILED", "TIMED_OUT", "ABORTED"])
 def test_the_state_before_the_end_tells_as_much_as_the_error(status: str, state: States) -> None:
     own = state("WasItsEndItsOwn")
+
+    def after(status: str, last: str, is_short: bool = False) -> str:
+        return own.chooses({"execution": {"status": status, "lastState": last, "isShort": is_short}}).to
+
+    assert after(status, "Finalize", is_short=True) == "CouldNotLook", "its last state may be on the next page"
     for last in ("RequestRefused", "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost"):
-        assert own.chooses(ended_in(last, status)).to == "NothingLeftToDo"
-    assert own.chooses(ended_in("Finalize", status)).to == "ReadItsHistory"
-    assert own.chooses(ended_in("Finalize", "RUNNING")).to == "NothingLeftToDo"
-
-
-def test_an_end_of_which_a_part_was_given_is_looked_at_again(state: States) -> None:
-    own = state("WasItsEndItsOwn")
-    assert own.chooses(ended_in("", "FAILED", is_short=True)).to == "CouldNotLook"
-    assert own.chooses(ended_in("LockLost", "FAILED", is_short=True)).to == "NothingLeftToDo"
-    read, known = state("ReadItsEnd"), {"execution": {"arn": THEIRS}}
-    events = [{"Type": "ExecutionFailed"}, {"Type": "FailStateEntered"}]
-    for given, more, short in (
-        (events[:1], {"NextToken": "t"}, True),
-        (events, {"NextToken": "t"}, False),
-        (events[:1], {}, False),
-    ):
-        assert read.takes({"Events": given, **more}, known).assigned["execution"]["isShort"] is short
-
-
-def ended_in(last: str, status: str, *, is_short: bool = False) -> dict[str, Any]:
-    return {"execution": {"status": status, "lastState": last, "isShort": is_short}}
+        assert after(status, last) == "NothingLeftToDo"
+    assert after(status, "Finalize") == "ReadItsHistory"
+    assert after("RUNNING", "Finalize") == "NothingLeftToDo"
 
 
 def test_its_record_is_read_consistently(state: States) -> None:
@@ -300,6 +291,17 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
 
     had = {"pageSize": 25, "events": 27, "hadTheLock": True}
     assert looked(other, started) == Way("HadItTheLock", {"looked": had})
+    wrote = {
+        "Type": "TaskSucceeded",
+        "TaskSucceededEventDetails": {"ResourceType": "dynamodb", "Resource": "updateItem"},
+    }
+    assert looked(other, wrote) == Way("HadItTheLock", {"looked": had})
+    for details in (
+        {"ResourceType": "dynamodb", "Resource": "getItem"},
+        {"ResourceType": "sqs", "Resource": "updateItem"},
+    ):
+        event = {"Type": "TaskSucceeded", "TaskSucceededEventDetails": details}
+        assert looked(other, event).assigned["looked"]["hadTheLock"] is False
     assert looked(other, {}, NextToken="t").assigned["looked"] == {**had, "hadTheLock": False, "nextToken": "t"}
 
 
@@ -326,9 +328,12 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, unreadable=False) == "StartAgain"
     assert had_the_lock(state, events=0, anew=True) == "ReadItsHistory"
     assert had_the_lock(state, events=0, nextToken="t") == "ReadItsHistory"
-    assert had_the_lock(state, nextToken="t", events=99) == "ReadItsHistory"
-    assert had_the_lock(state, nextToken="t", events=100) == "StartAgain"
+    assert had_the_lock(state, nextToken="t", events=999) == "ReadItsHistory"
+    assert had_the_lock(state, nextToken="t", events=1000) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
+    for more in ({"anew": True}, {"nextToken": "t"}):
+        for name, text in ((f"again-{'0' * 40}", INPUT), ("", "")):
+            assert had_the_lock(state, name, text, **more) == "ReadItsHistory", "it may still turn out to be an owner"
 
 
 @pytest.mark.parametrize(
@@ -449,13 +454,16 @@ def test_an_open_record_is_read_consistently(state: States) -> None:
         assert read.takes(gone, {}).assigned["record"] == {"status": "GONE"}
 
 
-def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS") -> str:
-    return state("IsItOverdue").chooses({"record": {"status": status, "lease": lease}, "sweeps": sweeps}).to
+def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS", recoveries: int = 0) -> str:
+    record = {"status": status, "lease": lease, "recoveries": recoveries}
+    return state("IsItOverdue").chooses({"record": record, "sweeps": sweeps}).to
 
 
 def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(state: States) -> None:
     assert [overdue(state, True, NOW + late) for late in (-1, 0, 1)] == ["AskOwner", "LeftAlone", "LeftAlone"]
     assert overdue(state, False, NOW + 1) == "AskOwner"
+    again = [overdue(state, False, NOW + late, recoveries=1) for late in (-1, 0, 1)]
+    assert again == ["AskOwner", "LeftAlone", "LeftAlone"], "a recovery may have claimed it by a new lease"
     for status in ("COMPLETED", "FAILED", "QUARANTINED", "GONE"):
         assert overdue(state, False, 0, status) == overdue(state, True, 0, status) == "LeftAlone"
 
@@ -508,7 +516,9 @@ def test_a_dead_owners_lease_is_ended_and_counted_once(status: str, state: State
     assert dead(state, status) == Way("EndLease", {"recoveries": 1})
     assert dead(state, status, recoveries=2) == Way("EndLease", {"recoveries": 3})
     assert dead(state, status, lease=0) == Way("EndLease", {"recoveries": 1}), "ended by somebody who did not count"
-    assert dead(state, status, recoveries=2, lease=0) == Way("StartRecovery", {"recoveries": 2})
+    for recoveries in (1, 2):
+        begun = dead(state, status, recoveries=recoveries, lease=0)
+        assert begun == Way("StartRecovery", {"recoveries": recoveries})
     again = dead(state, status, recoveries=2, lease=0, was_started=True)
     assert again == Way("EndLease", {"recoveries": 3})
 
@@ -528,6 +538,7 @@ def test_an_operation_that_heirs_did_not_quarantine_is_quarantined_here(
     if to == "QuarantineRecord":
         failure = way.assigned["failure"]
         assert (failure["name"], f" {recoveries} times" in failure["message"]) == ("RecoveriesUsedUp", True)
+        assert dead(state, "FAILED", recoveries=recoveries, lease=0) == way, "also where its heir was never started"
 
 
 def test_an_heir_has_the_owners_request_under_a_name_that_only_this_recovery_has(state: States) -> None:
@@ -584,12 +595,17 @@ def test_what_became_of_each_record_is_counted(state: States) -> None:
 
 def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0, pages: int = 1, **more: Any) -> Way:
     known = {"rounds": rounds, "cursors": [{"shard": "s"}] * pages, "startedAt": (NOW - seconds) * 1000}
-    return state("IsSweepOver").chooses({"sweeps": sweeps, "outcomes": [], **known, **more})
+    return state("IsSweepOver").chooses({"sweeps": sweeps, "listed": True, "outcomes": [], **known, **more})
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
     assert over(state).to == over(state, rounds=19).to == over(state, seconds=179.999).to == "QueryShards"
     assert over(state, rounds=20).to == over(state, seconds=180).to == over(state, pages=0).to == "CountOperations"
+
+
+def test_dead_executions_are_looked_at_after_the_records(state: States) -> None:
+    assert over(state, listed=False).to == "QueryShards"
+    assert over(state, listed=False, pages=0).to == over(state, listed=False, seconds=180).to == "ListDeadExecutions"
 
 
 def test_an_event_reads_no_shard_and_counts_what_it_recovered(state: States) -> None:

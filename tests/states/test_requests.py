@@ -44,11 +44,11 @@ def test_a_request_is_one_object_by_itself_in_a_list_or_in_the_body_of_a_message
     for given, words in (
         ([], "array of 0"),
         ([LEAST, LEAST], "array of 2"),
-        ("text", "a string"),
-        (7, "a number"),
-        (True, "a boolean"),
-        ([None], "null"),
-        ([[LEAST]], "an array"),
+        ("text", "; this is a string"),
+        (7, "; this is a number"),
+        (True, "; this is a boolean"),
+        ([None], "; this is null"),
+        ([[LEAST]], "; this is an array"),
     ):
         assert is_refused(state, given, words), given
 
@@ -60,7 +60,9 @@ def test_nothing_stands_beside_a_body_which_is_an_object(beside: Any, state: Sta
 
 def test_a_field_that_nobody_knows_is_named(state: States) -> None:
     assert is_refused(state, {**LEAST, "amount": 1}, "unknown field amount: a request has")
-    assert is_refused(state, [{"body": {**LEAST, "amount": 1, "b": 2}}], "unknown field amount, b: a request has")
+    everything = {**LEAST, "tenant": "t", "onConflict": "wait", "onCrash": "retry", "onFailed": "retry"}
+    told = "unknown field amount, b: a request has"
+    assert is_refused(state, [{"body": {**everything, "amount": 1, "b": 2}}], told)
     way = received(state, {**LEAST, "x" * 900: 1})
     assert way.assigned["refusal"]["message"].startswith(f"unknown field {'x' * 200}: a request has")
 
@@ -85,7 +87,8 @@ def test_an_operation_and_a_tenant_are_short_names_in_lower_case(field: str, nam
 @pytest.mark.parametrize("field", ["operation", "tenant"])
 @pytest.mark.parametrize("value", [1, None, True, ["a"], {"a": 1}])
 def test_an_operation_and_a_tenant_are_strings(field: str, value: Any, state: States) -> None:
-    assert is_refused(state, {**LEAST, field: value}, f"{field} must be a string")
+    for given in ({**LEAST, field: value}, {"body": {**LEAST, field: value}}):
+        assert is_refused(state, given, f"{field} must be a string")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +134,8 @@ def test_a_policy_is_one_of_those_that_there_are_and_the_first_is_meant_where_no
     for policy in POLICIES[field]:
         assert made(state, {**LEAST, field: policy})[field] == policy
     for other in ("never", "", None, 1, [POLICIES[field][0]]):
-        assert is_refused(state, {**LEAST, field: other}, f"{field} must be", "leave it out for"), other
+        for given in ({**LEAST, field: other}, {"body": {**LEAST, field: other}}):
+            assert is_refused(state, given, f"{field} must be", "leave it out for"), other
 
 
 def with_payload(text: str) -> dict[str, Any]:
@@ -161,7 +165,7 @@ def test_a_request_written_as_a_string_has_at_most_220000_bytes(state: States) -
     assert is_refused(state, with_payload(quotes + "x" * (left % 4 + 1)), "larger than 220,000 bytes", "counts twice")
 
 
-def test_a_request_has_at_most_10000_values(state: States) -> None:
+def test_a_payload_has_at_most_10000_values(state: States) -> None:
     def values(count: int) -> dict[str, Any]:
         others = 5  # brackets and commas are counted: three of each, and in the list one comma fewer than numbers
         return {**LEAST, "payload": {"a": [1] * (count - others), "t": '[,{"\\' * 9}}
@@ -170,9 +174,30 @@ def test_a_request_has_at_most_10000_values(state: States) -> None:
     assert is_refused(state, values(10_001), "more than 10,000 values", "put the data in S3")
 
 
-def test_a_small_request_is_not_counted_and_a_text_is_one_value(state: States) -> None:
-    assert not is_refused(state, {**LEAST, "payload": {"a": [0] * 9_900}})
-    assert not is_refused(state, with_payload("[,{" * 30_000))
+def test_a_text_is_one_value_whatever_is_in_it(state: States) -> None:
+    for text in ("[,{" * 30_000, '",[' * 20_000, "\\" * 20_000 + '",[' * 9_000):
+        assert not is_refused(state, with_payload(text))
+
+
+def nested(levels: int, innermost: Any = 1) -> Any:
+    """A payload so many levels deep, objects and lists by turns."""
+    value = innermost
+    for level in range(levels, 1, -1):
+        value = [value] if level % 2 else {"a": value}
+    return {"p": value}
+
+
+def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
+    beside = {"q": [{}, [], {"r": []}], "t": '{[{["\\'}
+    for innermost in (1, "x", None):
+        assert not is_refused(state, {**LEAST, "payload": nested(10, innermost) | beside})
+        assert is_refused(state, {**LEAST, "payload": nested(11, innermost) | beside}, "deeper than 10 levels")
+    for deep in ([1] * 3, {"a": 1}):
+        assert not is_refused(state, {**LEAST, "payload": nested(9, deep) | beside})
+        assert is_refused(state, {**LEAST, "payload": nested(10, deep) | beside}, "deeper than 10 levels")
+    assert not is_refused(state, [{"body": {**LEAST, "payload": nested(10)}}])
+    for given in ({**LEAST, "payload": nested(11)}, [{"body": {**LEAST, "payload": nested(11)}}]):
+        assert is_refused(state, given, "deeper than 10 levels", "in a string")
 
 
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])

@@ -95,6 +95,7 @@ def write(state: Callable[..., State], records: Table) -> Write:
 
 ERROR = {"M": {"name": {"S": "E"}, "message": {"S": "m"}}}
 NEW_LEASE = {"N": str(NOW + LEASE)}
+CLAIM = {"N": str(NOW + 120)}
 EXPIRES = {"N": str(NOW + A_MONTH)}
 
 
@@ -204,8 +205,14 @@ def test_a_failed_operation_that_is_tried_again_begins_anew_but_keeps_its_finish
 
 
 def test_an_owner_that_is_to_be_redriven_gets_a_new_lease_and_nothing_else(write: Write) -> None:
-    two_minutes = {"N": str(NOW + 120)}  # or the lease of an acquisition, where that is longer
-    assert write("ClaimRedrive", open_record()) == changed(open_record(), leaseExpiresAt=two_minutes)
+    assert write("ClaimRedrive", open_record()) == changed(open_record(), leaseExpiresAt=CLAIM)
+
+
+def test_a_claim_lasts_two_minutes_or_as_long_as_a_lease(state: Callable[..., State]) -> None:
+    claim = state("ClaimRedrive").raw["Arguments"]["ExpressionAttributeValues"][":lease"]
+    for timeout, seconds in ((30, 120), (54, 120), (56, 121), (840, 905)):
+        raw = {"N": claim["N"].replace("'30'", f"'{timeout}'")}
+        assert State("ClaimRedrive", {"N": raw}).value("N", {}) == {"N": str(NOW + seconds)}
 
 
 def test_a_quarantined_record_says_why_and_where_its_request_is_and_never_expires(
@@ -238,6 +245,8 @@ def test_recovery_ends_a_lease_and_counts_it(write: Write) -> None:
     before, after = open_record(), changed(open_record(), leaseExpiresAt={"N": "0"}, recoveries={"N": "2"})
     assert write("EndLease", before) == after
     assert write("EndLease", after) == after, "the same call, repeated"
+    assert write("EndLease", changed(after, leaseExpiresAt={"N": str(OVER)})) is None, "counted, and claimed since"
+    assert write("EndLease", changed(after, recoveries={"N": "1"})) is None, "ended, and not counted"
     never = {"record": {**RECOVERY["record"], "recoveries": 0}, "recoveries": 1}  # type: ignore[dict-item]
     first = write("EndLease", changed(before, gone=("recoveries",)), **never)
     assert first == changed(after, recoveries={"N": "1"})

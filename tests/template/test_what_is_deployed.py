@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import resolver
+from template_parts import resolver, written_with
 
 from local.template import load
 
@@ -19,14 +18,21 @@ FUNCTIONS = ("CacheResponse", "ChargePayment", "PlaceOrder", "BuildReport")
 
 def settings(name: str, **given: object) -> dict[str, Any]:
     """The properties of a resource as they are deployed."""
+    known, resources = written_with(**given)
+    found: dict[str, Any] = known.resolve(resources[name]["Properties"])
+    return found
+
+
+def function(name: str, **given: object) -> dict[str, Any]:
+    """The properties of a function as they are deployed, with what Globals add."""
     template = load(TEMPLATE, given)
-    found: dict[str, Any] = resolver(template).resolve(template.section("Resources")[name]["Properties"])
+    found: dict[str, Any] = resolver(template).resolve(template.section("Resources")[f"{name}Function"]["Properties"])
     return found
 
 
 def attribute(name: str, member: str, **given: object) -> Any:
-    template = load(TEMPLATE, given)
-    return resolver(template).resolve(template.section("Resources")[name].get(member))
+    known, resources = written_with(**given)
+    return known.resolve(resources[name].get(member))
 
 
 # ---- what Once keeps ----
@@ -266,8 +272,7 @@ def test_a_state_machine_is_told_what_is_set(name: str, kind: str) -> None:
     told = {key: str(value) for key, value in machine["DefinitionSubstitutions"].items()}
     assert told == SUBSTITUTIONS[name] | {key: str(value) for key, value in given.items()}
     assert (machine["StateMachineType"], machine["RoleArn"]) == (kind, f"{name}Role.Arn")
-    location = machine["DefinitionS3Location"]
-    assert (location["Key"] if isinstance(location, Mapping) else location) == f"statemachine/{name.lower()}.asl.yaml"
+    assert machine["DefinitionS3Location"] == f"statemachine/{name.lower()}.asl.yaml"
 
 
 @pytest.mark.parametrize("name", ["Operation", "Recovery"])
@@ -324,27 +329,26 @@ EVERYWHERE = {"POWERTOOLS_METRICS_NAMESPACE": "Once", "ONCE_STACK": "once", "RES
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_is_deployed_like_this(name: str) -> None:
-    function = settings(f"{name}Function", BusinessTimeoutSeconds=7, LogLevel="DEBUG", EncryptionKeyArn=KEY)
+    made = function(name, BusinessTimeoutSeconds=7, LogLevel="DEBUG", EncryptionKeyArn=KEY)
     operation = ENVIRONMENT[name]["POWERTOOLS_SERVICE_NAME"]
-    assert (function["Runtime"], function["Architectures"], function["Handler"]) == (
+    assert (made["Runtime"], made["Architectures"], made["Handler"]) == (
         "python3.13",
         ["arm64"],
         "app.handler",
     )
-    assert (function["MemorySize"], function["TracingConfig"]) == (512, {"Mode": "Active"})
-    assert function["LoggingConfig"] == {"LogGroup": f"{name}LogGroup"}
-    assert function["KmsKeyArn"] == KEY
-    assert int(function["Timeout"]) == (30 if name == "CacheResponse" else 7)
+    assert (made["MemorySize"], made["TracingConfig"]) == (512, {"Mode": "Active"})
+    assert made["LoggingConfig"] == {"LogGroup": f"{name}LogGroup"}
+    assert made["KmsKeyArn"] == KEY
+    assert int(made["Timeout"]) == (30 if name == "CacheResponse" else 7)
     assert (
-        function["Code"]["S3Key"]
-        == f"functions/{operation.replace('-', '_').replace('cache_response', 'response_cache')}/"
+        made["Code"]["S3Key"] == f"functions/{operation.replace('-', '_').replace('cache_response', 'response_cache')}/"
     )
-    assert len(function["Layers"]) == 1
-    variables = dict(function["Environment"]["Variables"])
+    assert len(made["Layers"]) == 1
+    variables = dict(made["Environment"]["Variables"])
     assert variables.pop("POWERTOOLS_LOG_LEVEL") == "DEBUG"
     assert variables == EVERYWHERE | ENVIRONMENT[name]
     named = None if name == "CacheResponse" else f"once_op-{operation}"
-    assert function.get("FunctionName") == named
+    assert made.get("FunctionName") == named
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import resolver
+from template_parts import written_with
 
-from local.template import TemplateError, load, parameter_values
-
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+from local.template import TemplateError, parameter_values
 
 # Parameter, what holds by itself, the least and the most.
 NUMBERS = {
@@ -139,8 +136,8 @@ CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_a_condition_holds_under_these_parameters_and_not_under_those(name: str) -> None:
     holds, holds_not = CONDITIONS[name]
-    assert [resolver(load(TEMPLATE, given)).holds(name) for given in holds] == [True] * len(holds)
-    assert [resolver(load(TEMPLATE, given)).holds(name) for given in holds_not] == [False] * len(holds_not)
+    assert [written_with(**given)[0].holds(name) for given in holds] == [True] * len(holds)
+    assert [written_with(**given)[0].holds(name) for given in holds_not] == [False] * len(holds_not)
 
 
 def test_every_condition_is_here(source: Mapping[str, Any]) -> None:
@@ -202,9 +199,9 @@ OUTPUTS = {
 
 
 def test_the_outputs_name_what_commands_and_people_need(source: Mapping[str, Any]) -> None:
-    known = resolver(load(TEMPLATE))
+    known, _ = written_with()
     assert {name: known.resolve(each["Value"]) for name, each in source["Outputs"].items()} == OUTPUTS
-    other = resolver(load(TEMPLATE, {"EventBusName": "other"}))
+    other, _ = written_with(EventBusName="other")
     assert other.resolve(source["Outputs"]["EventBusName"]["Value"]) == "other"
 
 
@@ -219,7 +216,7 @@ def test_the_outputs_name_what_commands_and_people_need(source: Mapping[str, Any
 def test_a_rollout_moves_functions_and_state_machine_alike(
     rollout: str, is_gradual: str, functions: str, machine: str, minutes: int | None, source: Mapping[str, Any]
 ) -> None:
-    known = resolver(load(TEMPLATE, {"Rollout": rollout}))
+    known, _ = written_with(Rollout=rollout)
     everywhere = known.resolve(source["Globals"]["Function"]["DeploymentPreference"])
     role = {} if is_gradual == "false" else {"Role": "FunctionRolloutRole.Arn"}
     assert everywhere == {"Enabled": is_gradual, "Type": functions, "PassthroughCondition": True, **role}
@@ -236,7 +233,7 @@ def test_a_rollout_moves_functions_and_state_machine_alike(
 def test_a_rollout_with_a_key_of_the_users_does_not_wait_for_events_that_tell_nothing(
     source: Mapping[str, Any],
 ) -> None:
-    known = resolver(load(TEMPLATE, {"Rollout": "Canary", "EncryptionKeyArn": KEY}))
+    known, _ = written_with(Rollout="Canary", EncryptionKeyArn=KEY)
     alias = known.resolve(source["Resources"]["OperationStateMachineAlias"]["Properties"])
     assert alias["DeploymentPreference"]["Alarms"] == ["OperationRolloutAlarm"]
 
@@ -245,7 +242,7 @@ def test_a_version_of_the_state_machine_is_made_whenever_it_changes_and_outlives
     source: Mapping[str, Any],
 ) -> None:
     version = source["Resources"]["OperationStateMachineVersion"]
-    assert resolver(load(TEMPLATE)).resolve(version["Properties"]) == {
+    assert written_with()[0].resolve(version["Properties"]) == {
         "StateMachineArn": "OperationStateMachine",
         "StateMachineRevisionId": "OperationStateMachine.StateMachineRevisionId",
     }

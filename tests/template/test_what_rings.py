@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import PSEUDO, resolver
+from template_parts import PSEUDO, written_with
 
 from local.intrinsics import Resolver
 from local.template import Template, load
@@ -161,7 +161,9 @@ def test_an_alarm_over_several_metrics_rings_for_more_of_their_sum_than_allowed(
 ) -> None:
     alarm, (wanted, threshold) = alarms[name], SUMS[name]
     total, *metrics = alarm["Metrics"]
-    assert (total["Expression"], total.get("ReturnData", True)) == ("SUM(METRICS())", True)
+    filled = ", ".join(f"FILL({each['Id']}, 0)" for each in metrics)  # without a value it counts as none
+    assert total["Expression"] in ("SUM(METRICS())", f"SUM([{filled}])")
+    assert total.get("ReturnData", True) is True
     assert tuple(measured(each) for each in metrics) == wanted
     assert is_silent_below(deployed, alarm, threshold)
 
@@ -189,7 +191,13 @@ def test_a_functions_errors_and_throttles_ring(name: str, alarms: dict[str, Any]
         assert is_silent_below(deployed, alarm, threshold)
 
 
-WORSE = "IF(failed > 3 AND failed * (allStarted - started) >= 2 * (allFailed - failed) * started, failed, 0)"
+NEW = "FILL(started, 0)"
+EVERYTHING_STARTED = "FILL(allStarted, 0)"
+EVERYTHING_FAILED = "FILL(allFailed, 0)"
+WORSE = (
+    f"IF(failed > 3 AND {EVERYTHING_STARTED} > {NEW} AND {EVERYTHING_FAILED} >= failed AND failed * "
+    f"({EVERYTHING_STARTED} - {NEW}) >= 2 * ({EVERYTHING_FAILED} - failed) * {NEW}, failed, 0)"
+)
 
 
 def of_the_rollout(alarm: Mapping[str, Any]) -> dict[str, Looks]:
@@ -248,10 +256,9 @@ def test_growth_looks_at_the_lowest_number_of_each_hour(alarms: dict[str, Any], 
     ("minutes", "seconds"), [(1, 120), (2, 240), (3, 360), (5, 600), (10, 1200), (15, 1800), (30, 3600), (60, 7200)]
 )
 def test_what_sweeps_count_is_looked_at_over_two_sweeps(minutes: int, seconds: int) -> None:
-    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
+    known, resources = written_with(RecoveryPeriodMinutes=minutes)
     for name in ("QuarantinedOperations", "OverdueOperations", "OpenOperations"):
-        alarm = template.section("Resources")[f"{name}Alarm"]["Properties"]
-        assert int(resolver(template).resolve(alarm["Period"])) == seconds
+        assert int(known.resolve(resources[f"{name}Alarm"]["Properties"]["Period"])) == seconds
 
 
 @pytest.mark.parametrize(
@@ -267,11 +274,10 @@ def test_what_sweeps_count_is_looked_at_over_two_sweeps(minutes: int, seconds: i
     ],
 )
 def test_an_alarm_is_made_where_there_is_something_to_look_at(given: dict[str, Any], missing: set[str]) -> None:
-    template = load(TEMPLATE, given)
-    resolved = resolver(template)
+    known, resources = written_with(**given)
     found = {
         name.removesuffix("Alarm")
-        for name, each in template.section("Resources").items()
-        if each["Type"] == "AWS::CloudWatch::Alarm" and "Condition" in each and not resolved.holds(each["Condition"])
+        for name, each in resources.items()
+        if each["Type"] == "AWS::CloudWatch::Alarm" and "Condition" in each and not known.holds(each["Condition"])
     }
     assert found == missing

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from template_parts import resolver
+from template_parts import written_with
 
-from local.intrinsics import Resolver
-from local.template import load
-
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 FORMER = "arn:aws:kms:us-east-1:123456789012:key/before"
 OF_THE_STACK = "arn:aws:states:us-east-1:123456789012:execution:"
@@ -120,14 +115,9 @@ TAKEN_ON_BY = {
 OF_THIS_ACCOUNT = {"StringEquals": {"aws:SourceAccount": "123456789012"}}
 
 
-def known(**given: str) -> tuple[Resolver, Mapping[str, Mapping[str, Any]]]:
-    template = load(TEMPLATE, given)
-    return resolver(template), template.section("Resources")
-
-
 def statements(name: str, **given: str) -> Iterator[dict[str, Any]]:
     """Every statement of a role or a policy, also of a policy beside it that names the role."""
-    resolved, resources = known(**given)
+    resolved, resources = written_with(**given)
     properties = resolved.resolve(resources[name]["Properties"])
     documents = [properties["PolicyDocument"]] if "PolicyDocument" in properties else []
     documents += [each["PolicyDocument"] for each in properties.get("Policies", ())]
@@ -169,7 +159,7 @@ def test_a_grant_holds_without_a_condition_unless_one_bounds_it(name: str) -> No
 
 
 def test_every_role_and_every_policy_is_here() -> None:
-    _, resources = known()
+    _, resources = written_with()
     kinds = ("AWS::IAM::Role", "AWS::IAM::ManagedPolicy")
     assert {name for name, each in resources.items() if each["Type"] in kinds} == {
         *GRANTS,
@@ -179,7 +169,7 @@ def test_every_role_and_every_policy_is_here() -> None:
 
 @pytest.mark.parametrize("name", TAKEN_ON_BY)
 def test_a_role_is_taken_on_by_its_service_and_for_this_account(name: str) -> None:
-    resolved, resources = known(Rollout="Canary")
+    resolved, resources = written_with(Rollout="Canary")
     properties = resolved.resolve(resources[name]["Properties"])
     document = properties["AssumeRolePolicyDocument"]
     [statement] = document["Statement"]
@@ -194,7 +184,7 @@ def test_a_role_is_taken_on_by_its_service_and_for_this_account(name: str) -> No
 @pytest.mark.parametrize("name", [*MANAGED, *USES_KEYS])
 def test_a_role_has_the_policies_that_it_shares_with_others(name: str) -> None:
     for given in ({}, {"EncryptionKeyArn": KEY}, {"FormerEncryptionKeyArn": FORMER}):
-        resolved, resources = known(**given)
+        resolved, resources = written_with(**given)
         found = resolved.resolve(resources[name]["Properties"]).get("ManagedPolicyArns", [])
         assert found == (["EncryptionKeyPolicy"] if name in USES_KEYS and given else MANAGED.get(name, []))
 
@@ -221,7 +211,7 @@ def test_owners_of_the_state_machine_before_may_be_asked_after_when_it_is_named(
 
 @pytest.mark.parametrize("made", ["ChargePayment", "PlaceOrder", "BuildReport", "CacheResponse"])
 def test_a_function_works_by_its_own_role(made: str) -> None:
-    resolved, resources = known()
+    resolved, resources = written_with()
     assert resolved.resolve(resources[f"{made}Function"]["Properties"]["Role"]) == f"{made}Role.Arn"
 
 
@@ -237,7 +227,7 @@ SENDERS = {
 
 @pytest.mark.parametrize("queue", SENDERS)
 def test_a_queue_is_reached_over_tls_only_and_written_by_its_rule(queue: str) -> None:
-    resolved, resources = known()
+    resolved, resources = written_with()
     properties = resolved.resolve(resources[f"{queue}Policy"]["Properties"])
     document = properties["PolicyDocument"]
     assert (properties["Queues"], document["Version"]) == ([queue], "2012-10-17")
@@ -267,7 +257,7 @@ def test_a_queue_is_reached_over_tls_only_and_written_by_its_rule(queue: str) ->
 
 
 def test_the_bucket_is_reached_over_tls_only() -> None:
-    resolved, resources = known()
+    resolved, resources = written_with()
     properties = resolved.resolve(resources["ResponseBucketPolicy"]["Properties"])
     [statement] = properties["PolicyDocument"]["Statement"]
     assert (properties["Bucket"], properties["PolicyDocument"]["Version"]) == ("ResponseBucket", "2012-10-17")
