@@ -19,6 +19,7 @@ from local import Execution, LocalCloud
 from proof import reasons
 from proof.faults import Fault
 from proof.journal import Item, Journal, Start, Write, rows_of
+from proof.openings import CLOSED, is_expired, is_tried_again, openings, request_of, retry_faults
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}
@@ -28,7 +29,6 @@ BY_STATUS = {
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
     "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"}, {"requestRef"}),
 }
-CLOSED = ("COMPLETED", "FAILED")
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
 WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
 """Why recovery itself may quarantine: the request stays with its owner's execution."""
@@ -80,7 +80,7 @@ def write_faults(write: Write) -> Iterator[Fault]:
         if new["fence"] != 1:
             yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
         return
-    if not _is_expired(old, write.at):
+    if not is_expired(old, write.at):
         yield from _faults_of_change(write, old, new, by_operator)
     reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS" and not by_operator
     acquired = new["owner"] != old["owner"] or reopened
@@ -88,12 +88,8 @@ def write_faults(write: Write) -> Iterator[Fault]:
         yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
 
 
-def _is_expired(record: Item, now: float) -> bool:
-    return "expiresAt" in record and record["expiresAt"] < now
-
-
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
-    if _is_tried_again(write, old, new):
+    if is_tried_again(write):
         if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
             yield Fault(
                 "P2", "twice", f"{write.id}: a failure was tried again with another payload, attempt or other steps"
@@ -125,12 +121,6 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
         yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
     if write.actor is not None:
         yield from _faults_of_actor(write, old, new)
-
-
-def _is_tried_again(write: Write, old: Item, new: Item) -> bool:
-    """A failure that its sender asked to be tried again (`onFailed`)."""
-    by_sender = write.actor is not None and write.actor.state == "RetryFailed"
-    return by_sender and (old["status"], new["status"]) == ("FAILED", "IN_PROGRESS")
 
 
 def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
@@ -173,7 +163,7 @@ def history_faults(writes: Sequence[Write]) -> Iterator[Fault]:
 def start_faults(starts: Sequence[Start], executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
     """P2: not after it succeeded, not twice under a fence, not again where onCrash is quarantine."""
     by_life: dict[tuple[str, int], list[Start]] = defaultdict(list)
-    opened = _openings(writes)
+    opened = openings(writes)
     for start in starts:
         by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
     ended = {each for execution in executions for each in reasons.ends_of(execution)}
@@ -189,19 +179,6 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
             same_life = known == id and bisect_right(opened[id], fence) == life
             if same_life and any(start.fence > fence for start in all_starts):
                 yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
-
-
-def _openings(writes: Sequence[Write]) -> dict[str, list[int]]:
-    """By id: the fences under which an operation began anew, because the answer had expired or an operator said so."""
-    opened: dict[str, list[int]] = defaultdict(list)
-    for write in writes:
-        if write.old is None or write.new is None or write.new["status"] != "IN_PROGRESS":
-            continue
-        if write.old["status"] in CLOSED:
-            opened[write.id].append(int(write.new["fence"]))
-        elif write.old["status"] == "QUARANTINED":
-            opened[write.id].append(int(write.new["fence"]) + 1)
-    return opened
 
 
 # ---- answers ----
@@ -266,8 +243,8 @@ def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fa
     kept = json.loads(body)
     if record["owner"] not in inputs:
         return  # its history is gone
-    payload = _request_of(inputs[record["owner"]]).get("payload")
-    if kept not in inputs.values() or _request_of(kept).get("payload") != payload:
+    payload = request_of(inputs[record["owner"]]).get("payload")
+    if kept not in inputs.values() or request_of(kept).get("payload") != payload:
         yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
 
 
@@ -317,7 +294,7 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
             continue
         record = records.get(id_of(execution.input), {})
         owners = inputs.get(record.get("owner", ""), execution.input)
-        in_record = bool(record) and _request_of(owners).get("payload") == _request_of(execution.input).get("payload")
+        in_record = bool(record) and request_of(owners).get("payload") == request_of(execution.input).get("payload")
         if refused or not (in_record or _canonical(execution.input) in kept):
             yield Fault("P5", "lost", f"{execution.name} ended as {execution.status} {execution.error}, left nothing")
 
@@ -326,15 +303,9 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def _request_of(given: Any) -> Mapping[str, Any]:
-    first = given[0] if isinstance(given, list) and given else given
-    first = first.get("body", first) if isinstance(first, dict) else {}
-    return first if isinstance(first, dict) else {}
-
-
 def id_of(given: Any) -> str:
     """The id of the request that an execution was given."""
-    request = _request_of(json.loads(given) if isinstance(given, str) else given)
+    request = request_of(json.loads(given) if isinstance(given, str) else given)
     return f"{request.get('tenant', 'default')}#{request.get('operation')}#{request.get('idempotencyKey')}"
 
 
@@ -347,7 +318,8 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     records, executions = all_records(cloud), executions_of(cloud)
     found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
     ended = [each for execution in executions for each in reasons.ends_of(execution)]
-    found += reasons.decision_faults(journal.starts, ended, _openings(journal.writes))
+    found += reasons.decision_faults(journal.starts, ended, openings(journal.writes))
+    found += retry_faults(journal.writes, executions)
     found += answer_faults(executions, journal.writes)
     for record in records.values():
         found += record_faults(cloud, record)

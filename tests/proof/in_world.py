@@ -9,7 +9,7 @@ from typing import Any
 
 from proof import matrix, plans, schedules
 from proof.paths import PATHS
-from proof.world import World
+from proof.world import Weather, World
 
 
 def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:
@@ -43,6 +43,17 @@ def shrink(world: World, first: int, count: int) -> list[Any]:
             smallest = schedules.shrunk(world, outcome)
             return [seed, outcome.plan.size, smallest.plan.size, list(smallest.faults)]
     return []
+
+
+def sent(world: World, requests: list[list[Any]]) -> list[str]:
+    """Broken promises after some requests, each with the name of its execution, one after the other."""
+    world.begin(Weather())
+    with world.running():
+        for given, name in requests:
+            world.start(given, name)
+            world.turns.rest()
+        world.recover()
+    return [str(each) for each in world.faults()]
 
 
 if __name__ == "__main__":
