@@ -22,7 +22,7 @@ class Response:
     def of(cls, event: object) -> "Response":
         """Reads `{id, tenant, fence, owner, text, retentionDays}`, or `value` in place of `text`.
 
-        A version of the state machine that does not tell the days is answered for the longest. Raises InvalidEventError.
+        A version that does not tell the days is answered for the longest. Raises InvalidEventError.
         """
         match event:
             case {"id": str(id), "tenant": str(tenant), "fence": int() | float() as fence, "owner": str(owner), **rest}:

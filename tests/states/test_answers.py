@@ -41,6 +41,7 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
         "idempotencyKey": "k",
         "payload": {"n": 1},
         "attempt": 2,
+        "retentionDays": 30,
         "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
         "retentionDays": 30,
     }

@@ -38,8 +38,8 @@ DECISION = Patience(10, (CONDITION,), tries=300, cap=60)
 """What was decided must be written down, whatever it takes: five hours."""
 LOOK = Patience(10, (GONE,), tries=4, cap=10)
 """A question about another owner: whoever cannot be asked counts as alive, and the next duplicate asks again."""
-SWEEP = Patience(10, (), tries=6, cap=10)
-"""A step of a sweep: less than a minute, for the sweep has five; seconds for each single record that it looks at."""
+SWEEP = Patience(10, (), tries=3, cap=5)
+"""A look at one execution or record: a sweep has five minutes, and the next one comes."""
 
 PATIENCE = {
     "AcquireLock": OWN,

@@ -612,6 +612,11 @@ def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) ->
     assert over(state, listed=False).to == "QueryShards"
 
 
+def test_dead_executions_are_looked_at_after_the_records(state: States) -> None:
+    assert over(state, listed=False).to == "QueryShards"
+    assert over(state, listed=False, pages=0).to == over(state, listed=False, seconds=180).to == "ListDeadExecutions"
+
+
 def test_an_event_reads_no_shard_and_counts_what_it_recovered(state: States) -> None:
     assert over(state, sweeps=False).to == "WasEverythingDone"
     assert over(state, sweeps=False, outcomes=["LEFT", "FAILED"]).to == "WasEverythingDone"

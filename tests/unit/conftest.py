@@ -40,6 +40,7 @@ def event() -> Callable[..., Event]:
             "idempotencyKey": key,
             "payload": {} if payload is None else payload,
             "attempt": fence,
+            "retentionDays": 30,
             "lock": {
                 "table": "IdempotencyTable",
                 "id": f"acme#{operation}#{key}",

@@ -181,7 +181,7 @@ class TestResponseCache:
 
     def test_a_text_is_kept_as_it_is(self, aws: None, function: Load) -> None:
         text = '{ "a": 1.0, "b": "\\u00e9" }'
-        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "fence": 3, "text": text}, None)
+        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "fence": 3, "text": text, "retentionDays": 30}, None)
         assert self.stored(ref) == text.encode()
         assert ref == {
             "bucket": "responses",
@@ -189,6 +189,10 @@ class TestResponseCache:
             "sha256": sha256(text.encode()),
             "bytes": len(text),
         }
+
+    def test_an_event_that_does_not_tell_the_days_is_answered_for_the_longest(self, aws: None, function: Load) -> None:
+        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "text": "1"}, None)
+        assert ref["key"].startswith("responses/365d/a/")
 
     @pytest.mark.parametrize("value", [None, False, [], {"n": 0.1 + 0.2, "i": 2**53 + 1}, "é"])
     def test_a_value_is_kept_exactly(self, aws: None, function: Load, value: object) -> None:

@@ -29,6 +29,7 @@ def test_every_member_of_the_event_is_in_the_request(event: Callable[..., Event]
             fence=3,
             lease_expires_at=1_795_255_200,
         ),
+        retention_days=30,
     )
     assert request.id == "acme#greet#key-1"
 
@@ -47,6 +48,11 @@ def test_a_whole_number_may_be_written_as_a_fraction(event: Callable[..., Event]
     given_event["lock"]["fence"] = 7.0
     fence = Request.from_event(given_event).lock.fence
     assert (fence, type(fence)) == (7, int)
+
+
+def test_an_event_of_a_version_that_does_not_tell_the_retention_has_the_longest(event: Callable[..., Event]) -> None:
+    older = {name: each for name, each in event().items() if name != "retentionDays"}
+    assert Request.from_event(older).retention_days == 365
 
 
 def test_what_a_newer_state_machine_adds_is_left_alone(event: Callable[..., Event]) -> None:

@@ -109,7 +109,7 @@ def test_refusal_of_a_redrive_is_forgotten_by_whoever_waits_for_another_owner_s_
     owner = died_in_finalize(cloud, request)
 
     def another() -> None:  # claims and redrives; the owner dies once more, on the way to Finalize
-        cloud.clock.advance(40)
+        cloud.clock.advance(130)
         with cloud.intercept(dies(cloud, "Finalize")):
             cloud.run(request)
             assert cloud.wait(owner.arn).status == "ABORTED"
