@@ -43,6 +43,7 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
         "attempt": 2,
         "retentionDays": 30,
         "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
+        "retentionDays": 30,
     }
     assert (call["FunctionName"].endswith("_op-charge"), call["Qualifier"]) == (True, "live")
 
@@ -124,7 +125,8 @@ def test_only_what_is_large_or_not_exact_goes_to_the_bucket(answer: dict[str, An
 
 
 def test_a_result_for_the_bucket_is_named_by_its_lock_and_handed_over_as_it_is(state: States) -> None:
-    cache, lock = state("CacheResponse"), {"id": ID, "tenant": "acme", "fence": 3, "owner": ME, "retentionDays": 30}
+    cache = state("CacheResponse")
+    lock = {"id": ID, "tenant": "acme", "fence": 3, "owner": ME, "retentionDays": 30}
 
     def handed_over(answer: dict[str, Any]) -> Any:
         return cache.asks({"request": REQUEST, "lock": LOCK, "answer": answer})["Payload"]

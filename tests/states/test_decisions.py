@@ -72,11 +72,18 @@ def test_an_error_is_told_as_it_was_kept(status: str, to: str, state: States) ->
 def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_by_who_ran(state: States) -> None:
     failed = found("FAILED")
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"
-    assert decided(state, failed, onFailed="retry", name="my-recover-1").to == "RetryFailed"
-    for name in (f"recover-{'0a' * 16}-{'b1' * 4}-12-3", f"again-{'0f' * 20}"):
-        assert decided(state, failed, onFailed="retry", name=name).to == "OperationFailed"
-        for other in (f"x{name}", f"{name}x", name[:-1] + "g", name.replace("0", "g")):
-            assert decided(state, failed, onFailed="retry", name=other).to == "RetryFailed"
+    recovery = f"recover-{'0a' * 16}-{'1b' * 4}-13-20"
+    assert decided(state, failed, onFailed="retry", name=recovery).to == "OperationFailed"
+    for other in (
+        "recover-me",
+        f"x{recovery}",
+        f"{recovery}x",
+        recovery.replace("0a", "0", 1),
+        recovery.replace("a", "g"),
+    ):
+        assert decided(state, failed, onFailed="retry", name=other).to == "RetryFailed", other
+    for other in (f"recover-{recovery[9:]}", recovery.replace("1b", "1b1", 1), recovery.replace("0a", "0a0", 1)):
+        assert decided(state, failed, onFailed="retry", name=other).to == "RetryFailed", other
     assert decided(state, failed, onFailed="retry", ran=True).to == "OperationFailed"
     for status in ("COMPLETED", "QUARANTINED", "IN_PROGRESS"):
         assert decided(state, found(status), onFailed="retry").to != "RetryFailed"
@@ -129,8 +136,9 @@ def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) 
 @pytest.mark.parametrize(("expires", "is_there"), [(None, True), (NOW + 1, True), (NOW, True), (NOW - 1, False)])
 def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, state: States) -> None:
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
-    assert state("ReadRecord").takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
-    assert state("ReadRecord").takes({}, {}).assigned["record"] == {}
+    read = state("ReadRecord")
+    assert read.takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
+    assert read.takes({}, {}) == Way("ExistingStatus", {"record": {}, "redriveRefused": False})
 
 
 # ---- is the owner alive? ----
@@ -149,10 +157,6 @@ def test_only_an_owner_that_has_ended_is_looked_into(state: States) -> None:
     told = {"acknowledge": "AcknowledgeDuplicate", "reject": "OperationInProgress", "wait": "WaitForOwner"}
     for status, conflict in itertools.product(ALIVE, told):
         assert alive(state, status, onConflict=conflict).to == told[conflict]
-
-
-def test_a_refusal_of_a_redrive_is_forgotten_when_the_record_is_read_again(state: States) -> None:
-    assert state("ReadRecord").takes({"Item": found()}, {}).assigned["redriveRefused"] is False
 
 
 @pytest.mark.parametrize("status", DEAD)
@@ -215,7 +219,8 @@ def read(state: States, events: list[dict[str, Any]], more: str | None = None, *
 ABORTED = {"Id": 99, "Type": "ExecutionAborted"}
 FINISHES = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
 LAST_STEPS = ("ExecuteBusinessLogic", "ClassifyFailure", "BackOff", *FINISHES)
-NO_STEPS = ("ReceiveRequest", "ReadRecord", "ExistingStatus", "WaitForOwner")
+NO_STEPS = ("ReceiveRequest", "ReadRecord", "ExistingStatus", "CheckOwner", "RenewLock", "WaitForOwner")
+TAKES_THE_LOCK = ("AcquireLock", "TakeOverLock", "RetryFailed")
 
 
 def test_a_history_is_read_newest_first_in_pages_without_data(state: States) -> None:
@@ -252,13 +257,12 @@ def test_what_comes_before_the_lock_is_no_step_and_the_next_page_is_read(state: 
     assert known["neverStarted"] is True
 
 
-@pytest.mark.parametrize("name", ["AcquireLock", "TakeOverLock", "RetryFailed"])
-def test_who_took_the_lock_and_died_before_its_next_step_never_started(name: str, state: States) -> None:
-    """Also when it did something before, for another's record."""
-    known = read(state, [ABORTED, entered(9, name), entered(5, "RecordQuarantine")], "t")
+@pytest.mark.parametrize("name", TAKES_THE_LOCK)
+def test_an_owner_that_got_no_further_than_its_lock_never_started(name: str, state: States) -> None:
+    known = read(state, [ABORTED, entered(9, name), entered(5, "ExecuteBusinessLogic")], "t")
     assert "lastStep" not in known
     assert "nextToken" not in known
-    assert known["neverStarted"] is True
+    assert (known["neverStarted"], known["unreadable"]) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -399,10 +403,10 @@ def test_business_logic_that_succeeded_or_decided_is_never_started_again(on_cras
     record = found(onCrash=on_crash)
     told = how_far(state, record=record, lastStep="ExecuteBusinessLogic", succeeded=True)
     assert quarantined(told) == "OwnerCannotFinish"
-    assert "succeeded" in told.assigned["failure"]["message"]
+    assert told.assigned["failure"]["message"].startswith("business logic succeeded, but")
     told = how_far(state, record=record, lastStep="ExecuteBusinessLogic", decided=True)
     assert quarantined(told) == "OwnerCannotFinish"
-    assert "decided" in told.assigned["failure"]["message"]
+    assert told.assigned["failure"]["message"].startswith("business logic decided how it ends, but")
     assert quarantined(how_far(state, record=record, succeeded=True)) == "OwnerCannotFinish"
 
 
@@ -417,6 +421,9 @@ def test_what_must_not_be_started_again_waits_for_the_operator_unless_it_surely_
     assert quarantined(how_far(state, record=careful, lastStep="ExecuteBusinessLogic")) == "OwnerCrashed"
     assert quarantined(how_far(state, record=careful, status="DOES_NOT_EXIST")) == "OwnerCrashed"
     assert how_far(state, record=careful, neverStarted=True).to == "TakeOverLock"
+    assert how_far(state, record=found(attempts="99"), neverStarted=True).to == "TakeOverLock", (
+        "not started: not counted"
+    )
     assert how_far(state, record=careful, lastStep="BackOff").to == "TakeOverLock"
 
 
@@ -527,12 +534,16 @@ def test_who_takes_a_lock_knows_its_fence_its_attempts_its_lease_and_its_policy(
     attributes = {"fence": {"N": "7"}, "leaseExpiresAt": {"N": str(NOW + 95)}}
     mine = {"fence": 8, "attempts": 5, "onCrash": "quarantine", "leaseExpiresAt": NOW}
     variables = {"request": REQUEST, "record": found(onCrash="quarantine"), "lock": mine, "throttled": False}
+    variables["history"] = {"neverStarted": False}
     way = state(name).takes({"Attributes": attributes}, variables)
     lock = {"fence": fence, "attempts": attempts, "leaseExpiresAt": NOW + 95, "onCrash": on_crash}
     assert way.assigned["lock"] == lock
     if name == "RenewLock":
         throttled = state(name).takes({"Attributes": attributes}, {**variables, "throttled": True})
         assert throttled.assigned["lock"]["attempts"] == attempts - 1, "a throttled call is no attempt"
+    if name == "TakeOverLock":
+        unused = state(name).takes({"Attributes": attributes}, {**variables, "history": {"neverStarted": True}})
+        assert unused.assigned["lock"]["attempts"] == attempts - 1, "nor is one that its owner did not come to"
 
 
 # ---- failures of business logic ----

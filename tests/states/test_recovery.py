@@ -36,9 +36,10 @@ def test_an_event_of_a_death_looks_at_that_execution_alone(state: States) -> Non
 
 def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
     cursors = [{"shard": f"IN_PROGRESS#{digit}"} for digit in HEX]
-    known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "metrics": [], "outcomes": []}
+    empty: dict[str, list[Any]] = {"metrics": [], "outcomes": []}
+    known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "cursors": cursors, **empty}
     for given in ({}, {"source": "aws.scheduler"}):
-        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", known | {"cursors": cursors})
+        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", known)
 
 
 # ---- executions that died ----
@@ -96,9 +97,10 @@ def test_executions_that_cannot_be_listed_fail_the_run_at_its_end(state: States)
     assert state("CouldNotList").value("Output", {"found": ["a"]}) == {"arns": ["a"], "outcome": "FAILED"}
     assert state("ListedExecutions").value("Output", {"found": ["a"]}) == {"arns": ["a"]}
     after = state("ListDeadExecutions").takes(
-        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {"outcomes": []}
+        [{"arns": ["a"]}, {"arns": [], "outcome": "FAILED"}, {"arns": ["b", "c"]}], {"outcomes": ["LEFT"]}
     )
-    assert after == Way("LookAtDeadExecutions", {"dead": ["a", "b", "c"], "outcomes": ["FAILED"], "listed": True})
+    known = {"dead": ["a", "b", "c"], "outcomes": ["LEFT", "FAILED"], "listed": True}
+    assert after == Way("LookAtDeadExecutions", known)
 
 
 BEGINNING = {"pageSize": 25, "events": 0, "hadTheLock": False}
@@ -121,6 +123,14 @@ def test_a_dead_execution_is_known_by_its_request(text: str, state: States) -> N
         "error": "LockLost",
         "status": "FAILED",
     }
+
+
+def test_an_id_that_no_request_can_have_is_none(state: States) -> None:
+    def text(length: int) -> str:
+        return f'{{"operation": "a", "idempotencyKey": "{"k" * (length - len("default#a#"))}"}}'
+
+    assert len(described(state, text(400))["id"]) == 400
+    assert "id" not in described(state, text(401))
 
 
 def test_a_request_without_a_tenant_is_the_default_ones(state: States) -> None:
@@ -284,6 +294,7 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
     further = {**BEGINNING, "pageSize": 1, "nextToken": "t"}
     assert read.asks({"execution": execution, "looked": further}) == {**asks, "MaxResults": 1, "NextToken": "t"}
     started = {"StateEnteredEventDetails": {"Name": "ExecuteBusinessLogic"}}
+    written = {"TaskSucceededEventDetails": {"ResourceType": "dynamodb", "Resource": "updateItem"}}
     other = {"StateEnteredEventDetails": {"Name": "AcquireLock"}}
 
     def looked(*events: dict[str, Any], **more: str) -> Way:
@@ -291,18 +302,14 @@ def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: Stat
 
     had = {"pageSize": 25, "events": 27, "hadTheLock": True}
     assert looked(other, started) == Way("HadItTheLock", {"looked": had})
-    wrote = {
-        "Type": "TaskSucceeded",
-        "TaskSucceededEventDetails": {"ResourceType": "dynamodb", "Resource": "updateItem"},
-    }
-    assert looked(other, wrote) == Way("HadItTheLock", {"looked": had})
-    for details in (
-        {"ResourceType": "dynamodb", "Resource": "getItem"},
-        {"ResourceType": "sqs", "Resource": "updateItem"},
-    ):
-        event = {"Type": "TaskSucceeded", "TaskSucceededEventDetails": details}
-        assert looked(other, event).assigned["looked"]["hadTheLock"] is False
-    assert looked(other, {}, NextToken="t").assigned["looked"] == {**had, "hadTheLock": False, "nextToken": "t"}
+    assert looked(other, written) == Way("HadItTheLock", {"looked": had})
+    read_or_called = [
+        {"TaskSucceededEventDetails": {"ResourceType": "dynamodb", "Resource": "getItem"}},
+        {"TaskSucceededEventDetails": {"ResourceType": "sqs", "Resource": "updateItem"}},
+    ]
+    for more in ([{}], read_or_called):
+        seen = looked(other, *more, NextToken="t").assigned["looked"]
+        assert seen == {**had, "events": 26 + len(more), "hadTheLock": False, "nextToken": "t"}
 
 
 def test_a_history_of_large_events_is_read_event_by_event_and_then_given_up(state: States) -> None:
@@ -326,8 +333,7 @@ def test_only_who_never_had_the_lock_left_its_request_with_nobody(state: States)
     assert had_the_lock(state, hadTheLock=True, unreadable=True) == "NothingLeftToDo"
     assert had_the_lock(state, unreadable=True) == "KeepDeadRequest"
     assert had_the_lock(state, unreadable=False) == "StartAgain"
-    assert had_the_lock(state, events=0, anew=True) == "ReadItsHistory"
-    assert had_the_lock(state, events=0, nextToken="t") == "ReadItsHistory"
+    assert had_the_lock(state, anew=True) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=999) == "ReadItsHistory"
     assert had_the_lock(state, nextToken="t", events=1000) == "StartAgain"
     assert had_the_lock(state, events=50) == "StartAgain"
@@ -594,13 +600,16 @@ def test_what_became_of_each_record_is_counted(state: States) -> None:
 
 
 def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0, pages: int = 1, **more: Any) -> Way:
-    known = {"rounds": rounds, "cursors": [{"shard": "s"}] * pages, "startedAt": (NOW - seconds) * 1000}
-    return state("IsSweepOver").chooses({"sweeps": sweeps, "listed": True, "outcomes": [], **known, **more})
+    known = {"rounds": rounds, "cursors": [{"shard": "s"}] * pages, "startedAt": (NOW - seconds) * 1000, "listed": True}
+    return state("IsSweepOver").chooses({"sweeps": sweeps, "outcomes": [], **known, **more})
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
     assert over(state).to == over(state, rounds=19).to == over(state, seconds=179.999).to == "QueryShards"
-    assert over(state, rounds=20).to == over(state, seconds=180).to == over(state, pages=0).to == "CountOperations"
+    for more in ({"rounds": 20}, {"seconds": 180}, {"pages": 0}):
+        assert over(state, **more).to == "CountOperations"
+        assert over(state, **more, listed=False).to == "ListDeadExecutions", "the records come first"
+    assert over(state, listed=False).to == "QueryShards"
 
 
 def test_dead_executions_are_looked_at_after_the_records(state: States) -> None:

@@ -60,6 +60,7 @@ VARIABLES: dict[str, Any] = {
     "failure": {"name": "E", "message": "m"},
     "about": {"owner": THEIRS, "fence": "3", "lease": str(OVER)},
     "throttled": False,
+    "history": {"neverStarted": False},
 }
 RECOVERY = {
     "id": "acme#charge#k",
@@ -148,6 +149,9 @@ def test_a_dead_owners_lock_is_taken_over_with_its_steps_and_its_count(write: Wr
         acquiredAt={"S": AT},
         leaseExpiresAt=NEW_LEASE,
     )
+    unused = write("TakeOverLock", open_record(), history={"neverStarted": True})
+    assert unused is not None
+    assert unused["attempts"] == {"N": "2"}, "business logic was not started"
 
 
 def test_a_lock_is_renewed_with_the_error_of_the_last_attempt(write: Write) -> None:
