@@ -131,7 +131,7 @@ ROLLOUTS: dict[str, tuple[tuple[int | None, int | None, int | None, int | None],
 """What failed and was started by the new version and by the alias, in five minutes. None: the metric has no point."""
 
 
-@pytest.mark.parametrize("alarm", [f"{each}RolloutAlarm" for each in ("Operation", "ChargePayment", "CacheResponse")])
+@pytest.mark.parametrize("alarm", rollout_alarms())
 @pytest.mark.parametrize(("counts", "goes_back"), ROLLOUTS.values(), ids=ROLLOUTS)
 def test_a_rollout_goes_back_by_faults_of_the_new_version_only(
     alarm: str, counts: tuple[int | None, ...], goes_back: bool
