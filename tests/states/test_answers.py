@@ -43,7 +43,6 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
         "attempt": 2,
         "retentionDays": 30,
         "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
-        "retentionDays": 30,
     }
     assert (call["FunctionName"].endswith("_op-charge"), call["Qualifier"]) == (True, "live")
 
