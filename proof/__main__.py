@@ -56,6 +56,7 @@ PARTS: dict[str, Part] = {
     "schedules": _schedules,
     "model": _module("model"),
     "mutants": _mutants,
+    "library-mutants": _module("library_mutants"),
     "concurrency": _module("concurrency"),
 }
 

@@ -141,6 +141,8 @@ def test_a_request_without_a_tenant_is_the_default_ones(state: States) -> None:
     "text",
     [
         '{"operation": "a"}',
+        '[[{"operation": "a", "idempotencyKey": "k"}]]',
+        '[{"body": [{"operation": "a", "idempotencyKey": "k"}]}]',
         '{"idempotencyKey": "k"}',
         '{"operation": 1, "idempotencyKey": "k"}',
         '{"operation": "a", "idempotencyKey": 1}',

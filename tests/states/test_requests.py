@@ -200,6 +200,49 @@ def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
         assert is_refused(state, given, "deeper than 10 levels", "in a string")
 
 
+# What is wrong with a request, in the order in which it is told.
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"amount": 1}, "unknown field amount"),
+    ({"operation": "A"}, "operation must be"),
+    ({"tenant": "A"}, "tenant must be"),
+    ({"idempotencyKey": ""}, "idempotencyKey must be"),
+    ({"payload": []}, "payload must be"),
+    ({"onConflict": "never"}, "onConflict must be"),
+    ({"onCrash": "never"}, "onCrash must be"),
+    ({"onFailed": "never"}, "onFailed must be"),
+]
+LARGE: list[tuple[dict[str, Any], str]] = [
+    ({"text": "x" * 100_000}, "larger than 180,000 bytes"),
+    ({"quotes": '"' * 50_000}, "larger than 220,000 bytes"),
+    ({"half": "\ud800"}, "surrogate"),
+    ({"many": [1] * 11_000}, "more than 10,000 values"),
+    ({"deep": [[[[[[[[[[[1]]]]]]]]]]]}, "deeper than 10 levels"),
+]
+
+
+@pytest.mark.parametrize("first", range(len(FAULTS)))
+def test_of_several_faults_the_first_is_told(first: int, state: States) -> None:
+    request = dict(LEAST)
+    for fault, _ in FAULTS[first:]:
+        request |= fault
+    assert is_refused(state, request, FAULTS[first][1])
+
+
+@pytest.mark.parametrize("first", range(len(LARGE)))
+def test_of_several_sizes_that_are_too_large_the_first_is_told(first: int, state: States) -> None:
+    payload: dict[str, Any] = {}
+    for fault, _ in LARGE[first:]:
+        payload |= fault
+    assert is_refused(state, {**LEAST, "payload": payload}, LARGE[first][1])
+    if first == 0:
+        assert is_refused(state, {**LEAST, "onFailed": "never", "payload": payload}, "onFailed must be")
+
+
+def test_of_several_requests_none_is_looked_at(state: States) -> None:
+    assert is_refused(state, ["text", "text"], "array of 2")
+    assert is_refused(state, {"body": 1, "amount": 2}, "the body of a message is one request")
+
+
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
 def test_half_of_a_character_is_refused(half: str, state: States) -> None:
     for given in (with_payload(half), with_payload(f"a{half}b"), {**LEAST, "idempotencyKey": f"k{half}"}):
