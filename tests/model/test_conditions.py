@@ -84,7 +84,7 @@ WRITES = {
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
-    "RetryFailed": {("FAILED", ME, 3), ("FAILED", THEIRS, 3), ("FAILED", OTHER, 3), ("IN_PROGRESS", ME, 4)},
+    "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
     "ClaimRedrive": {("IN_PROGRESS", THEIRS, 3)},
     "EndLease": {("IN_PROGRESS", THEIRS, 3)},
     "QuarantineRecord": {("IN_PROGRESS", THEIRS, 3)},
