@@ -54,7 +54,7 @@ ACQUIRE = "attribute_not_exists(id) OR expiresAt < :now"
 TAKE_OVER = "(#owner = :theirs AND fence = :read AND leaseExpiresAt = :over)"
 FINALIZE = "#owner = :me AND fence = :mine AND #status IN (:inProgress, :completed)"
 QUARANTINE = " AND (#owner = :me OR leaseExpiresAt = :lease)"
-RETRY_FAILED = "(#status = :failed AND fence = :read)"
+RETRY_FAILED = "(#status = :failed AND #owner = :theirs AND fence = :read)"
 REDRIVE = (
     "'IsResponseLarge', 'CacheResponse', 'Finalize', 'RecordFailure', 'KeepRequest', 'RecordQuarantine']\n          and"
 )
@@ -132,7 +132,14 @@ FAULTS = {
         ((" or ($history.decided and $history.lastStep = 'ExecuteBusinessLogic')", ""),),
     ),
     "a start that never was is asked about": Fault(
-        Case((CAREFUL,), Budget(1, crashes=1)), "P5", ((" and $not($history.neverStarted)", ""),)
+        Case((CAREFUL,), Budget(1, crashes=1)),
+        "P5",
+        (
+            (
+                "$not($history.lastStep = 'BackOff') and $not($history.neverStarted)",
+                "$not($history.lastStep = 'BackOff')",
+            ),
+        ),
     ),
     "a failure is tried again by anybody": Fault(
         Case(TWO, Budget(2, errors=1)), "P3", (("and $request.onFailed = 'retry'", ""),)
@@ -152,7 +159,8 @@ FAULTS = {
         "P3",
         (
             (
-                "and $not($ran) and\n          $not($contains($states.context.Execution.Name, /^recover-/)) %}",
+                "and $not($ran) and\n          $not($contains($states.context.Execution.Name, "
+                "/^(recover-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40})$/)) %}",
                 "and $not($ran) %}",
             ),
         ),
