@@ -58,8 +58,10 @@ class Table:
         """Record, ledger and answer after a client's call; the answer of a refusal is a botocore error response."""
         self._put(record)
         self._client.put_item(TableName=LEDGER, Item={"id": {"S": "effect"}, "n": {"N": str(ledger)}})
+        # Without the token: whether DynamoDB still knows it is not what the promises rest on.
+        arguments = {name: each for name, each in json.loads(call).items() if name != "ClientRequestToken"}
         try:
-            answer = getattr(self._client, action)(**json.loads(call))
+            answer = getattr(self._client, action)(**arguments)
         except self._client.exceptions.ClientError as error:
             status = error.response["ResponseMetadata"]["HTTPStatusCode"]
             answer = {**error.response, "ResponseMetadata": {"HTTPStatusCode": status}}

@@ -48,7 +48,7 @@ def test_message_that_is_not_json_is_refused_and_kept(scene: Scene) -> None:
     scene.send("sqs", body)
     [kept] = scene.refused(body)
     assert kept["error"] == "InvalidRequest"
-    assert kept["input"] == [body]
+    assert kept["input"] == [{"body": body}]
 
 
 @pytest.mark.slow

@@ -24,7 +24,6 @@ TABLES = (
 )
 """Of each table: what is in it, its output, its key, and the attribute that begins with the run's id."""
 QUEUES = ("RejectedQueueUrl", "RequestDeadLetterQueueUrl")
-PREFIXES = ("responses/", "requests/")
 
 
 @dataclass
@@ -86,7 +85,8 @@ class Traces:
 
     def _objects(self) -> Iterator[str]:
         bucket = self.stack.outputs["ResponseBucketName"]
-        for prefix in PREFIXES:
+        kept_for = f"responses/{self.stack.number('RetentionDays')}d/"
+        for prefix in ("responses/", kept_for, "requests/"):
             pages = self.stack.client("s3").get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=bucket, Prefix=prefix + self.run_id):
                 yield from (each["Key"] for each in page.get("Contents", ()))

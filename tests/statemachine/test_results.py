@@ -108,19 +108,6 @@ def test_any_library_result_comes_back_as_the_bytes_that_the_library_wrote(cloud
     assert json.loads(answer(cloud, first)) == value
 
 
-def nested(depth: int) -> Any:
-    value: Any = "bottom"
-    for level in range(depth):
-        value = [value] if level % 2 else {"d": value}
-    return value
-
-
-def test_payload_fifty_levels_deep_goes_through(cloud: LocalCloud, plain: str) -> None:
-    request = {"operation": plain, "idempotencyKey": "deep", "payload": {"return": nested(50)}}
-    execution = cloud.run(request)
-    assert json.loads(answer(cloud, execution)) == nested(50)
-
-
 def test_text_that_looks_like_an_expression_is_only_text(cloud: LocalCloud, gates: Gates, plain: str) -> None:
     text = "{% $states.context %} \" ' \\ $uuid() ${TableName}"
     execution = cloud.run({"operation": plain, "idempotencyKey": text[:200], "payload": {"return": {text: text}}})
