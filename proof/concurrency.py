@@ -38,6 +38,8 @@ FRONT = 250
 """Ids that are worked on at a time: an id has its turn for longer than a lease, so that locks change hands."""
 TO_END = 60.0
 """Seconds after which what is still open counts as stuck."""
+CLAIM_SECONDS = 5
+"""How long a claimed redrive keeps others away; two minutes in the definition, as long as all that happens here."""
 # A lease of a second, so that locks change hands; enough attempts for all the kills that one id may meet.
 SUBSTITUTIONS = {
     "TableName": RECORDS,
@@ -82,7 +84,11 @@ class Outcome:
 def machine_of(definition: Path, dice: random.Random) -> Machine:
     """The machine in the definition, in real time."""
     values = {name: SUBSTITUTIONS.get(name, name) for name in placeholders(definition)}
-    return Machine(render_definition(definition, values), Evaluator(RealClock(), dice))
+    rendered = render_definition(definition, values)
+    claim = rendered["States"]["ClaimRedrive"]["Arguments"]["ExpressionAttributeValues"][":lease"]
+    assert "$max([120," in claim["N"], "ClaimRedrive has another least time: the one here must be shorter"
+    claim["N"] = claim["N"].replace("$max([120,", f"$max([{CLAIM_SECONDS},")
+    return Machine(rendered, Evaluator(RealClock(), dice))
 
 
 def is_express(number: int) -> bool:

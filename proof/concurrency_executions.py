@@ -57,7 +57,8 @@ class Journals:
         return "RUNNING" if is_alive(int(process[1])) else "ABORTED"
 
     def events(self, name: str) -> list[dict[str, Any]]:
-        """As GetExecutionHistory gives them, newest first."""
+        """As GetExecutionHistory gives them, newest first; the newest event of one that has ended is its end."""
+        status = self.status(name)  # before its events: an end that comes meanwhile is told the next time
         events: list[dict[str, Any]] = []
         for entry in self.read(name):
             for number, state in enumerate(entry[1:], len(events) + 1):
@@ -66,6 +67,8 @@ class Journals:
                     events.append({"Id": number, "Type": "TaskSucceeded", **details})
                 elif entry[0] == "entered":
                     events.append({"Id": number, "Type": "StateEntered", "StateEnteredEventDetails": {"Name": state}})
+        if status != "RUNNING":
+            events.append({"Id": len(events) + 1, "Type": f"Execution{status.capitalize()}"})
         return events[::-1]
 
     def redrive(self, name: str) -> bool:

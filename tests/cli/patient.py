@@ -207,8 +207,9 @@ def _bucket(patient: Patient) -> None:
     policy = json.dumps(patient.properties("ResponseBucketPolicy")["PolicyDocument"])
     client.put_bucket_policy(Bucket=bucket, Policy=policy)
     patient.after.callback(client.delete_bucket_policy, Bucket=bucket)
-    lifecycle(patient, *(_rule(each) for each in given["LifecycleConfiguration"]["Rules"]))
-    patient.after.callback(client.delete_bucket_lifecycle, Bucket=bucket)
+    rules = [_rule(each) for each in given["LifecycleConfiguration"]["Rules"]]
+    lifecycle(patient, *rules)
+    patient.after.callback(lifecycle, patient, *rules)
 
 
 def lifecycle(patient: Patient, *rules: dict[str, Any]) -> None:
