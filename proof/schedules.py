@@ -85,6 +85,11 @@ class Storm(Weather):
         with suppress(Exception, Abandoned, TimedOut):
             sending()
 
+    def end_of_silence(self) -> None:
+        """DescribeExecution answers again. Until then nobody may end an operation: its owner counts as alive."""
+        if self._down.pop("describe_execution", 0.0) > self._world.turns.now():
+            self._world.note("DescribeExecution answers again")
+
     def _hold(self, fault: str, sending: Callable[[], object]) -> None:
         self._held.append((self._steps + int(fault.removeprefix("held ")), sending))
         raise ConnectionClosedError(endpoint_url="the proof")
@@ -206,8 +211,12 @@ def run_plan(world: World, plan: Plan) -> Outcome:
                 world.turns.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
             world.recover()
             storm.arrive()
+            storm.end_of_silence()
+            world.recover()
             for number, sending in enumerate(plan.sendings):
                 world.start(sending.request, f"again{number}")
+            world.recover()
+            storm.end_of_silence()
             world.recover()
         faults = [str(each) for each in operators.tolerated(world.faults())]
     except Endless as endless:
