@@ -194,7 +194,7 @@ def run(seconds: float, seed: int) -> Outcome:
             endpoint_url=f"http://127.0.0.1:{port}",
             aws_access_key_id="local",
             aws_secret_access_key="local",  # noqa: S106
-            config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "max_attempts": 4}),
+            config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4}),
         )
         outcome = Outcome(seconds, seed)
         machine = machine_of(DEFINITION, dice)

@@ -28,7 +28,7 @@ def client(service: str) -> "BaseClient":
     config = Config(
         connect_timeout=2,
         read_timeout=10,
-        retries={"mode": "standard", "max_attempts": 4},
+        retries={"mode": "standard", "total_max_attempts": 4},
         tcp_keepalive=True,
     )
     made = botocore.session.get_session().create_client(service, region_name=settings().region, config=config)
