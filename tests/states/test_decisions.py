@@ -73,9 +73,13 @@ def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_
     failed = found("FAILED")
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"
     recovery = f"recover-{'0a' * 16}-{'1b' * 4}-13-20"
-    assert decided(state, failed, onFailed="retry", name=recovery).to == "OperationFailed"
+    for name in (recovery, f"again-{'0a' * 20}"):
+        assert decided(state, failed, onFailed="retry", name=name).to == "OperationFailed"
     for other in (
         "recover-me",
+        f"again-{'0a' * 10}",
+        f"again-{'0a' * 21}",
+        f"again-{'0g' * 20}",
         f"x{recovery}",
         f"{recovery}x",
         recovery.replace("0a", "0", 1),
@@ -363,6 +367,29 @@ def quarantined(way: Way) -> str:
     name: str = way.assigned["failure"]["name"]
     assert THEIRS in way.assigned["failure"]["message"]
     return name
+
+
+MESSAGES: list[tuple[dict[str, Any], str]] = [
+    ({"unreadable": True}, "how far the owner got cannot be read from its history, which is too large: "),
+    ({"lastStep": "ClassifyFailure"}, "business logic ended, but its owner cannot be redriven: "),
+    ({"succeeded": True}, "business logic succeeded, but its owner ended before it took the result: "),
+    (
+        {"lastStep": "ExecuteBusinessLogic", "decided": True},
+        "business logic decided how it ends, but its owner ended before it took the result: ",
+    ),
+    (
+        {"record": found(onCrash="quarantine"), "lastStep": "ExecuteBusinessLogic"},
+        "the owner ended before business logic was known to succeed, and onCrash is quarantine: ",
+    ),
+    ({"record": found(attempts="5")}, "business logic was started 5 times and its last owner ended: "),
+]
+
+
+@pytest.mark.parametrize(("known", "message"), MESSAGES)
+def test_an_operator_is_told_why_the_owner_cannot_be_followed_and_which_it_is(
+    known: dict[str, Any], message: str, state: States
+) -> None:
+    assert how_far(state, **known).assigned["failure"]["message"] == f"{message}{THEIRS}"
 
 
 def test_an_owner_whose_history_goes_on_is_alive_whatever_was_said_of_it(state: States) -> None:

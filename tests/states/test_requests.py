@@ -225,7 +225,8 @@ def test_of_several_faults_the_first_is_told(first: int, state: States) -> None:
     request = dict(LEAST)
     for fault, _ in FAULTS[first:]:
         request |= fault
-    assert is_refused(state, request, FAULTS[first][1])
+    for given in (request, [request], [{"body": request}]):
+        assert is_refused(state, given, FAULTS[first][1])
 
 
 @pytest.mark.parametrize("first", range(len(LARGE)))
@@ -236,6 +237,32 @@ def test_of_several_sizes_that_are_too_large_the_first_is_told(first: int, state
     assert is_refused(state, {**LEAST, "payload": payload}, LARGE[first][1])
     if first == 0:
         assert is_refused(state, {**LEAST, "onFailed": "never", "payload": payload}, "onFailed must be")
+
+
+A_REQUEST = "a request is a JSON object with operation, idempotencyKey and payload; this is "
+SAID: list[tuple[Any, str]] = [
+    ([], "the input is an array of 0 requests: send one request per execution"),
+    ("text", f"{A_REQUEST}a string"),
+    ([None], f"{A_REQUEST}null"),
+    ([[LEAST]], f"{A_REQUEST}an array"),
+    (
+        {"body": 1},
+        "the body of a message is one request, a JSON object with operation, idempotencyKey and payload, "
+        "and nothing stands beside it",
+    ),
+    (
+        {**LEAST, "a": 1, "b": 1},
+        "unknown field a, b: a request has operation, tenant, idempotencyKey, payload, onConflict, "
+        "onCrash and onFailed",
+    ),
+    ({**LEAST, "onCrash": 1}, "onCrash must be 'retry' or 'quarantine' (leave it out for 'retry')"),
+    ({**LEAST, "onFailed": 1}, "onFailed must be 'replay' or 'retry' (leave it out for 'replay')"),
+]
+
+
+@pytest.mark.parametrize(("given", "message"), SAID)
+def test_a_refusal_says_what_is_wrong_and_what_to_send(given: Any, message: str, state: States) -> None:
+    assert received(state, given) == Way("RefuseRequest", {"refusal": {"error": "InvalidRequest", "message": message}})
 
 
 def test_of_several_requests_none_is_looked_at(state: States) -> None:
