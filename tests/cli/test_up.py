@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import boto3
+from signing import keys
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,8 +29,7 @@ def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
         wait_for(err, "is up", process)
         lines = (tmp_path / "out").read_text().splitlines()
         given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
-        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
-        functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys)
+        functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
         changed = "def handler(event, context):\n    return {'changed': event['n']}\n"
         (tmp_path / "functions/build_report/app.py").write_text(changed)
         wait_for(err, "Deployed again", process)
@@ -59,11 +59,12 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
             time.sleep(0.05)
         lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
         given = dict(line.split("=", 1) for line in lines)
-        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
         url = given["AWS_ENDPOINT_URL"]
-        (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys).describe_stacks(StackName="once")["Stacks"]
+        (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys(given)).describe_stacks(StackName="once")[
+            "Stacks"
+        ]
         assert "TableName" in {each["OutputKey"] for each in stack["Outputs"]}
-        invoked = boto3.client("lambda", endpoint_url=url, **keys).invoke(FunctionName="once_op-charge-payment")
+        invoked = boto3.client("lambda", endpoint_url=url, **keys(given)).invoke(FunctionName="once_op-charge-payment")
         assert invoked["FunctionError"] == "Unhandled"  # it ran, and refused an event without a lock
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0
