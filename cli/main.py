@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.problem import Problem
+from cli.terminal import guard, say, tell
 
 app = typer.Typer(
     help="Run operations effectively once: here as on AWS, with the same template and the same state machine.",
@@ -31,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"once {version('once')}")
+        say(f"once {version('once')}")
         raise typer.Exit
 
 
@@ -248,11 +249,12 @@ def send(
 
 def main() -> None:
     """Entry point: problems become one line on standard error and exit code 2."""
+    guard()
     try:
         app()
     except Problem as problem:
-        typer.echo(f"once: {problem}", err=True)
+        tell(f"once: {problem}")
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo("once: interrupted", err=True)
+        tell("once: interrupted")
         sys.exit(130)

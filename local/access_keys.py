@@ -70,17 +70,20 @@ class AccessKeys:
 
 
 def credential_of(environ: Mapping[str, Any]) -> Credential | None:
-    """The credential of a WSGI request: in the header, or else in the query, as a presigned URL has it."""
+    """The credential of a WSGI request: in the header, or else in the query, as a presigned URL has it.
+
+    The service is in lower case: moto takes any, and the guard must know it, too.
+    """
     if authorization := environ.get("HTTP_AUTHORIZATION"):
         signed = _IN_HEADER.fullmatch(authorization)
-        return Credential(signed[1], signed[2]) if signed else None
+        return Credential(signed[1], signed[2].lower()) if signed else None
     try:
         query = parse_qs(environ.get("QUERY_STRING", ""))
     except ValueError:
         return None
     for scope in query.get("X-Amz-Credential", ())[:1]:
         presigned = _SCOPE.fullmatch(scope)
-        return Credential(presigned[1], presigned[2]) if presigned else None
+        return Credential(presigned[1], presigned[2].lower()) if presigned else None
     for key in query.get("AWSAccessKeyId", ())[:1]:  # signature version 2, which boto3 still makes for S3
         return Credential(key, "s3")
     return None

@@ -256,6 +256,19 @@ def test_key_of_a_function_in_a_presigned_address_is_held_against_its_role(cloud
     assert {each.session for each in cloud.denials()} == {f"{PREFIX}one"}
 
 
+def test_function_cannot_say_one_service_to_the_guard_and_another_one_to_the_endpoint(cloud: LocalCloud) -> None:
+    bucket = cloud.outputs["ResponseBucketName"]
+    cloud.client("s3").put_object(Bucket=bucket, Key="requests/k", Body=b"a request")
+    cloud.add_function("one", FUNCTIONS / "probe", role="BuildReportRole")
+    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}one", Payload=json.dumps({"do": "variables"}))
+    key = json.loads(answer["Payload"].read())["AWS_ACCESS_KEY_ID"]
+    anybody = {"X-Amz-Target": "AWSSecurityTokenService.GetCallerIdentity"}  # what nobody needs a permission for
+    query = f"?X-Amz-Credential={key}/20260101/us-east-1/sts/aws4_request"
+    assert "a request" not in ask(cloud, "GET", f"/{bucket}/requests/k{query}", **anybody).text
+    assert "a request" not in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("S3", key)).text
+    assert "a request" in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("s3", own(cloud))).text
+
+
 def test_credential_hidden_behind_another_one_is_none() -> None:
     scope = "k/20260101/us-east-1/{}/aws4_request"
     hidden = f"AWS4-HMAC-SHA256 X={scope.format('dynamodb')}, Credential={scope.format('sts')}"
