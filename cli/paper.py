@@ -38,7 +38,7 @@ class Paper:
         """Rows of cells; each row's style is that of its first cell."""
         table = Table(box=None, pad_edge=False, header_style="bold")
         for name in head:
-            table.add_column(name, overflow="fold")
+            table.add_column(visible(name), overflow="fold")
         for (first, *rest), style in zip(rows, styles, strict=True):
             table.add_row(Text(visible(first), style), *(Text(visible(cell)) for cell in rest))
         with self._console.capture() as rendered:

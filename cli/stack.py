@@ -138,8 +138,9 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         yield
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        text = " ".join(f"{prefix}{error.operation_name}: {code}: {message}".split())
-        raise Problem(text + _advice(code)) from error
+        text = " ".join(f"{error.operation_name}: {code}: {message}".split())
+        raise Problem(prefix + text + _advice(code)) from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
-        raise Problem(" ".join(f"{prefix}{error}".split()).rstrip(".") + (f"; {advice}" if advice else "")) from error
+        text = " ".join(str(error).split()).rstrip(".")
+        raise Problem(prefix + text + (f"; {advice}" if advice else "")) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -64,15 +65,15 @@ def of_a_developer(stranger: Stranger, folder: Path) -> dict[str, str]:
     """A terminal that is set up for a real account, behind a proxy."""
     config = folder / "config"
     config.write_text(
-        f"[profile work]\nregion = eu-central-1\nservices = all\nendpoint_url = {stranger.url}\n"
-        f"[default]\nignore_configured_endpoint_urls = true\nendpoint_url = {stranger.url}\nuse_fips_endpoint = true\n"
+        "[profile work]\nregion = eu-central-1\nuse_fips_endpoint = true\nservices = all\n"
+        f"[default]\nignore_configured_endpoint_urls = true\nendpoint_url = {stranger.url}\n"
         f"[services all]\nsfn =\n  endpoint_url = {stranger.url}\n"
     )
     (folder / "credentials").write_text("[work]\naws_access_key_id = AKIAREAL\naws_secret_access_key = s\n")
     proxies = dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"), stranger.url)
     endpoints = {name: stranger.url for name in LED_ELSEWHERE if name.startswith("AWS_ENDPOINT_URL_")}
     return {
-        **{name: value for name, value in os.environ.items() if not name.startswith("AWS_") and "proxy" not in name},
+        **{name: value for name, value in os.environ.items() if not re.search("^AWS_|proxy$", name, re.IGNORECASE)},
         **proxies,
         **endpoints,
         "AWS_SESSION_TOKEN": TOKEN,
