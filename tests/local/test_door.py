@@ -17,12 +17,14 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from lambda_probe import call
 from scenario import charge, rows
 from signing import keys
 
 from local import LocalCloud
 from local.access_keys import AccessKeys, credential_of
 from local.cloud import PREFIX
+from local.lambda_runtime import FunctionSpec, LambdaRuntime
 
 pytestmark = pytest.mark.ours
 
@@ -280,3 +282,23 @@ def test_keys_are_others_in_each_run() -> None:
     assert other.holder(one.own.id) is None and one.holder(one.own.id) is not None
     assert one.of_function("f", "r") == one.of_function("f", "r") != one.of_function("f", "s")
     assert len(one.own.id) >= 32 and one.own.secret != one.own.id
+
+
+# ---- the other doors of this machine ----
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": EVIL}, {"Sec-Fetch-Site": "cross-site"}])
+def test_page_can_neither_take_an_event_from_a_function_nor_answer_for_it(headers: dict[str, str]) -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", FunctionSpec(FUNCTIONS / "probe"))
+    try:
+        variables = call(runtime, "probe", "variables")
+        for method, path in (("GET", "invocation/next"), ("POST", "init/error")):
+            connection = http.client.HTTPConnection(variables["AWS_LAMBDA_RUNTIME_API"], timeout=30)
+            connection.request(method, f"/2018-06-01/runtime/{path}", b"{}", headers)
+            answer = connection.getresponse()
+            assert (answer.status, answer.getheader("Connection")) == (403, "close")
+            connection.close()
+        assert call(runtime, "probe", "variables")["AWS_LAMBDA_RUNTIME_API"] == variables["AWS_LAMBDA_RUNTIME_API"]
+    finally:
+        runtime.close()
