@@ -73,7 +73,11 @@ def up(
     ] = 4599,
     template: Template = None,
 ) -> None:
-    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it."""
+    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
+
+    Prints the lines for other terminals: what to unset of real accounts, the endpoint, and an access key that is made
+    at random for this run, and without which nobody is let in - no other program, and no page in a browser.
+    """
     from cli.up import stay_up
 
     raise typer.Exit(stay_up(port, template))
