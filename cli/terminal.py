@@ -102,8 +102,8 @@ def _write(stream: TextIO, lines: Sequence[str]) -> None:
 
 
 def say_json(value: Any, indent: int | None = None) -> None:
-    """JSON in ASCII: everything else is an escape of JSON's own, DEL too, which `json` leaves as it is."""
-    say(*json.dumps(value, indent=indent).replace("\x7f", "\\u007f").split("\n"))
+    """JSON in ASCII: everything else is an escape of JSON's own."""
+    say(*json.dumps(value, indent=indent).split("\n"))
 
 
 def ask(question: str) -> bool:

@@ -65,7 +65,7 @@ def of_a_developer(stranger: Stranger, folder: Path) -> dict[str, str]:
     """A terminal that is set up for a real account, behind a proxy."""
     config = folder / "config"
     config.write_text(
-        "[profile work]\nregion = eu-central-1\nuse_fips_endpoint = true\nservices = all\n"
+        "[profile work]\nregion = eu-central-1\nservices = all\n"
         f"[default]\nignore_configured_endpoint_urls = true\nendpoint_url = {stranger.url}\n"
         f"[services all]\nsfn =\n  endpoint_url = {stranger.url}\n"
     )
@@ -78,7 +78,8 @@ def of_a_developer(stranger: Stranger, folder: Path) -> dict[str, str]:
         **endpoints,
         "AWS_SESSION_TOKEN": TOKEN,
         "AWS_SECURITY_TOKEN": TOKEN,
-        "AWS_PROFILE": "work",
+        "AWS_PROFILE": "gone",
+        "AWS_DEFAULT_PROFILE": "gone",
         "AWS_CONFIG_FILE": str(config),
         "AWS_SHARED_CREDENTIALS_FILE": str(folder / "credentials"),
     }

@@ -328,6 +328,19 @@ def test_doctor_tells_of_evil_operations_calmly(operator: Operator) -> None:
     assert_calm(operator.once("doctor", "--json").out)
 
 
+def test_what_a_library_prints_in_a_command_passes_the_same_rule(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prints() -> None:
+        print(EVIL)
+        print(EVIL, file=sys.stderr)
+
+    monkeypatch.setattr("cli.main.app", prints)
+    done = operator.once("ls")
+    assert not {"\x1b", "\x9b", "\r", "\t", "\u202e", "\ud800"} & set(done.out + done.err)
+    assert r"a\x1b]52" in done.out and r"a\x1b]52" in done.err
+
+
 def test_an_error_of_usage_is_told_calmly(operator: Operator) -> None:
     for arguments in (["ls", "--limit", EVIL], ["ls", f"--no{EVIL}"], [f"no{EVIL}"], ["ls", "--tenant", EVIL]):
         done = operator.once(*arguments)
