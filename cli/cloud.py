@@ -56,7 +56,7 @@ def clear_errors() -> Iterator[None]:
     try:
         yield
     except (TemplateError, DefinitionError, EngineReplaced, PortInUseError) as error:
-        raise Problem(str(error)) from error
+        raise Problem(" ".join(str(error).split())) from error  # an error of YAML has lines
     except UnicodeDecodeError as error:
         raise Problem(f"a file of the template is not UTF-8 text: {error.reason} at byte {error.start}") from error
     except OSError as error:

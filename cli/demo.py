@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,27 +30,30 @@ class Checks:
 
 def tell(as_json: bool, template: Path | None) -> int:
     path = find_template(template)
-    from cli.report import COLOURS, stdout, tell_denials
+    from cli.paper import Paper
+    from cli.report import COLOURS, tell_denials
     from cli.story import CHAPTERS
+    from cli.terminal import say_json
 
-    console = stdout()
-    console.quiet = as_json
+    paper = Paper(error=False, quiet=as_json)
 
-    def say(line: str) -> None:
-        console.print(line, style=COLOURS.get(line[:1]) if line.startswith("✗") else None, soft_wrap=True)
+    def say(line: str = "") -> None:
+        paper.line(line, COLOURS["✗"] if line.startswith("✗") else "")
 
     checks = Checks(say)
     started = time.monotonic()
     with local_cloud(path) as cloud:
         for title, chapter in CHAPTERS.items():
-            say(f"\n{title}")
+            say()
+            say(title)
             try:
                 chapter(cloud, checks.check)
             except TimeoutError as error:
                 checks.check("it comes to an end", "an end", str(error))
         tell_denials(cloud.denials())
     if as_json:
-        print(json.dumps({"held": checks.held == len(checks.made), "checks": checks.made}))
+        say_json({"held": checks.held == len(checks.made), "checks": checks.made})
     else:
-        say(f"\n{checks.held} of {len(checks.made)} checks held, in {time.monotonic() - started:.1f} s.")
+        say()
+        say(f"{checks.held} of {len(checks.made)} checks held, in {time.monotonic() - started:.1f} s.")
     return 0 if checks.held == len(checks.made) else 1

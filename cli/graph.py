@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from cli.cloud import clear_errors, find_template, local_cloud
 from cli.drawing.svg import drawing
 from cli.drawing.vertices import Edge, Node
 from cli.problem import Problem
+from cli.terminal import say, tell
 
 if TYPE_CHECKING:
     from local import Execution
@@ -33,25 +32,25 @@ def draw(event: str | None, output: Path | None, template: Path | None) -> int:
     definition = _definition(path)
     svg = drawing(nodes(definition), edges(definition), taken, heading)
     if output is None:
-        typer.echo(svg, nl=False)
+        say(*svg.removesuffix("\n").split("\n"))
         return 0
     try:
         output.write_text(svg, encoding="utf-8")
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
     on_path = f", {len(taken)} steps on the path" if taken else ""
-    typer.echo(f"{output}: {len(definition['States'])} states{on_path}", err=True)
+    tell(f"{output}: {len(definition['States'])} states{on_path}")
     return 0
 
 
 def _run(event: str, template: Path) -> Execution:
+    from cli.paper import Paper
     from cli.progress import follow
     from cli.reading import read_event
-    from cli.report import stderr
 
     text = read_event(event)
     with local_cloud(template) as cloud:
-        return follow(cloud, cloud.start(text), stderr())
+        return follow(cloud, cloud.start(text), Paper(error=True))
 
 
 def _definition(template: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.problem import Problem
+from cli.terminal import guard, say, tell
 
 app = typer.Typer(
     help="Run operations effectively once: here as on AWS, with the same template and the same state machine.",
@@ -31,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on sta
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"once {version('once')}")
+        say(f"once {version('once')}")
         raise typer.Exit
 
 
@@ -72,7 +73,11 @@ def up(
     ] = 4599,
     template: Template = None,
 ) -> None:
-    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it."""
+    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
+
+    Prints the lines for other terminals: what to unset of real accounts, the endpoint, and an access key that is made
+    at random for this run, and without which nobody is let in - no other program, and no page in a browser.
+    """
     from cli.up import stay_up
 
     raise typer.Exit(stay_up(port, template))
@@ -248,11 +253,12 @@ def send(
 
 def main() -> None:
     """Entry point: problems become one line on standard error and exit code 2."""
+    guard()
     try:
         app()
     except Problem as problem:
-        typer.echo(f"once: {problem}", err=True)
+        tell(f"once: {problem}")
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo("once: interrupted", err=True)
+        tell("once: interrupted")
         sys.exit(130)

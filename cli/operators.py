@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable
 from typing import Any
-
-import typer
 
 from cli import doctor as examination
 from cli import inspection, interventions, listing, records, redriving, rejected, sending
 from cli.problem import Problem
 from cli.reading import read_event, read_result, where
 from cli.stack import Stack, clear_aws_errors, connect
+from cli.terminal import ask, say, say_json, tell, visible
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
@@ -36,19 +34,22 @@ def _on_stack(place: Place, about: str, work: Callable[[Stack], int]) -> int:
         try:
             return work(connect(*place))
         except records.Changed as changed:
-            typer.echo(f"once: {changed}", err=True)
+            tell(f"once: {changed}")
             return 3
 
 
-def _print(answer: Any, as_json: bool, text: str) -> int:
-    typer.echo(json.dumps(answer, indent=2) if as_json else text)
+def _print(answer: Any, as_json: bool, *lines: str) -> int:
+    if as_json:
+        say_json(answer, indent=2)
+    else:
+        say(*lines)
     return 0
 
 
-def _did(done: dict[str, Any], as_json: bool, text: str) -> int:
+def _did(done: dict[str, Any], as_json: bool, *lines: str) -> int:
     if not done["requestDeleted"]:
-        typer.echo(f"once: {done['id']}: {REQUEST_LEFT}", err=True)
-    return _print(done, as_json, text)
+        tell(f"once: {done['id']}: {REQUEST_LEFT}")
+    return _print(done, as_json, *lines)
 
 
 def ls(
@@ -75,7 +76,7 @@ def ls(
 
     def work(stack: Stack) -> int:
         found = listing.open_operations(stack, chosen, overdue, wanted, limit)
-        return _print(found, as_json, "\n".join(_table(found, stack.now(), asked)))
+        return _print(found, as_json, *_table(found, stack.now(), asked))
 
     return _on_stack(place, "", work)
 
@@ -84,13 +85,13 @@ def _table(found: dict[str, Any], now: float, asked: str) -> list[str]:
     head = ("id", "status", "attempts", "recoveries", "since", "lease over since", "error")
     rows = [head] + [
         (
-            each["id"],
+            visible(each["id"]),
             each["status"],
             str(each["attempts"]),
             str(each["recoveries"]),
-            each["acquiredAt"],
+            visible(each["acquiredAt"]),
             inspection.since(now, each["leaseExpiresAt"]) if each["overdue"] else "-",
-            each["error"]["name"] if each["error"] else "-",
+            visible(each["error"]["name"]) if each["error"] else "-",
         )
         for each in found["operations"]
     ]
@@ -104,7 +105,7 @@ def _table(found: dict[str, Any], now: float, asked: str) -> list[str]:
 def show(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         shown = inspection.inspect(stack, id)
-        return _print(shown, as_json, "\n".join(inspection.lines(shown, stack.now())))
+        return _print(shown, as_json, *inspection.lines(shown, stack.now()))
 
     return _on_stack(place, id, work)
 
@@ -112,7 +113,7 @@ def show(place: Place, id: str, as_json: bool) -> int:
 def retry(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         done = interventions.retry(stack, id)
-        return _did(done, as_json, f"✓ {id}: started again. {MEANS_RETRY}\n{done['executionArn']}")
+        return _did(done, as_json, f"✓ {id}: started again. {MEANS_RETRY}", done["executionArn"])
 
     return _on_stack(place, id, work)
 
@@ -135,11 +136,11 @@ def release(place: Place, id: str, yes: bool, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         shown, status = interventions.may_be_released(stack, id)
         if not yes:
-            typer.echo(f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}.\n{RISK}", err=True)
+            tell(f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}.", RISK)
             if not sys.stdin.isatty():
                 raise Problem(f"{id}: not released: nobody is there to be asked; a script says --yes")
-            if not typer.confirm("Release it?", err=True):
-                typer.echo(f"{id}: not released", err=True)
+            if not ask("Release it?"):
+                tell(f"{id}: not released")
                 return 1
         done = interventions.release(stack, shown)
         return _did(done, as_json, f"✓ {id}: released; the next request with this id runs business logic.")
@@ -166,7 +167,7 @@ def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, 
             + "".join(f"  {each[key]}" for key in ("message", "reason", "executionArn") if each[key])
             for each in done
         ]
-        _print({"messages": done}, as_json, "\n".join(lines) or "No such message is in the queue.")
+        _print({"messages": done}, as_json, *(lines or ["No such message is in the queue."]))
         return 1 if any(each["outcome"] in rejected.LEFT for each in done) else 0
 
     return _on_stack(place, "", work)
@@ -176,7 +177,7 @@ def doctor(place: Place, as_json: bool) -> int:
     with clear_aws_errors():
         # Without its outputs, too: a stack whose first deployment failed has none.
         findings = examination.findings(connect(*place, needed=()))
-        _print(examination.answer(place[0], findings), as_json, "\n".join(examination.lines(findings)))
+        _print(examination.answer(place[0], findings), as_json, *examination.lines(findings))
         return examination.exit_code(findings)
 
 
@@ -187,6 +188,6 @@ def send(place: Place, event: str, via: str, duplicates: int, as_json: bool) -> 
 
     def work(stack: Stack) -> int:
         done = sending.send(stack, request, via, 1 + duplicates)
-        return _print(done, as_json, "\n".join(done["sent"]))
+        return _print(done, as_json, *done["sent"])
 
     return _on_stack(place, where(event), work)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
 from cli.effects import SideEffects
+from cli.paper import Paper
+from cli.terminal import say, say_json
 from local import Execution
 
 if TYPE_CHECKING:
@@ -20,15 +17,6 @@ if TYPE_CHECKING:
 CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
 WIDTH_OF_A_RESULT = 60
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
-
-
-def stderr() -> Console:
-    return Console(stderr=True, highlight=False, markup=False)
-
-
-def stdout() -> Console:
-    """A file or a pipe has no width, so lines are not broken for one."""
-    return Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 140)
 
 
 def mark(execution: Execution) -> str:
@@ -72,33 +60,29 @@ def exit_code(executions: Sequence[Execution]) -> int:
 
 
 def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
-    print(json.dumps({"executions": [as_json(e) for e in executions], "sideEffects": effects.as_json()}))
+    say_json({"executions": [as_json(e) for e in executions], "sideEffects": effects.as_json()})
 
 
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "execution", "came to", "attempt", "result"):
-        table.add_column(column, overflow="fold")
-    for execution in executions:
-        table.add_row(
-            Text(mark(execution), style=COLOURS[mark(execution)]),
-            execution.name[:8],
-            Text(came_to(execution)),
-            str((execution.output or {}).get("attempt", "")),
-            Text(_result(execution)),
+    rows = [
+        (
+            mark(each),
+            each.name[:8],
+            came_to(each),
+            str((each.output or {}).get("attempt", "")),
+            _result(each),
         )
-    console = stdout()
-    with console.capture() as rendered:
-        console.print(table)
-    for line in rendered.get().splitlines():
-        print(line.rstrip())
-    print("\n" + _told(effects))
+        for each in executions
+    ]
+    head = ("", "execution", "came to", "attempt", "result")
+    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions])
+    say("", _told(effects))
 
 
 def tell_denials(denials: Iterable[Denial]) -> None:
     """Calls that a role did not allow: who, what, and what to do. On standard error, beside what goes out as JSON."""
     for denial in denials:
-        stderr().print(f"✗ {denial}", style="red", soft_wrap=True)
+        Paper(error=True).line(f"✗ {denial}", COLOURS["✗"])
 
 
 def _told(effects: SideEffects) -> str:
@@ -123,10 +107,10 @@ def _result(execution: Execution) -> str:
 
 
 def message_of(execution: Execution) -> str:
-    """Error and message in the cause of a failure, on one line and without what a terminal would obey."""
+    """Error and message in the cause of a failure."""
     try:
         told = json.loads(execution.cause or "")
         message = ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
     except (ValueError, KeyError, TypeError, AttributeError):
         message = execution.cause or execution.status
-    return "".join(c if c.isprintable() else " " for c in message)
+    return " ".join(message.split("\n"))

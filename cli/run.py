@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from cli.cloud import find_template, local_cloud
 from cli.output import trouble
 from cli.reading import read_event
+from cli.terminal import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +25,11 @@ def run_events(
     path = find_template(template)
     from cli import report
     from cli.effects import Effects
+    from cli.paper import Paper
     from cli.progress import follow, follow_all
     from local import RealClock, VirtualClock
 
-    progress = report.stderr()
-    progress.quiet = as_json
+    progress = Paper(error=True, quiet=as_json)
     with local_cloud(path, RealClock() if real_time else VirtualClock()) as cloud:
         effects = Effects(cloud)
         if concurrently:
@@ -44,10 +44,9 @@ def run_events(
     if as_json:
         report.print_json(executions, happened)
     else:
-        progress.print()
+        progress.line()
         report.print_table(executions, happened)
-    for line in printed:
-        print(line, file=sys.stderr)
+    tell(*printed)
     report.tell_denials(denials)
     return report.exit_code(executions)
 

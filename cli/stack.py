@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli.problem import Problem
+from cli.surroundings import local_endpoint, local_key, unconfigured
 
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
 
@@ -21,6 +22,8 @@ class Stack:
     outputs: Mapping[str, str]
     parameters: Mapping[str, str]
     session: Any
+    endpoint_url: str | None = None
+    """The local cloud's, whatever the environment says of a service; None for AWS."""
     now: Callable[[], float] = time.time
     id: str = ""
     status: str = ""
@@ -30,7 +33,7 @@ class Stack:
 
     def client(self, service: str) -> Any:
         if service not in self.clients:
-            self.clients[service] = self.session.client(service)
+            self.clients[service] = self.session.client(service, endpoint_url=self.endpoint_url)
         return self.clients[service]
 
     @property
@@ -52,17 +55,12 @@ class Stack:
 
 def connect(name: str, profile: str | None, region: str | None, needed: Collection[str] = NEEDED) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
-    import boto3
-    import botocore.session
-    from botocore.config import Config
     from botocore.exceptions import ClientError
 
-    core = botocore.session.Session(profile=profile)
-    retries = {"mode": "standard", "total_max_attempts": 4}
-    core.set_default_client_config(Config(retries=retries, connect_timeout=5, read_timeout=30))  # type: ignore[arg-type]
-    session = boto3.Session(botocore_session=core, region_name=region)
+    endpoint = local_endpoint()
+    session = _session(profile, region, endpoint is not None)
     try:
-        stack = session.client("cloudformation").describe_stacks(StackName=name)["Stacks"][0]
+        stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             raise Problem(
@@ -75,8 +73,28 @@ def connect(name: str, profile: str | None, region: str | None, needed: Collecti
         raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
     protected = bool(stack.get("EnableTerminationProtection"))
     return Stack(
-        name, outputs, parameters, session, id=stack["StackId"], status=stack["StackStatus"], is_protected=protected
+        name,
+        outputs,
+        parameters,
+        session,
+        endpoint,
+        id=stack["StackId"],
+        status=stack["StackStatus"],
+        is_protected=protected,
     )
+
+
+def _session(profile: str | None, region: str | None, is_local: bool) -> Any:
+    import boto3
+    import botocore.session
+    from botocore.config import Config
+
+    core = unconfigured() if is_local else botocore.session.Session(profile=profile)
+    retries = {"mode": "standard", "total_max_attempts": 4}
+    # No proxy for the local cloud: what is signed for it stays on this machine.
+    way = Config(retries=retries, connect_timeout=5, read_timeout=30, proxies={} if is_local else None)  # type: ignore[arg-type]
+    core.set_default_client_config(way)
+    return boto3.Session(botocore_session=core, region_name=region, **(local_key(profile) if is_local else {}))
 
 
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
@@ -120,8 +138,9 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         yield
     except ClientError as error:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        text = " ".join(f"{prefix}{error.operation_name}: {code}: {message}".split())
-        raise Problem(text + _advice(code)) from error
+        text = " ".join(f"{error.operation_name}: {code}: {message}".split())
+        raise Problem(prefix + text + _advice(code)) from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
-        raise Problem(" ".join(f"{prefix}{error}".split()).rstrip(".") + (f"; {advice}" if advice else "")) from error
+        text = " ".join(str(error).split()).rstrip(".")
+        raise Problem(prefix + text + (f"; {advice}" if advice else "")) from error

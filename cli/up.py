@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from cli.cloud import clear_errors, find_template, local_cloud
 from cli.output import lines_of
 from cli.problem import Problem
+from cli.surroundings import LED_ELSEWHERE
+from cli.terminal import say, tell
 
 if TYPE_CHECKING:
     from local.cloud import LocalCloud
@@ -41,7 +41,7 @@ def stay_up(port: int, template: Path | None) -> int:
             new = [denial for denial in cloud.denials() if denial not in told]
             report.tell_denials(new)
             told.update(new)
-    typer.echo("The local cloud is down.", err=True)
+    tell("The local cloud is down.")
     return 0
 
 
@@ -71,25 +71,25 @@ def _watch(template: Path, stopping: threading.Event) -> queue.Queue[set[str]]:
 
 
 def _print_output(function: str, line: str) -> None:
-    for each in lines_of(function, line):
-        typer.echo(each, err=True)
+    tell(*lines_of(function, line))
 
 
 def _tell(cloud: LocalCloud) -> None:
-    for name, value in cloud.environment.items():
-        typer.echo(f"export {name}={value}")
-    typer.echo("\n# for example, in another terminal, after the lines above:")
-    typer.echo(
+    say(
+        f"unset {' '.join(LED_ELSEWHERE)}",
+        *(f"export {name}={value}" for name, value in cloud.environment.items()),
+        "",
+        "# for example, in another terminal, after the lines above:",
         f"aws stepfunctions start-execution --state-machine-arn {cloud.outputs['StateMachineArn']} "
-        "--input file://events/charge-payment.json"
+        "--input file://events/charge-payment.json",
     )
-    typer.echo("The local cloud is up; it deploys again when files change. Ctrl-C ends it.", err=True)
+    tell("The local cloud is up; it deploys again when files change. Ctrl-C ends it.")
 
 
 def _deploy_again(cloud: LocalCloud, names: set[str]) -> None:
     try:
         with clear_errors():
             cloud.redeploy()
-        typer.echo(f"✓ Deployed again: {', '.join(sorted(names))} changed.", err=True)
+        tell(f"✓ Deployed again: {', '.join(sorted(names))} changed.")
     except Problem as problem:
-        typer.echo(f"✗ Not deployed, what was there stays: {problem}", err=True)
+        tell(f"✗ Not deployed, what was there stays: {problem}")

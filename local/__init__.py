@@ -7,6 +7,9 @@ definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources on moto, and adds what moto drops
 execution.py       what an execution came to
 server.py          the endpoint on loopback
+access_keys.py     the keys of a run, without which nobody is let in
+knocking.py        who may knock at a door of this machine
+doorkeeper.py      keeps those rules before a WSGI application
 clock.py           real and virtual time
 faults.py          what can go wrong with a call, ready-made
 events/            rules, schedules, queues and pipes: what one service delivers to another

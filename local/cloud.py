@@ -12,6 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from local.access_keys import AccessKeys
 from local.ageing import ageing
 from local.clock import Clock, VirtualClock
 from local.contents import empty_everything
@@ -22,7 +23,7 @@ from local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from local.events import Delivery, Fate, lost
 from local.execution import Execution, Invocation, as_text, execution_of, state_of
 from local.expressions import quick_update_expressions
-from local.isolation import CREDENTIALS, no_other_cloud
+from local.isolation import NO_PROXY, no_other_cloud
 from local.lambda_runtime import FunctionSpec, LambdaRuntime
 from local.lambda_runtime.descriptions import serve_descriptions
 from local.lambda_runtime.moto_functions import CreatedFunctions
@@ -89,7 +90,8 @@ class LocalCloud:
         self._stack.close()
 
     def _open(self) -> None:
-        self._stack.enter_context(no_other_cloud())
+        self._keys = AccessKeys()
+        self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         import_interpreter()
         from moto import mock_aws
@@ -98,11 +100,13 @@ class LocalCloud:
         from local.events.exchange import Exchange
 
         self._ended = executions.ended
-        self._stack.enter_context(mock_aws(config={"stepfunctions": {"execute_state_machine": True}}))
+        self._stack.enter_context(
+            mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
+        )
         self.permissions = Permissions()
-        self._server = Server(HttpGuard(self._caller, self.permissions), self._port)
+        self._server = Server(self._keys, HttpGuard(self._caller, self.permissions), self._port)
         self._stack.callback(self._server.close)
-        self.functions = LambdaRuntime(self.environment, self._on_output)
+        self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
         self._stack.enter_context(
@@ -113,7 +117,7 @@ class LocalCloud:
         self._stack.enter_context(
             serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
         )
-        self._door = Door(self.functions, self.permissions)
+        self._door = Door(self.functions, self.permissions, self._keys.own)
         self._stack.enter_context(install(self.clock, self._door))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
@@ -132,13 +136,16 @@ class LocalCloud:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables that point any AWS client at this cloud."""
+        """Environment variables that point any AWS client at this cloud, with the access key of this run."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_REGION": REGION,
             "AWS_DEFAULT_REGION": REGION,
             "AWS_EC2_METADATA_DISABLED": "true",
-            **CREDENTIALS,
+            # A profile may say that endpoints like the one above are not looked at: the call would go to AWS.
+            "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+            **NO_PROXY,
+            **self._keys.own.environment,
         }
 
     @property
@@ -347,9 +354,11 @@ class LocalCloud:
         return self.permissions.denials
 
     def _caller(self, access_key_id: str) -> Caller | None:
-        """The function that has an access key id. Anybody else may do everything."""
-        role = self.functions.role_of(access_key_id)
-        return None if role is None else Caller(role, access_key_id)
+        """The function that has an access key id. One without a role, and the developer, may do everything."""
+        holder = self._keys.holder(access_key_id)
+        if holder is None or holder.function is None or holder.role is None:
+            return None
+        return Caller(holder.role, holder.function)
 
     @contextmanager
     def stale(self, seconds: float = BEFORE_THE_LAST_CHANGE) -> Iterator[None]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from local.engine.patching import replaced
 from local.template import REGION
 
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+NO_KEY = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+"""For who asks nobody; a door that is open knows other keys."""
+NO_PROXY = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
+"""Calls of the local cloud go there, not to a proxy, and what they are signed with stays on this machine."""
 
 
 class NotLocalError(RuntimeError):
@@ -19,13 +22,14 @@ class NotLocalError(RuntimeError):
 
 
 @contextmanager
-def no_other_cloud() -> Iterator[None]:
-    """Nothing here reaches a real AWS: no credentials, no configuration, and no connection beyond loopback."""
+def no_other_cloud(credentials: Mapping[str, str] = NO_KEY) -> Iterator[None]:
+    """Nothing here reaches a real AWS: other credentials, no configuration, and no connection beyond loopback."""
     before = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
     os.environ |= {
-        **CREDENTIALS,
+        **credentials,
+        **NO_PROXY,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_CONFIG_FILE": os.devnull,

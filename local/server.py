@@ -9,7 +9,11 @@ import logging
 import threading
 from typing import Any
 
+from local.access_keys import AccessKeys, credential_of
+from local.doorkeeper import Doorkeeper
+from local.knocking import EVERY_DOOR, Environ, strange_key
 from local.permissions.http import HttpGuard
+from local.template import REGION
 
 HOST = "127.0.0.1"
 
@@ -18,10 +22,20 @@ class PortInUseError(OSError):
     """Another program listens on the port."""
 
 
-class Server:
-    """Serves moto's backends until it is closed. Port 0 lets the system choose one. Before it stands the guard."""
+def way_around(environ: Environ) -> str | None:
+    """What moto answers beside the services of AWS: it forgets everything, or is told what to answer."""
+    if not environ["PATH_INFO"].lstrip("/").startswith("moto-api"):
+        return None
+    return "the local cloud has no /moto-api; `reset` of the LocalCloud makes it empty, and so does `once up` anew"
 
-    def __init__(self, guard: HttpGuard, port: int = 0) -> None:
+
+class Server:
+    """Serves moto's backends until it is closed. Port 0 lets the system choose one.
+
+    Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
+    """
+
+    def __init__(self, keys: AccessKeys, guard: HttpGuard, port: int = 0) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
@@ -43,6 +57,7 @@ class Server:
                 self.get_backend_for_host = functools.cache(super().get_backend_for_host)
 
             def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+                _in_header(environ)
                 answer = guard.refusal(environ) or super().__call__
                 return answer(environ, start_response)
 
@@ -54,7 +69,8 @@ class Server:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
-                self._server = Loopback(HOST, port, Dispatcher(), Handler)
+                front = Doorkeeper(Dispatcher(), *EVERY_DOOR, way_around, strange_key(keys))
+                self._server = Loopback(HOST, port, front, Handler)
         except (OSError, SystemExit) as error:
             raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
@@ -68,3 +84,11 @@ class Server:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+
+def _in_header(environ: dict[str, Any]) -> None:
+    """What is signed in its query, as if it was signed in its header: moto would guess a presigned URL's service."""
+    credential = credential_of(environ)
+    if credential is not None and not environ.get("HTTP_AUTHORIZATION"):
+        scope = f"{credential.key}/20000101/{REGION}/{credential.service}/aws4_request"
+        environ["HTTP_AUTHORIZATION"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"

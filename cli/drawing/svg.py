@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from cli.drawing.geometry import HEAD, LINE, MARGIN, PADDING, TOP, Box, Point, geometry
 from cli.drawing.vertices import Edge, Node, Vertex
+from cli.terminal import visible
 
 LEGEND_LETTER = 6.9
 BOTTOM, LEGEND_WIDTH = 62, 1060
@@ -64,10 +65,10 @@ def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Sequence[str] =
     height = drawn.bottoms[-1] + BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" role="img" aria-label={quoteattr(heading)}>',
-        f"<title>{escape(heading)}</title><style>{STYLE}</style>",
+        f'height="{height:.0f}" role="img" aria-label={quoteattr(visible(heading))}>',
+        f"<title>{_text(heading)}</title><style>{STYLE}</style>",
         f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
-        f'<text class="heading" x="{MARGIN}" y="34">{escape(heading)}</text>',
+        f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
         _start(drawn.boxes[nodes[0].name]),
     ]
     steps = set(pairwise(taken))
@@ -87,6 +88,11 @@ def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Sequence[str] =
     return "\n".join([*parts, _legend(height - 26, bool(taken)), "</svg>"]) + "\n"
 
 
+def _text(value: str) -> str:
+    """As text of an element, or in an attribute: XML has no control characters, and its reader obeys what is markup."""
+    return escape(visible(value), {'"': "&quot;"})
+
+
 def _start(box: Box) -> str:
     return (
         f'<g><circle class="head" cx="{box.x:.0f}" cy="{TOP - 24}" r="5"/>'
@@ -97,7 +103,7 @@ def _start(box: Box) -> str:
 def _loop(edge: Edge, box: Box, state: str) -> str:
     x, y = box.x + box.width / 2, box.y
     return (
-        f'<g class="{state}"><title>{escape(f"{edge.source} again")}</title>'
+        f'<g class="{state}"><title>{_text(f"{edge.source} again")}</title>'
         f'<path class="line" d="M{x:.0f} {y - 8:.0f}h6a8 8 0 0 1 0 16h-2"/>'
         f'<path class="head" d="M{x + HEAD:.0f} {y + 4:.0f}v8l{-HEAD} -4z"/></g>'
     )
@@ -122,19 +128,19 @@ def _edge(edge: Edge, points: Sequence[Point], state: str, arrives: bool = True)
     classes = " ".join(filter(None, ("up" if up else "", "error" if edge.on_error else "", state)))
     why = f": {edge.reason}" if edge.reason else ""
     return (
-        f'<g class="{classes}"><title>{escape(f"{edge.source} → {edge.target}{why}")}</title>'
+        f'<g class="{classes}"><title>{_text(f"{edge.source} → {edge.target}{why}")}</title>'
         f'<path class="line" d="{path}"/>{head}</g>'
     )
 
 
 def _state(node: Node, box: Box, visits: Sequence[int], some_taken: bool) -> str:
-    classes = " ".join(filter(None, (node.kind, ("taken" if visits else "untaken") if some_taken else "")))
+    classes = " ".join(filter(None, (_text(node.kind), ("taken" if visits else "untaken") if some_taken else "")))
     first = box.y - (len(box.lines) - 1) * LINE / 2 + 4.5
     lines = "".join(
-        f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{escape(line)}</text>' for n, line in enumerate(box.lines)
+        f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{_text(line)}</text>' for n, line in enumerate(box.lines)
     )
     step = _step(box, visits) if visits else ""
-    about = f"<title>{escape(f'{node.name}: {node.comment}')}</title>"
+    about = f"<title>{_text(f'{node.name}: {node.comment}')}</title>"
     return f'<g class="{classes}">{about}{_shape(node.kind, box)}{lines}{step}</g>'
 
 

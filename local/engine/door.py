@@ -13,6 +13,7 @@ import boto3
 from botocore.client import BaseClient
 from botocore.config import Config
 
+from local.access_keys import AccessKey
 from local.permissions import Caller, Guard, Unrestricted
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ class Door:
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
-    def __init__(self, functions: Lambda, guard: Guard | None = None) -> None:
+    def __init__(self, functions: Lambda, guard: Guard | None = None, key: AccessKey | None = None) -> None:
         self._functions = functions
+        self._key = key or AccessKey()
         self._guard = guard or Unrestricted()
         self._clients: dict[str, BaseClient] = {}
         self._lock = threading.Lock()
@@ -79,8 +81,8 @@ class Door:
                 self._clients[service] = boto3.client(
                     service,  # type: ignore[call-overload]  # the service is data here
                     region_name=REGION,
-                    aws_access_key_id="local",
-                    aws_secret_access_key="local",  # noqa: S106 the local cloud takes any
+                    aws_access_key_id=self._key.id,
+                    aws_secret_access_key=self._key.secret,
                     config=Config(parameter_validation=False, retries={"total_max_attempts": 1}),
                 )
             return self._clients[service]

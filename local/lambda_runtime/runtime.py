@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from local.access_keys import AccessKeys
 from local.lambda_runtime import refusals
 from local.lambda_runtime.environment import Environment, Outcome
 from local.lambda_runtime.spec import FunctionSpec, Invocation, function_arn, name_and_qualifier
@@ -47,12 +48,18 @@ class _Function:
 class LambdaRuntime:
     """Runs registered functions in processes of their own and remembers every invocation. Thread-safe.
 
-    `environment` is given to every function: endpoint, region, credentials. `on_output` gets a function's name and each
-    line that it prints, as it is printed, from other threads; it must not raise.
+    `environment` is given to every function: endpoint and region. `on_output` gets a function's name and each line that
+    it prints, as it is printed, from other threads; it must not raise. `keys` gives each function an access key.
     """
 
-    def __init__(self, environment: Mapping[str, str], on_output: Callable[[str, str], None] | None = None) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        on_output: Callable[[str, str], None] | None = None,
+        keys: AccessKeys | None = None,
+    ) -> None:
         self._environment = dict(environment)
+        self._keys = keys or AccessKeys()
         self._on_output = on_output
         self._functions: dict[str, _Function] = {}
         self._invocations: dict[str, Invocation] = {}
@@ -68,11 +75,6 @@ class LambdaRuntime:
         """The registered functions."""
         with self._lock:
             return {name: function.spec for name, function in self._functions.items()}
-
-    def role_of(self, name: str) -> str | None:
-        """The ARN of a function's role; None for a function without one, and for what is no function."""
-        with self._lock:
-            return self._functions[name].spec.role if name in self._functions else None
 
     def register(self, name: str, spec: FunctionSpec) -> None:
         """Add a function, or replace it, the code included: environments that are there run no further invocation."""
@@ -209,7 +211,8 @@ class LambdaRuntime:
             if self._on_output is not None:
                 self._on_output(function.name, line)
 
-        variables = variables_of(function.name, str(function.version), function.spec, self._environment)
+        key = self._keys.of_function(function.name, function.spec.role).environment
+        variables = variables_of(function.name, str(function.version), function.spec, self._environment, key)
         return Environment(function.spec, variables, on_line, self._one_began)
 
     def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:

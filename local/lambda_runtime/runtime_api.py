@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
+from local.knocking import EVERY_DOOR, refusal
+
 _PREFIX = "/2018-06-01/runtime/"
 MAX_RESPONSE_BYTES = 6_291_556
 """As the service's own error message has it: 100 bytes more than a request may have."""
@@ -94,6 +96,17 @@ class _Handler(BaseHTTPRequestHandler):
     # With Nagle's algorithm each invocation takes 88 ms instead of one.
     disable_nagle_algorithm = True
     server: _Server
+
+    def parse_request(self) -> bool:
+        """Only the function's process: a page in a browser could take its events, and answer for it."""
+        if not super().parse_request():
+            return False
+        environ = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in self.headers.items()}
+        why = refusal(environ, EVERY_DOOR)
+        if why is not None:
+            self.close_connection = True  # its body is not read
+            self.send_error(403, explain=why)
+        return why is None
 
     def do_GET(self) -> None:
         if self.path != f"{_PREFIX}invocation/next":

@@ -11,10 +11,12 @@ _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "
 """What an interpreter in a virtual environment needs. Nothing else of the caller's environment is passed on."""
 
 
-def variables_of(name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str]) -> dict[str, str]:
+def variables_of(
+    name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str], key: Mapping[str, str]
+) -> dict[str, str]:
     """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's.
 
-    A function with a role is known to the endpoint by its access key id, which is its name.
+    `key` is the access key by which the endpoint knows it: that of a function with a role cannot be another one.
     """
     path = os.pathsep.join(str(folder.resolve()) for folder in (spec.code, *spec.python_path))
     return {
@@ -27,10 +29,11 @@ def variables_of(name: str, version: str, spec: FunctionSpec, shared: Mapping[st
         # Code is read-only on Lambda; and bytecode is taken for fresh when the code changes twice within a second.
         "PYTHONDONTWRITEBYTECODE": "1",
         **shared,
+        **key,
         **spec.environment,
         "PYTHONPATH": path,
         "_HANDLER": spec.handler,
-        **({"AWS_ACCESS_KEY_ID": name} if spec.role else {}),
+        **(key if spec.role else {}),
     }
 
 

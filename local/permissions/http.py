@@ -1,7 +1,8 @@
 """The guard before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
 
-A function is known by its access key id, which is its name. What a request asks for is read as moto does, from the
-service's model in botocore, so that a call is held against the policies also where moto knows nothing of its service.
+A function is known by its access key id, which is random and its own. What a request asks for is read as moto does,
+from the service's model in botocore, so that a call is held against the policies also where moto knows nothing of its
+service.
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ from botocore.exceptions import ClientError
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
+from local.access_keys import credential_of
 from local.permissions.guard import Caller, Guard
-
-_CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/[^/]*/[^/]*/([^/,\s]+)/aws4_request")
 
 Environ = dict[str, Any]
 Callers = Callable[[str], Caller | None]
@@ -46,18 +46,18 @@ class HttpGuard:
 
     def refusal(self, environ: Environ) -> Response | None:
         """What a request that is not allowed is answered; None lets it pass."""
-        signed = _CREDENTIAL.search(environ.get("HTTP_AUTHORIZATION", ""))
-        caller = self._callers(signed[1]) if signed else None
+        signed = credential_of(environ)
+        caller = self._callers(signed.key) if signed else None
         if signed is None or caller is None:
             return None
-        service = signed[2]
+        service = signed.service
         asked = asked_for(service, environ)
         if asked is None:
             return None  # no operation of AWS: moto says so
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
         except ClientError as error:
-            return _answer(service, environ, error)
+            return in_protocol(service, environ, error)
         return None
 
 
@@ -161,7 +161,7 @@ def _json(body: bytes) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _answer(service: str, environ: Environ, error: ClientError) -> Response:
+def in_protocol(service: str, environ: Environ, error: ClientError) -> Response:
     """The error in the protocol of the request."""
     code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 from cli.drawing.geometry import geometry
 from cli.drawing.svg import drawing
+from cli.drawing.vertices import Edge, Node
 from cli.graph import _definition, edges, nodes
 
 DEFINITION = _definition(Path(__file__).parents[2] / "template.yaml")
@@ -24,3 +26,15 @@ def test_the_same_machine_is_drawn_as_the_same_text_with_every_state() -> None:
     first, second = (drawing(nodes(DEFINITION), edges(DEFINITION), (), "it") for _ in range(2))
     assert first == second
     assert all(f"<title>{name}: " in first for name in DEFINITION["States"])
+
+
+def test_names_and_comments_are_text_in_the_picture_and_never_markup_or_control_characters() -> None:
+    evil = "\"'><script>alert(1)</script>&\x1b]52;c;\x07\u202e\ud800\n"
+    drawn = [Node(f"A{evil}", f"task{evil}", evil), Node("B", "success", "")]
+    svg = drawing(drawn, [Edge(drawn[0].name, "B", True, evil)], [drawn[0].name, "B"], evil)
+    svg.encode()
+    root = ElementTree.fromstring(svg)
+    assert not [each.tag for each in root.iter() if "script" in each.tag]
+    assert not [name for each in root.iter() for name in each.attrib if name.startswith("on")]
+    assert "<script>" not in svg and "\x1b" not in svg and "\u202e" not in svg
+    assert r"\x1b]52;c;\x07\u202e\ud800\n" in svg

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import boto3
+from signing import keys
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,13 +29,17 @@ def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
         wait_for(err, "is up", process)
         lines = (tmp_path / "out").read_text().splitlines()
         given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
-        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
-        functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys)
-        changed = "def handler(event, context):\n    return {'changed': event['n']}\n"
+        functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
+        changed = "def handler(event, context):\n    print(event['say'])\n    return {'changed': event['n']}\n"
         (tmp_path / "functions/build_report/app.py").write_text(changed)
         wait_for(err, "Deployed again", process)
-        invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5}))
+        say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"
+        invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5, "say": say}))
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
+        wait_for(err, "forged", process)
+        shown = err.read_text()
+        assert r"build-report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "build-report | forged | row" in shown
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown)
     finally:
         process.kill()
         process.wait()
@@ -59,11 +64,17 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
             time.sleep(0.05)
         lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
         given = dict(line.split("=", 1) for line in lines)
-        keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": given["AWS_REGION"]}
+        assert given["NO_PROXY"] == given["no_proxy"] == "127.0.0.1,localhost"
+        assert len(given["AWS_ACCESS_KEY_ID"]) > 30 and len(given["AWS_SECRET_ACCESS_KEY"]) > 30
+        [unset] = [line for line in out.read_text().splitlines() if line.startswith("unset ")]
+        assert {"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"} < set(unset.split())
+        assert "AWS_ENDPOINT_URL_DYNAMODB" in unset.split()
         url = given["AWS_ENDPOINT_URL"]
-        (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys).describe_stacks(StackName="once")["Stacks"]
+        (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys(given)).describe_stacks(StackName="once")[
+            "Stacks"
+        ]
         assert "TableName" in {each["OutputKey"] for each in stack["Outputs"]}
-        invoked = boto3.client("lambda", endpoint_url=url, **keys).invoke(FunctionName="once_op-charge-payment")
+        invoked = boto3.client("lambda", endpoint_url=url, **keys(given)).invoke(FunctionName="once_op-charge-payment")
         assert invoked["FunctionError"] == "Unhandled"  # it ran, and refused an event without a lock
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == 0

@@ -19,6 +19,7 @@ from typing import Any
 
 import boto3
 import pytest
+from signing import keys
 
 ROOT = Path(__file__).parents[2]
 VISIBILITY = "VisibilityTimeout: 60"
@@ -62,8 +63,7 @@ def command(*options: str) -> list[str]:
 
 
 def client(up: Mapping[str, str], service: str) -> Any:
-    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": up["AWS_REGION"]}
-    return boto3.client(service, endpoint_url=up["AWS_ENDPOINT_URL"], **keys)  # type: ignore[call-overload]
+    return boto3.client(service, endpoint_url=up["AWS_ENDPOINT_URL"], **keys(up))  # type: ignore[call-overload]
 
 
 def assert_empty(up: Mapping[str, str], run_id: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from signing import keys
 
 from local import LocalCloud
 from local.cloud import LocalCloudError
@@ -183,11 +184,11 @@ def test_alias_starts_the_same_state_machine(cloud: LocalCloud) -> None:
 
 def test_clients_in_other_processes_see_the_same_cloud(cloud: LocalCloud) -> None:
     cloud.run(CHARGE)
-    remote = boto3.client("dynamodb", endpoint_url=cloud.endpoint_url, region_name="us-east-1")
+    remote = boto3.client("dynamodb", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
     assert remote.get_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ID}})["Item"]["status"] == {
         "S": "COMPLETED"
     }
-    states = boto3.client("stepfunctions", endpoint_url=cloud.endpoint_url, region_name="us-east-1")
+    states = boto3.client("stepfunctions", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
     arn = states.start_execution(
         stateMachineArn=cloud.outputs["StateMachineArn"], name="remote", input=json.dumps(CHARGE)
     )

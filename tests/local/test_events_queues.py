@@ -10,6 +10,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue
+from signing import keys
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
 BOTH = queue("Dead") + queue("Requests", REDRIVE)
@@ -97,8 +98,7 @@ def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) ->
 @pytest.mark.ours
 def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
     stand.deploy(BOTH)
-    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
-    client = boto3.client("sqs", endpoint_url=stand.cloud.endpoint_url, region_name="us-east-1", **keys)
+    client = boto3.client("sqs", endpoint_url=stand.cloud.endpoint_url, **keys(stand.cloud.environment))
     url = client.get_queue_url(QueueName="once-Requests")["QueueUrl"]
     client.send_message(QueueUrl=url, MessageBody="a")
     assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]

@@ -9,6 +9,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
+from signing import keys
 
 from local.events import Delivery, late, twice
 from local.intrinsics import TemplateError
@@ -79,8 +80,7 @@ def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) ->
 @pytest.mark.ours
 def test_event_over_http_reaches_the_rule(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
-    keys = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
-    client = boto3.client("events", endpoint_url=stand.cloud.endpoint_url, region_name="us-east-1", **keys)
+    client = boto3.client("events", endpoint_url=stand.cloud.endpoint_url, **keys(stand.cloud.environment))
     put(stand, client=client)
     assert stand.inputs() == ["o-1"]
 

@@ -1,0 +1,89 @@
+"""The access keys of one run: the developer's, and one of each function. All are random, so none can be guessed."""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs
+
+# The whole header, from its beginning: moto reads it so, and would else be told of another service than the guard.
+_IN_HEADER = re.compile(r"AWS4-HMAC-SHA256 +Credential=([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request *(?:,.*)?")
+_SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
+
+
+@dataclass(frozen=True)
+class AccessKey:
+    """What a client signs with. The id alone tells who calls; signatures are not verified here."""
+
+    id: str = field(default_factory=lambda: f"LOCAL{secrets.token_hex(16).upper()}")
+    secret: str = field(default_factory=lambda: secrets.token_hex(20))
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {"AWS_ACCESS_KEY_ID": self.id, "AWS_SECRET_ACCESS_KEY": self.secret}
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who has a key: a function under a role (an ARN), or whoever has the developer's, who may do everything."""
+
+    function: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True)
+class Credential:
+    """Of a request: the id of the access key that it was signed with, and the service that it was signed for."""
+
+    key: str
+    service: str
+
+
+class AccessKeys:
+    """Made at random when the cloud is opened. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.own = AccessKey()
+        self._of: dict[Holder, AccessKey] = {}
+        self._lock = threading.Lock()
+
+    def of_function(self, name: str, role: str | None) -> AccessKey:
+        """The key of a function under this role, the same each time."""
+        with self._lock:
+            return self._of.setdefault(Holder(name, role), AccessKey())
+
+    def holder(self, key: str) -> Holder | None:
+        """Who has this access key id; None for one that was not made in this run."""
+        given = key.encode()
+        with self._lock:
+            known = [(Holder(), self.own), *self._of.items()]
+        found = None
+        for holder, each in known:  # all of them, so that the time taken says nothing
+            if hmac.compare_digest(each.id.encode(), given):
+                found = holder
+        return found
+
+
+def credential_of(environ: Mapping[str, Any]) -> Credential | None:
+    """The credential of a WSGI request: in the header, or else in the query, as a presigned URL has it.
+
+    The service is in lower case: moto takes any, and the guard must know it, too.
+    """
+    if authorization := environ.get("HTTP_AUTHORIZATION"):
+        signed = _IN_HEADER.fullmatch(authorization)
+        return Credential(signed[1], signed[2].lower()) if signed else None
+    try:
+        query = parse_qs(environ.get("QUERY_STRING", ""))
+    except ValueError:
+        return None
+    for scope in query.get("X-Amz-Credential", ())[:1]:
+        presigned = _SCOPE.fullmatch(scope)
+        return Credential(presigned[1], presigned[2].lower()) if presigned else None
+    for key in query.get("AWSAccessKeyId", ())[:1]:  # signature version 2, which boto3 still makes for S3
+        return Credential(key, "s3")
+    return None

@@ -1,0 +1,304 @@
+"""Nobody knocks at the endpoint but a client of this run: no page in a browser, no other name, no other key."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import json
+import socket
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from lambda_probe import call
+from scenario import charge, rows
+from signing import keys
+
+from local import LocalCloud
+from local.access_keys import AccessKeys, credential_of
+from local.cloud import PREFIX
+from local.lambda_runtime import FunctionSpec, LambdaRuntime
+
+pytestmark = pytest.mark.ours
+
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+EVIL = "https://evil.example"
+INVOKED = "/2015-03-31/functions"
+SCAN = {"X-Amz-Target": "DynamoDB_20120810.Scan", "Content-Type": "application/x-amz-json-1.0"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+def ask(
+    cloud: LocalCloud, method: str, path: str, body: bytes | str = b"", host: str | None = None, **headers: str
+) -> Answer:
+    """One request as a browser or `curl` sends it; names of headers have _ for -."""
+    address = urlsplit(cloud.endpoint_url)
+    connection = http.client.HTTPConnection("127.0.0.1", address.port, timeout=30)
+    connection.putrequest(method, path, skip_host=True)
+    sent = body.encode() if isinstance(body, str) else body
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    for name, value in {"Host": host or address.netloc, "Content-Length": str(len(sent)), **given}.items():
+        connection.putheader(name, value)
+    connection.endheaders(sent)
+    answer = connection.getresponse()
+    told = Answer(
+        answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode("utf-8")
+    )
+    connection.close()
+    return told
+
+
+def signed(service: str, key: str = "x") -> dict[str, str]:
+    scope = f"{key}/20260101/us-east-1/{service}/aws4_request"
+    return {"Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"}
+
+
+def own(cloud: LocalCloud) -> str:
+    return cloud.environment["AWS_ACCESS_KEY_ID"]
+
+
+def refused(answer: Answer, *words: str) -> None:
+    assert answer.status == 403
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+    for word in words:
+        assert word in answer.text
+
+
+def evil_function(folder: Path) -> bytes:
+    """CreateFunction of code that writes a file as the user."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as code:
+        code.writestr("app.py", f"def handler(e, c):\n    open({str(folder / 'PWNED')!r}, 'w').close()\n")
+    return json.dumps(
+        {
+            "FunctionName": "evil",
+            "Handler": "app.handler",
+            "Role": "arn:aws:iam::1:role/x",
+            "Code": {"ZipFile": base64.b64encode(archive.getvalue()).decode()},
+        }
+    ).encode()
+
+
+# ---- the attacks ----
+
+
+def test_page_of_another_origin_can_neither_open_the_preflight_nor_make_a_function(
+    cloud: LocalCloud, tmp_path: Path
+) -> None:
+    rule = {"AllowedOrigins": ["*"], "AllowedMethods": ["POST"], "AllowedHeaders": ["*"]}
+    bucket = {"BucketName": "2015-03-31", "CorsConfiguration": {"CorsRules": [rule]}}
+    template = {"Resources": {"B": {"Type": "AWS::S3::Bucket", "Properties": bucket}}}
+    stack = {
+        "Action": "CreateStack",
+        "Version": "2010-05-15",
+        "StackName": "evil",
+        "TemplateBody": json.dumps(template),
+    }
+    page = {"Origin": EVIL}
+    refused(ask(cloud, "POST", "/", urlencode(stack), **FORM, **page, **signed("cloudformation")))
+    asks = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type"}
+    for path in ("/", INVOKED, f"{INVOKED}/evil/invocations"):
+        refused(ask(cloud, "OPTIONS", path, **page, **asks), EVIL)
+    made = evil_function(tmp_path)
+    refused(ask(cloud, "POST", INVOKED, made, **page, **signed("lambda")))
+    # Who knows the key and is a page is a page all the same.
+    refused(ask(cloud, "POST", INVOKED, made, **page, **signed("lambda", own(cloud))), EVIL)
+    refused(ask(cloud, "POST", f"{INVOKED}/evil/invocations", b"{}", **page, **signed("lambda", own(cloud))))
+    assert "2015-03-31" not in [each["Name"] for each in cloud.client("s3").list_buckets()["Buckets"]]
+    assert "evil" not in cloud.functions.functions and not (tmp_path / "PWNED").exists()
+
+
+def test_table_cannot_be_read_across_origins(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    table = json.dumps({"TableName": cloud.outputs["TableName"]})
+    for origin in (EVIL, "null", "http://127.0.0.1:8000"):
+        answer = ask(cloud, "POST", "/", table, Origin=origin, **SCAN, **signed("dynamodb", own(cloud)))
+        refused(answer, "web page")
+        assert "charge-payment" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:4599", "127.0.0.1.evil.example", "0.0.0.0:4599", "localhost.evil", "a b", ""]
+)
+def test_name_that_leads_here_by_dns_is_not_this_machine(cloud: LocalCloud, host: str, tmp_path: Path) -> None:
+    made = evil_function(tmp_path)
+    refused(ask(cloud, "POST", INVOKED, made, host=host or " ", **signed("lambda", own(cloud))), "Host", "127.0.0.1")
+    assert "evil" not in cloud.functions.functions
+
+
+@pytest.mark.parametrize("path", ["/moto-api/reset", "//moto-api/reset", "/%6doto-api/reset", "/moto-api/"])
+def test_nothing_but_services_of_aws_is_served_not_even_to_who_has_the_key(cloud: LocalCloud, path: str) -> None:
+    cloud.run(charge())
+    refused(ask(cloud, "POST", path, Content_Type="text/plain"))
+    refused(ask(cloud, "POST", path, **signed("s3", own(cloud))), "moto-api")
+    assert rows(cloud, "IdempotencyTable") == 1
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        signed("dynamodb"),
+        signed("dynamodb", "local"),
+        signed("dynamodb", f"{PREFIX}charge-payment"),
+        {"Authorization": "AWS4-HMAC-SHA256 nothing"},
+        {"Authorization": "AWS4-HMAC-SHA256 Credential=ü/20260101/us-east-1/dynamodb/aws4_request"},
+    ],
+    ids=["unsigned", "any", "as it was", "the name of a function", "malformed", "not ASCII"],
+)
+def test_call_without_the_key_of_this_run_is_refused(cloud: LocalCloud, headers: dict[str, str]) -> None:
+    encoded = {name: value.encode("latin-1").decode("latin-1") for name, value in headers.items()}
+    refused(ask(cloud, "POST", "/", b"{}", **SCAN, **encoded), "once up")
+
+
+def test_image_or_form_of_another_site_has_no_origin_and_is_refused(cloud: LocalCloud) -> None:
+    for site in ("cross-site", "same-site"):
+        refused(ask(cloud, "GET", "/", Sec_Fetch_Site=site, **signed("s3", own(cloud))), "web page")
+    assert ask(cloud, "GET", "/", Sec_Fetch_Site="none", **signed("s3", own(cloud))).status == 200
+
+
+def test_second_request_in_the_body_of_a_refused_one_is_never_read(cloud: LocalCloud) -> None:
+    address = urlsplit(cloud.endpoint_url)
+    listing = f"GET / HTTP/1.1\r\nHost: {address.netloc}\r\n"
+    listing += f"Authorization: {signed('s3', own(cloud))['Authorization']}\r\n\r\n"
+    page = f"POST / HTTP/1.1\r\nHost: {address.netloc}\r\nOrigin: {EVIL}\r\nContent-Length: {len(listing)}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", address.port or 0), timeout=30) as connection:
+        connection.sendall((page + listing).encode())
+        answered = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+    assert answered.startswith("HTTP/1.1 403") and answered.count("HTTP/1.1") == 1
+
+
+# ---- who belongs here ----
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "LocalHost:1", "[::1]:4599"])
+def test_each_name_of_this_machine_is_taken_with_a_port_or_without(cloud: LocalCloud, host: str) -> None:
+    answer = ask(cloud, "GET", "/", host=host, **signed("s3", own(cloud)))
+    assert answer.status == 200
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+
+
+def test_clients_address_buckets_by_path_and_a_bucket_in_the_name_is_refused_with_advice(cloud: LocalCloud) -> None:
+    bucket, port = cloud.outputs["ResponseBucketName"], urlsplit(cloud.endpoint_url).port
+    for host in ("127.0.0.1", "localhost"):
+        client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys(cloud.environment))
+        client.put_object(Bucket=bucket, Key="responses/k", Body=b"x")
+        assert client.get_object(Bucket=bucket, Key="responses/k")["Body"].read() == b"x"
+    refused(
+        ask(cloud, "GET", "/k", host=f"{bucket}.localhost:{port}", **signed("s3", own(cloud))), "path-style", bucket
+    )
+
+
+@pytest.mark.parametrize("version", ["s3", "s3v4"])
+def test_presigned_address_carries_its_key(cloud: LocalCloud, version: str) -> None:
+    bucket = cloud.outputs["ResponseBucketName"]
+    cloud.client("s3").put_object(Bucket=bucket, Key="responses/k", Body=b"what is there")
+    client = boto3.client(
+        "s3", endpoint_url=cloud.endpoint_url, config=Config(signature_version=version), **keys(cloud.environment)
+    )
+    address = client.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "responses/k"})
+    path = address.removeprefix(cloud.endpoint_url)
+    got = ask(cloud, "GET", path)
+    assert (got.status, got.text) == (200, "what is there")
+    refused(ask(cloud, "GET", path.replace(own(cloud), "LOCAL0")), "not of this run")
+
+
+def test_client_with_another_key_is_told_in_its_own_protocol_where_the_key_is(cloud: LocalCloud) -> None:
+    wrong = {"aws_access_key_id": "local", "aws_secret_access_key": "local", "region_name": "us-east-1"}
+    calls = {"dynamodb": "list_tables", "s3": "list_buckets", "cloudformation": "list_stacks", "lambda": "list_layers"}
+    for service, method in calls.items():
+        client = boto3.client(service, endpoint_url=cloud.endpoint_url, **wrong)  # type: ignore[call-overload]
+        with pytest.raises(ClientError, match=r"LocalCloudRefused.*export lines that `once up` printed") as error:
+            getattr(client, method)()
+        assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
+
+
+# ---- functions ----
+
+
+def test_function_signs_with_a_key_of_its_own_which_is_no_name_and_not_the_developers(cloud: LocalCloud) -> None:
+    seen = set()
+    for name in ("one", "other"):
+        cloud.add_function(name, FUNCTIONS / "probe", role="BuildReportRole")
+        answer = cloud.functions.invoke(FunctionName=f"{PREFIX}{name}", Payload=json.dumps({"do": "variables"}))
+        variables = json.loads(answer["Payload"].read())
+        seen.add(variables["AWS_ACCESS_KEY_ID"])
+        assert name not in variables["AWS_ACCESS_KEY_ID"]
+        assert own(cloud) not in variables.values()
+        assert cloud.environment["AWS_SECRET_ACCESS_KEY"] not in variables.values()
+    assert len(seen) == 2
+
+
+def test_key_of_a_function_in_a_presigned_address_is_held_against_its_role(cloud: LocalCloud) -> None:
+    bucket = cloud.outputs["ResponseBucketName"]
+    cloud.client("s3").put_object(Bucket=bucket, Key="requests/k", Body=b"a request")
+    cloud.add_function("one", FUNCTIONS / "probe", role="BuildReportRole")
+    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}one", Payload=json.dumps({"do": "variables"}))
+    variables = json.loads(answer["Payload"].read())
+    for version in ("s3", "s3v4"):
+        config = Config(signature_version=version)
+        client = boto3.client("s3", endpoint_url=cloud.endpoint_url, config=config, **keys(variables))
+        address = client.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "requests/k"})
+        got = ask(cloud, "GET", address.removeprefix(cloud.endpoint_url))
+        assert got.status == 403 and "a request" not in got.text
+    assert {each.session for each in cloud.denials()} == {f"{PREFIX}one"}
+
+
+def test_function_cannot_say_one_service_to_the_guard_and_another_one_to_the_endpoint(cloud: LocalCloud) -> None:
+    bucket = cloud.outputs["ResponseBucketName"]
+    cloud.client("s3").put_object(Bucket=bucket, Key="requests/k", Body=b"a request")
+    cloud.add_function("one", FUNCTIONS / "probe", role="BuildReportRole")
+    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}one", Payload=json.dumps({"do": "variables"}))
+    key = json.loads(answer["Payload"].read())["AWS_ACCESS_KEY_ID"]
+    anybody = {"X-Amz-Target": "AWSSecurityTokenService.GetCallerIdentity"}  # what nobody needs a permission for
+    query = f"?X-Amz-Credential={key}/20260101/us-east-1/sts/aws4_request&X-Amz-Signature=0"
+    assert "a request" not in ask(cloud, "GET", f"/{bucket}/requests/k{query}", **anybody).text
+    assert "a request" not in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("S3", key)).text
+    assert "a request" in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("s3", own(cloud))).text
+
+
+def test_credential_hidden_behind_another_one_is_none() -> None:
+    scope = "k/20260101/us-east-1/{}/aws4_request"
+    hidden = f"AWS4-HMAC-SHA256 X={scope.format('dynamodb')}, Credential={scope.format('sts')}"
+    assert credential_of({"HTTP_AUTHORIZATION": hidden}) is None
+
+
+def test_keys_are_others_in_each_run() -> None:
+    one, other = AccessKeys(), AccessKeys()
+    assert other.holder(one.own.id) is None and one.holder(one.own.id) is not None
+    assert one.of_function("f", "r") == one.of_function("f", "r") != one.of_function("f", "s")
+    assert len(one.own.id) >= 32 and one.own.secret != one.own.id
+
+
+# ---- the other doors of this machine ----
+
+
+@pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": EVIL}, {"Sec-Fetch-Site": "cross-site"}])
+def test_page_can_neither_take_an_event_from_a_function_nor_answer_for_it(headers: dict[str, str]) -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", FunctionSpec(FUNCTIONS / "probe"))
+    try:
+        variables = call(runtime, "probe", "variables")
+        for method, path in (("GET", "invocation/next"), ("POST", "init/error")):
+            connection = http.client.HTTPConnection(variables["AWS_LAMBDA_RUNTIME_API"], timeout=30)
+            connection.request(method, f"/2018-06-01/runtime/{path}", b"{}", headers)
+            answer = connection.getresponse()
+            assert (answer.status, answer.getheader("Connection")) == (403, "close")
+            connection.close()
+        assert call(runtime, "probe", "variables")["AWS_LAMBDA_RUNTIME_API"] == variables["AWS_LAMBDA_RUNTIME_API"]
+    finally:
+        runtime.close()
