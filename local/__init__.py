@@ -8,6 +8,7 @@ deploy.py          makes the resources on moto, and adds what moto drops
 execution.py       what an execution came to
 server.py          the endpoint on loopback
 access_keys.py     the keys of a run, without which nobody is let in
+assumed_roles.py   keys that AssumeRole made
 knocking.py        who may knock at a door of this machine
 doorkeeper.py      keeps those rules before a WSGI application
 clock.py           real and virtual time

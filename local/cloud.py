@@ -14,6 +14,7 @@ from typing import Any
 
 from local.access_keys import AccessKeys
 from local.ageing import ageing
+from local.assumed_roles import holder_of_temporary
 from local.clock import Clock, VirtualClock
 from local.contents import empty_everything
 from local.deploy import Stack, deploy
@@ -90,7 +91,7 @@ class LocalCloud:
         self._stack.close()
 
     def _open(self) -> None:
-        self._keys = AccessKeys()
+        self._keys = AccessKeys(holder_of_temporary)
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         import_interpreter()
@@ -354,7 +355,7 @@ class LocalCloud:
         return self.permissions.denials
 
     def _caller(self, access_key_id: str) -> Caller | None:
-        """The function that has an access key id. One without a role, and the developer, may do everything."""
+        """Who has an access key id. A function without a role, and the developer, may do everything."""
         holder = self._keys.holder(access_key_id)
         if holder is None or holder.function is None or holder.role is None:
             return None

@@ -8,10 +8,10 @@
     http.py         calls that come over HTTP, from functions
 
 A role that the template does not make is not held to anything, and neither is who has none: people with `aws`, tests,
-functions that tests add, a function under a role that it has assumed by itself. Policies of resources (queues, buckets,
-keys), permission boundaries and policies of an organisation are not looked at. Where nobody here knows which resource a
-call is about, its action alone is held against the policies. A condition that cannot be told here counts as met where
-it allows, and as not met where it denies.
+functions that tests add. Calls under a role that a function has assumed are held to that role. Policies of resources
+(queues, buckets, keys), permission boundaries and policies of an organisation are not looked at. Where nobody here
+knows which resource a call is about, its action alone is held against the policies. A condition that cannot be told
+here counts as met where it allows, and as not met where it denies.
 """
 
 from __future__ import annotations

@@ -271,6 +271,23 @@ def test_function_cannot_say_one_service_to_the_guard_and_another_one_to_the_end
     assert "a request" in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("s3", own(cloud))).text
 
 
+def test_key_of_an_assumed_role_is_let_in_and_held_against_that_role(cloud: LocalCloud) -> None:
+    sts = boto3.client("sts", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
+    role = cloud.permissions.arn_of("BuildReportRole")
+    given = sts.assume_role(RoleArn=role, RoleSessionName="mine")["Credentials"]
+    temporary = {
+        "aws_access_key_id": given["AccessKeyId"],
+        "aws_secret_access_key": given["SecretAccessKey"],
+        "aws_session_token": given["SessionToken"],
+        "region_name": "us-east-1",
+    }
+    s3 = boto3.client("s3", endpoint_url=cloud.endpoint_url, **temporary)
+    s3.put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="responses/k", Body=b"x")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        s3.put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="requests/k", Body=b"x")
+    assert [(each.session, each.role) for each in cloud.denials()] == [("mine", "BuildReportRole")]
+
+
 def test_credential_hidden_behind_another_one_is_none() -> None:
     scope = "k/20260101/us-east-1/{}/aws4_request"
     hidden = f"AWS4-HMAC-SHA256 X={scope.format('dynamodb')}, Credential={scope.format('sts')}"

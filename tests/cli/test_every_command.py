@@ -1,0 +1,252 @@
+"""Nothing that producers and functions write is obeyed by an operator's terminal, whatever command shows it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import Done
+from evil import EVIL, ROOT, SEEN, assert_calm, python
+from operating import ID, Operator, put
+
+from cli.main import app
+from local import LocalCloud
+
+
+def assert_shown_calmly(done: Done, code: int = 0) -> None:
+    assert done.code == code, done.err
+    assert_calm(done.out)
+    assert_calm(done.err)
+
+
+# ---- every command ----
+
+WHOLE, WHOLE_SEEN = EVIL.replace("\ud800", ""), SEEN.replace(r"\ud800", "")
+"""DynamoDB keeps UTF-8, which has no half of a pair. JSON in S3 and in a queue has."""
+A_KEY = f"acme#told#{WHOLE}"
+
+
+def evil_record(operator: Operator, id: str = A_KEY, status: str = "QUARANTINED", name: str = "gone") -> str:
+    owner = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{name}"
+    error = {"M": {"name": {"S": f"Name{WHOLE}"}, "message": {"S": f"message {WHOLE}"}}}
+    steps = {"M": {f"step{WHOLE}": {"M": {"result": {"S": WHOLE}}}}}
+    texts = {"acquiredAt": WHOLE, "onCrash": WHOLE, "result": WHOLE, "finishedAt": WHOLE, "owner": owner}
+    put(operator, id, status, 0, error=error, steps=steps, **{name: {"S": value} for name, value in texts.items()})
+    return id
+
+
+def refuse(operator: Operator) -> None:
+    queue = operator.cloud.client("sqs"), operator.cloud.outputs["RejectedQueueUrl"]
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{EVIL}"
+    bad = operator.request() | {f"unknown{EVIL}": EVIL, "idempotencyKey": f"k{EVIL}"}
+    bodies: list[Any] = [
+        {"error": "InvalidRequest", "message": f"unknown field {EVIL}", "executionArn": gone, "input": bad},
+        {"error": f"E{EVIL}", "message": EVIL, "executionArn": gone},
+        EVIL,
+    ]
+    for body in bodies:
+        queue[0].send_message(QueueUrl=queue[1], MessageBody=json.dumps(body))
+
+
+def test_ls_shows_one_row_for_one_record(operator: Operator) -> None:
+    evil_record(operator)
+    put(operator, "acme#told#z", "IN_PROGRESS", 0)
+    done = operator.once("ls")
+    assert_shown_calmly(done)
+    head, *rows = done.out.splitlines()
+    assert len(rows) == 2 and sum(WHOLE_SEEN in row for row in rows) == 1
+    at = head.index("status")
+    assert {row[at:].split()[0] for row in rows} == {"QUARANTINED", "IN_PROGRESS"}, "the columns stand straight"
+
+
+def test_show_has_its_lines_and_no_other(operator: Operator) -> None:
+    evil_record(operator)
+    done = operator.once("show", A_KEY)
+    assert_shown_calmly(done)
+    assert done.out.splitlines()[0] == f"acme#told#{WHOLE_SEEN}  QUARANTINED"
+    assert f"Name{WHOLE_SEEN}: message {WHOLE_SEEN}" in done.out and f"step{WHOLE_SEEN}" in done.out
+
+
+def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"}, {"return": 7})
+    operator.quarantined()
+    [key] = operator.kept()
+    kept = json.dumps(operator.request() | {"payload": {EVIL: EVIL}})
+    operator.cloud.client("s3").put_object(Bucket=operator.cloud.outputs["ResponseBucketName"], Key=key, Body=kept)
+    done = operator.once("show", ID)
+    assert_shown_calmly(done)
+    assert r"\ud800" in done.out
+
+
+@pytest.mark.parametrize("arguments", [["ls", "--json"], ["show", A_KEY, "--json"], ["replay-rejected", "--json"]])
+def test_json_of_evil_things_is_ascii_and_means_the_same(operator: Operator, arguments: list[str]) -> None:
+    evil_record(operator)
+    refuse(operator)
+    done = operator.once(*arguments)
+    assert_calm(done.out)
+    assert done.out.isascii()
+    assert any(WHOLE in text or EVIL in text for text in texts_of(json.loads(done.out)))
+
+
+def texts_of(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for pair in value.items() for each in pair for text in texts_of(each)]
+    return [text for each in value for text in texts_of(each)] if isinstance(value, list) else [str(value)]
+
+
+INTERVENTIONS: dict[str, Callable[[Operator], Done]] = {
+    "retry": lambda operator: operator.once("retry", A_KEY),
+    "resolve": lambda operator: operator.once("resolve", A_KEY, "--failed", WHOLE),
+    "release": lambda operator: operator.once("release", A_KEY),
+    "redrive": lambda operator: operator.once("redrive", A_KEY),
+}
+
+
+@pytest.mark.parametrize("command", INTERVENTIONS)
+def test_interventions_name_an_evil_id_calmly(operator: Operator, command: str) -> None:
+    evil_record(operator)
+    done = INTERVENTIONS[command](operator)
+    assert_shown_calmly(done, done.code)
+    assert WHOLE_SEEN in done.out + done.err
+    missing = operator.once(command, f"none#told#{WHOLE}", *(["--failed", "x"] if command == "resolve" else []))
+    assert_shown_calmly(missing, 2)
+    assert len(missing.err.splitlines()) == 1 and WHOLE_SEEN in missing.err
+
+
+def test_release_asks_and_is_done_calmly(operator: Operator) -> None:
+    evil_record(operator)
+    done = operator.once("release", A_KEY, "--yes")
+    assert_shown_calmly(done)
+    assert done.out.startswith(f"✓ acme#told#{WHOLE_SEEN}: released")
+
+
+def test_retry_of_an_evil_request_is_told_calmly(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"}, {"return": 7})
+    operator.quarantined()
+    operator.change({"error": {"name": WHOLE, "message": WHOLE}, "acquiredAt": WHOLE})
+    done = operator.once("retry", ID)
+    assert_shown_calmly(done)
+    operator.cloud.settle()
+
+
+def test_replay_rejected_shows_one_line_for_one_message_and_ends(operator: Operator) -> None:
+    refuse(operator)
+    done = operator.once("replay-rejected")
+    assert_shown_calmly(done, 1)
+    assert sorted(line.split()[0] for line in done.out.splitlines()) == ["NO_INPUT", "STARTED", "UNREADABLE"]
+    assert SEEN in done.out
+    operator.cloud.settle()
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_replay_rejected_is_no_victim_of_an_encoding(operator: Operator, cloud: LocalCloud, encoding: str) -> None:
+    refuse(operator)
+    plain = {"PYTHONIOENCODING": encoding, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = python("from cli.main import main; main()", "replay-rejected", **cloud.environment, **plain)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.count(b"\n") == 3 and b"\\ud800" in done.stdout and b"\x1b" not in done.stdout + done.stderr
+    cloud.settle()
+
+
+def test_send_and_its_mistakes_are_told_calmly(operator: Operator) -> None:
+    event = operator.file(json.dumps(operator.request()), "event\x1b[2J\nforged.json")
+    assert_shown_calmly(operator.once("send", event))
+    operator.cloud.settle()
+    for arguments in (["/none/" + EVIL], [event, "--via", EVIL], [event, "--stack", "a\u202eb"]):
+        assert_shown_calmly(operator.once("send", *arguments), 2)
+    assert_shown_calmly(operator.once("send", operator.file(f'{{"{EVIL[:9]}', "bad.json")), 2)
+
+
+def test_doctor_tells_of_evil_operations_calmly(operator: Operator) -> None:
+    evil_record(operator)
+    evil_record(operator, f"{A_KEY}2", "IN_PROGRESS", WHOLE)
+    done = operator.once("doctor")
+    assert_shown_calmly(done, done.code)
+    assert_calm(operator.once("doctor", "--json").out)
+
+
+def test_what_a_library_prints_in_a_command_passes_the_same_rule(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prints() -> None:
+        print(EVIL)
+        print(EVIL, file=sys.stderr)
+
+    monkeypatch.setattr("cli.main.app", prints)
+    done = operator.once("ls")
+    assert not {"\x1b", "\x9b", "\r", "\t", "\u202e", "\ud800"} & set(done.out + done.err)
+    assert r"a\x1b]52" in done.out and r"a\x1b]52" in done.err
+
+
+def test_an_error_of_usage_is_told_calmly(operator: Operator) -> None:
+    for arguments in (["ls", "--limit", EVIL], ["ls", f"--no{EVIL}"], [f"no{EVIL}"], ["ls", "--tenant", EVIL]):
+        done = operator.once(*arguments)
+        assert done.code == 2
+        assert not {"\x1b", "\x9b", "\u202e", "\ud800"} & set(done.err + done.out)
+
+
+# ---- the local cloud, with functions that are written by others ----
+
+FUNCTION = f"""
+import sys
+
+EVIL = {EVIL!a}
+
+def handler(event, context):
+    sys.stdout.buffer.write(EVIL.encode("utf-8", "surrogatepass") + b"\\n\\xff\\x9b2J\\n")
+    sys.stdout.flush()
+    raise type("Bad\\x1b[2J", (Exception,), {{}})(EVIL)
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An application whose function prints and raises what a terminal would obey."""
+    folder = tmp_path_factory.mktemp("project")
+    for name in ("functions", "shared", "statemachine"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "template.yaml", folder)
+    (folder / "functions/charge_payment/app.py").write_text(FUNCTION)
+    request = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {"orderId": "1"}}
+    (folder / "event.json").write_text(json.dumps(request))
+    bad = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {}, f"unknown{EVIL}": EVIL}
+    (folder / "bad.json").write_text(json.dumps(bad))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "event.json", "bad.json"],
+        ["run", "event.json", "bad.json", "--concurrently"],
+        ["run", "event.json", "bad.json", "--json"],
+        ["graph", "event.json"],
+        ["demo"],
+    ],
+    ids=" ".join,
+)
+def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: list[str]) -> None:
+    done = python("from cli.main import main; main()", *arguments, cwd=project, PYTHONIOENCODING="utf-8")
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert_calm(out)
+    assert_calm(err)
+    if arguments[0] == "run":
+        assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err
+    if arguments[0] == "graph":
+        assert out.startswith("<svg") and "the path of event" in out
+    if "--json" in arguments:
+        assert out.isascii() and len(json.loads(out)["executions"]) == 2
+
+
+COMMANDS = {"ls", "show", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
+
+
+def test_every_command_is_tried_here_with_evil_things() -> None:
+    """`up` is tried in test_up.py."""
+    names = {each.name or str(getattr(each.callback, "__name__", "")) for each in app.registered_commands}
+    assert names == COMMANDS
