@@ -48,6 +48,12 @@ def _print(answer: Any, as_json: bool, text: str) -> int:
 def _did(done: dict[str, Any], as_json: bool, text: str) -> int:
     if not done["requestDeleted"]:
         typer.echo(f"once: {done['id']}: {REQUEST_LEFT}", err=True)
+    return _done(done, as_json, text)
+
+
+def _done(done: dict[str, Any], as_json: bool, text: str) -> int:
+    if left := done.get("requestLeft"):
+        typer.echo(f"once: {done['id']}: {left}", err=True)
     return _print(done, as_json, text)
 
 
@@ -150,7 +156,7 @@ def release(place: Place, id: str, yes: bool, as_json: bool) -> int:
 def redrive(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         done = redriving.redrive(stack, id)
-        return _print(done, as_json, f"✓ {id}: its owner goes on from {done['from']}; business logic is not started.")
+        return _done(done, as_json, f"✓ {id}: its owner goes on from {done['from']}; business logic is not started.")
 
     return _on_stack(place, id, work)
 

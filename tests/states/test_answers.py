@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
+from hypothesis import given as given_any
 from hypothesis import strategies as st
 from one_state import ME, NOW, THEIRS, State, Way
 
@@ -211,7 +212,7 @@ def spoilt(text: str, dice: random.Random) -> str:
     return text[:at] + dice.choice(["", *'"[]{},:1tS\\0-.e']) + text[at + dice.randrange(2) :]
 
 
-@given(
+@given_any(
     value=st.recursive(
         st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text(),
         lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
