@@ -39,8 +39,8 @@ def check(project: Project) -> Iterator[Finding]:
             if state.type == "Map" and not _catches_too_large(state) and not excused(state.name):
                 yield machine.finding(
                     state,
-                    "its branches' outputs together may have more than 256 KiB, and States.ALL does not match the "
-                    f"{TOO_LARGE} that follows; catch it by name, or give the reason why they are small in gate/reasons.py",
+                    f"its branches' outputs may have more than 256 KiB together, and nothing catches the {TOO_LARGE} "
+                    "that follows; catch it by name, or give the reason why they stay small in gate/reasons.py",
                 )
         for name in excused.unused():
             yield Finding(

@@ -637,7 +637,7 @@ def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
-    assert over(state).to == over(state, rounds=19).to == over(state, seconds=179.999).to == "QueryShards"
+    assert over(state).to == over(state, rounds=39).to == over(state, seconds=179.999).to == "QueryShards"
     for more in ({"rounds": 20}, {"seconds": 180}, {"pages": 0}):
         assert over(state, **more).to == "CountOperations"
         assert over(state, **more, listed=False).to == "ListDeadExecutions", "the records come first"
