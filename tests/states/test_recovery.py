@@ -32,7 +32,7 @@ def test_an_event_of_a_death_looks_at_that_execution_alone(state: States) -> Non
     way = state("ReceiveTrigger").chooses({}, {"executionArn": THEIRS, "status": "ABORTED"})
     empty: dict[str, list[Any]] = {"cursors": [], "metrics": [], "outcomes": []}
     known = {"sweeps": False, "listed": True, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
-    assert way == Way("LookAtDeadExecutions", {**known, "pageSize": 4})
+    assert way == Way("LookAtDeadExecutions", {**known, "pageSize": 3})
 
 
 def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
@@ -40,7 +40,7 @@ def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
     empty: dict[str, list[Any]] = {"metrics": [], "outcomes": []}
     known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "cursors": cursors, **empty}
     for given in ({}, {"source": "aws.scheduler"}):
-        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", {**known, "pageSize": 4})
+        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", {**known, "pageSize": 3})
 
 
 # ---- executions that died ----
@@ -438,14 +438,18 @@ def test_what_was_looked_at_is_handed_on(state: States) -> None:
     assert look.value("Items", {"dead": [THEIRS]}) == [THEIRS]
     gave: list[dict[str, str]] = [{}, {"id": ID}, {"outcome": "FAILED"}]
     after = look.takes(gave, {"outcomes": ["FAILED"]})
-    assert after == Way("RecoverRecords", {"candidates": [{"id": ID}], "outcomes": ["FAILED", "FAILED"]})
+    page = {"items": [{"id": ID, "lease": "0"}]}
+    assert after == Way("RecoverRecords", {"shardPages": [page], "outcomes": ["FAILED", "FAILED"]})
 
 
 # ---- open records ----
 
 
 def test_a_candidate_is_looked_at_afresh(state: States) -> None:
-    assert state("RecoverRecords").value("Items", {"candidates": [{"id": ID}]}) == [{"id": ID}]
+    assert state("RecoverRecords").value("Items", {"shardPages": [{"items": [{"id": ID, "lease": "0"}]}]}) == [
+        {"id": ID}
+    ]
+    assert state("RecoverRecords").value("Items", {"shardPages": []}) == []
     assert state("TakeCandidate").takes(None, {}, {"id": ID}) == Way("ReadOpenRecord", {"id": ID, "wasStarted": False})
 
 
@@ -624,8 +628,9 @@ def test_what_became_of_each_record_is_counted(state: States) -> None:
     for name, outcome in outcomes.items():
         assert state(name).value("Output", {}) == {"outcome": outcome}
     gave = [{"outcome": "LEFT"}, {"outcome": "RECOVERED"}]
-    after = state("RecoverRecords").takes(gave, {"outcomes": ["FAILED"]})
-    assert after == Way("IsSweepOver", {"outcomes": ["FAILED", "LEFT", "RECOVERED"], "candidates": []})
+    known = {"outcomes": ["FAILED"], "listed": False, "shardPages": []}
+    told = {"outcomes": ["FAILED", "LEFT", "RECOVERED"], "cursors": [], "shardPages": []}
+    assert state("RecoverRecords").takes(gave, known) == Way("IsSweepOver", told)
 
 
 # ---- pages, counts, the end ----
@@ -637,8 +642,8 @@ def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
-    assert over(state).to == over(state, rounds=39).to == over(state, seconds=179.999).to == "QueryShards"
-    for more in ({"rounds": 20}, {"seconds": 180}, {"pages": 0}):
+    assert over(state).to == over(state, rounds=49).to == over(state, seconds=179.999).to == "QueryShards"
+    for more in ({"rounds": 50}, {"seconds": 180}, {"pages": 0}):
         assert over(state, **more).to == "CountOperations"
         assert over(state, **more, listed=False).to == "ListDeadExecutions", "the records come first"
     assert over(state, listed=False).to == "QueryShards"
@@ -657,12 +662,12 @@ def test_an_event_reads_no_shard_and_counts_what_it_recovered(state: States) -> 
 
 
 def test_a_page_of_a_shard_holds_leases_that_are_over(state: States) -> None:
-    query, given, size = state("QueryShard"), {"shard": "IN_PROGRESS#a"}, {"pageSize": 4}
+    query, given, size = state("QueryShard"), {"shard": "IN_PROGRESS#a"}, {"pageSize": 3}
     asks = query.asks(size, given)
     assert asks == {
         "TableName": asks["TableName"],
         "IndexName": "open-operations",
-        "Limit": 4,
+        "Limit": 3,
         "KeyConditionExpression": "openShard = :shard AND leaseExpiresAt < :now",
         "ExpressionAttributeValues": {":shard": {"S": "IN_PROGRESS#a"}, ":now": {"N": str(NOW)}},
     }
@@ -692,13 +697,19 @@ def test_the_oldest_leases_of_all_shards_come_first_and_each_shard_goes_on_where
     ]
     start = {"openShard": {"S": "a"}, "id": {"S": "30"}, "leaseExpiresAt": {"N": "30"}}
     after = query.takes(pages, {"outcomes": ["LEFT"], "rounds": 2})
-    known = {"outcomes": ["LEFT", "FAILED"], "rounds": 3, "cursors": [{"shard": "a", "from": start}]}
-    assert after == Way("RecoverRecords", {**known, "candidates": [{"id": "3"}, {"id": "5"}, {"id": "30"}]})
+    assert after == Way("RecoverRecords", {"outcomes": ["LEFT", "FAILED"], "rounds": 3, "shardPages": pages})
+    recover, known = state("RecoverRecords"), {"shardPages": pages, "outcomes": [], "listed": False, "cursors": []}
+    assert recover.value("Items", known) == [{"id": "3"}, {"id": "5"}, {"id": "30"}]
+    done = {"outcomes": ["LEFT"], "shardPages": []}
+    assert recover.takes([{"outcome": "LEFT"}], known).assigned == {**done, "cursors": [{"shard": "a", "from": start}]}
+    dead = {**known, "shardPages": [{"items": [{"id": "3", "lease": "0"}]}], "listed": True, "cursors": ["left"]}
+    left = recover.takes([{"outcome": "LEFT"}], dead).assigned
+    assert left == {**done, "cursors": ["left"]}, "what a sweep left is left also after dead executions were looked at"
 
 
 def test_pages_that_are_too_large_together_are_asked_for_again_one_record_at_a_time(state: States) -> None:
     too_large = {"outcomes": ["LEFT"], "rounds": 3, "pageSize": 1}
-    again = state("QueryShards").fails(TOO_LARGE, {"pageSize": 4, "rounds": 2, "outcomes": ["LEFT"]})
+    again = state("QueryShards").fails(TOO_LARGE, {"pageSize": 3, "rounds": 2, "outcomes": ["LEFT"]})
     assert again == Way("IsSweepOver", too_large)
     still = state("QueryShards").fails(TOO_LARGE, {"pageSize": 1, "rounds": 2, "outcomes": ["LEFT"]})
     assert still == Way("IsSweepOver", {**too_large, "outcomes": ["LEFT", "FAILED"]})
@@ -708,7 +719,7 @@ def test_lists_that_are_too_large_fail_the_run_at_its_end_and_leave_the_records_
     listing = state("ListDeadExecutions").fails(TOO_LARGE, {"outcomes": ["LEFT"]})
     assert listing == Way("LookAtDeadExecutions", {"dead": [], "listed": True, "outcomes": ["LEFT", "FAILED"]})
     looking = state("LookAtDeadExecutions").fails(TOO_LARGE, {"outcomes": ["LEFT"]})
-    assert looking == Way("RecoverRecords", {"candidates": [], "outcomes": ["LEFT", "FAILED"]})
+    assert looking == Way("RecoverRecords", {"shardPages": [], "outcomes": ["LEFT", "FAILED"]})
 
 
 def test_every_shard_is_counted_for_every_metric(state: States) -> None:
