@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from cli.records import OPERATOR, hash_of, owner_before_operator
+from cli.records import FOREIGN, OPERATOR, hash_of, owner_before_operator
+from cli.requests import id_in
 from cli.stack import Stack
 
 MOST_OWNERS = 20
@@ -17,24 +18,28 @@ TAKING = ("TakeOverLock", "RetryFailed")
 """From an owner before; its steps are kept."""
 
 
-def owners(stack: Stack, owner: str) -> list[dict[str, Any]]:
+def owners(stack: Stack, owner: str, id: str) -> list[dict[str, Any]]:
     """The owners from this one back: {owner, status, startedAt, endedAt, error, locks: [{state, fence, ...}]}.
 
-    One that is gone has status GONE, an operator OPERATOR.
+    One that is gone has status GONE, an operator OPERATOR; FOREIGN is what never was this id's.
     """
     found: list[dict[str, Any]] = []
     before: str | None = owner
     while before and len(found) < MOST_OWNERS and before not in [each["owner"] for each in found]:
-        about, before = _look_at(stack, before)
+        about, before = _look_at(stack, before, id)
         found.append(about)
     return found
 
 
-def _look_at(stack: Stack, owner: str) -> tuple[dict[str, Any], str | None]:
+def _look_at(stack: Stack, owner: str, id: str) -> tuple[dict[str, Any], str | None]:
     nothing: dict[str, Any] = {"startedAt": None, "endedAt": None, "error": None, "locks": []}
+    if not stack.has_execution(owner):
+        return {"owner": owner, "status": FOREIGN, **nothing}, None
     client = stack.client("stepfunctions")
     try:
         described = client.describe_execution(executionArn=owner)
+        if id_in(described["input"]) != id:
+            return {"owner": owner, "status": FOREIGN, **nothing}, None
         locks, before = _locks(client, owner)
     except client.exceptions.ExecutionDoesNotExist:
         status = "OPERATOR" if OPERATOR in owner else "GONE"

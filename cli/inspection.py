@@ -26,8 +26,8 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "id": id,
         "expired": has_expired(stack, record),
         "record": record,
-        "ownerStatus": owner_status(stack, owner),
-        "owners": history.owners(stack, owner),
+        "ownerStatus": owner_status(stack, owner, id),
+        "owners": history.owners(stack, owner, id),
         "started": history.started_for(stack, id),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
@@ -47,7 +47,7 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 def _console(stack: Stack, owner: str) -> dict[str, str]:
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
-    if "stateMachine" in found and OPERATOR not in owner:
+    if "stateMachine" in found and OPERATOR not in owner and stack.has_execution(owner):
         found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
     return found
 

@@ -13,6 +13,7 @@ from typing import Any
 from cli import kept, originals
 from cli.records import (
     ALIVE,
+    FOREIGN,
     OPERATOR,
     RELEASED,
     STATUSES,
@@ -39,7 +40,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
     A retry that ended between its write and its start can be repeated.
     """
-    record = read(stack, id, *STATUSES)
+    record = shown = read(stack, id, *STATUSES)
     if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
         raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}; nothing was changed")
     request = originals.demand(stack, record)
@@ -49,13 +50,18 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
             kept.put(stack, record, request.text)
         record = _begin_anew(stack, record)
     execution = _start(stack, record, request.text)
-    forgotten = kept.forget(stack, record)
-    return {"id": id, "executionArn": execution, "fence": record["fence"], "requestDeleted": forgotten}
+    return {"id": id, "executionArn": execution, "fence": record["fence"], **_forgotten(stack, record, shown)}
+
+
+def _forgotten(stack: Stack, record: Record, shown: Record) -> dict[str, Any]:
+    """`requestLeft` says which object the record named that is none of its own, and was left alone."""
+    left = kept.foreign(stack, shown)
+    return {"requestDeleted": kept.forget(stack, record), **({"requestLeft": left} if left else {})}
 
 
 def _was_cut_off(stack: Stack, record: Record) -> bool:
     """Whether the lock is an operator's; an execution may be called like one."""
-    return OPERATOR in record["owner"] and owner_status(stack, record["owner"]) == "NO_EXECUTION"
+    return OPERATOR in record["owner"] and owner_status(stack, record["owner"], record["id"]) == "NO_EXECUTION"
 
 
 def _begin_anew(stack: Stack, record: Record) -> Record:
@@ -122,18 +128,18 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
     write(stack, record, update, values, then={"owner": owner, "fence": fence, "status": values[":status"]})
-    return {"id": id, "status": values[":status"], "fence": fence, "requestDeleted": kept.forget(stack, record)}
+    return {"id": id, "status": values[":status"], "fence": fence, **_forgotten(stack, record, record)}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
     record = read(stack, id, *STATUSES)
     owner = record["owner"]
-    status = owner_status(stack, owner)
+    status = owner_status(stack, owner, id)
     if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
         owner = stack.execution(retry_name(record))
-        status = owner_status(stack, owner)
-    if status in ALIVE or (status != "NO_EXECUTION" and not has_ended(stack, owner)):
+        status = owner_status(stack, owner, id)
+    if status in ALIVE or (status not in ("NO_EXECUTION", FOREIGN) and not has_ended(stack, owner)):
         status = status if status in ALIVE else "RUNNING"  # it was revived just now, and its description is old
         raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
     return record, status
@@ -155,7 +161,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
         "REMOVE leaseExpiresAt, openShard, requestRef"
     )
     write(stack, shown, update, values, then={"owner": values[":mark"], "fence": fence, "status": "FAILED"})
-    return {"id": shown["id"], "status": "RELEASED", "fence": fence, "requestDeleted": kept.forget(stack, shown)}
+    return {"id": shown["id"], "status": "RELEASED", "fence": fence, **_forgotten(stack, shown, shown)}
 
 
 def _size(text: str) -> int:

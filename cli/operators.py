@@ -49,6 +49,12 @@ def _print(answer: Any, as_json: bool, *lines: str) -> int:
 def _did(done: dict[str, Any], as_json: bool, *lines: str) -> int:
     if not done["requestDeleted"]:
         tell(f"once: {done['id']}: {REQUEST_LEFT}")
+    return _done(done, as_json, *lines)
+
+
+def _done(done: dict[str, Any], as_json: bool, *lines: str) -> int:
+    if left := done.get("requestLeft"):
+        tell(f"once: {done['id']}: {left}")
     return _print(done, as_json, *lines)
 
 
@@ -151,7 +157,7 @@ def release(place: Place, id: str, yes: bool, as_json: bool) -> int:
 def redrive(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         done = redriving.redrive(stack, id)
-        return _print(done, as_json, f"✓ {id}: its owner goes on from {done['from']}; business logic is not started.")
+        return _done(done, as_json, f"✓ {id}: its owner goes on from {done['from']}; business logic is not started.")
 
     return _on_stack(place, id, work)
 

@@ -6,14 +6,13 @@ request names none in the bucket: no state of a state machine takes more than 25
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cli import kept
 from cli.problem import Problem
 from cli.records import OPERATOR, Record, owner_before_operator, retry_name
-from cli.requests import id_of
+from cli.requests import id_in
 from cli.stack import Stack
 
 
@@ -32,7 +31,7 @@ def find(stack: Stack, record: Record) -> Original:
     for text, is_kept, why in _places(stack, record):
         if text is None:
             missing.append(why)
-        elif (about := _id_in(text)) == record["id"]:
+        elif (about := id_in(text)) == record["id"]:
             return Original(text, is_kept)
         else:
             missing.append(f"{why}, which has another request: {about}")
@@ -58,7 +57,8 @@ def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, bool, st
         yield _in_bucket(stack, record)
     for execution in _executions(stack, record):
         text = input_of(stack, execution)
-        yield text, False, f"not with the execution {execution}" + (" (it is gone)" if text is None else "")
+        why = "it is gone" if stack.has_execution(execution) else "it is none of this stack's operations"
+        yield text, False, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
     if not named:
         yield _in_bucket(stack, record)
 
@@ -79,16 +79,11 @@ def _executions(stack: Stack, record: Record) -> Iterator[str]:
 
 
 def input_of(stack: Stack, execution: str) -> str | None:
-    """The text that an execution was started with; None when it is gone, or never was."""
+    """The text that an execution was started with; None when it is gone, never was, or is none of this stack's."""
+    if not stack.has_execution(execution):
+        return None
     client = stack.client("stepfunctions")
     try:
         return str(client.describe_execution(executionArn=execution)["input"])
     except (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn):
-        return None
-
-
-def _id_in(text: str) -> str | None:
-    try:
-        return id_of(json.loads(text))
-    except (ValueError, RecursionError):
         return None

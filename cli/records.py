@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from cli.problem import Problem
+from cli.requests import id_in
 from cli.stack import Stack
 
 STATUSES = ("IN_PROGRESS", "QUARANTINED")
@@ -21,6 +22,8 @@ ALIVE = ("RUNNING", "PENDING_REDRIVE")
 """Of an execution that goes on, or will."""
 ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
 """The newest event of an execution that has ended."""
+FOREIGN = "FOREIGN"
+"""In place of the status of an owner that was never this record's: a function with fenced steps may write any text."""
 LONGEST_NAME = 80
 """Characters of an execution's name."""
 
@@ -124,7 +127,7 @@ def operator_instead_of(stack: Stack, owner: str) -> str:
     """
     unique = f"operator-{uuid.uuid4().hex[:12]}"
     name = f"{unique}-{owner.rpartition(':')[2]}"
-    fits = len(name) <= LONGEST_NAME and OPERATOR not in owner
+    fits = len(name) <= LONGEST_NAME and OPERATOR not in owner and stack.has_execution(owner)
     return stack.execution(name if fits else unique)
 
 
@@ -140,13 +143,19 @@ def retry_name(record: Record) -> str:
     return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
 
 
-def owner_status(stack: Stack, owner: str) -> str:
-    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone."""
+def owner_status(stack: Stack, owner: str, id: str) -> str:
+    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone.
+
+    FOREIGN for what is no execution of this stack's operations, which nobody asks after, or one with another request.
+    """
+    if not stack.has_execution(owner):
+        return FOREIGN
     client = stack.client("stepfunctions")
     try:
-        return str(client.describe_execution(executionArn=owner)["status"])
+        described = client.describe_execution(executionArn=owner)
     except client.exceptions.ExecutionDoesNotExist:
         return "NO_EXECUTION"
+    return str(described["status"]) if id_in(described["input"]) == id else FOREIGN
 
 
 def has_ended(stack: Stack, owner: str) -> bool:

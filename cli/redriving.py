@@ -14,7 +14,7 @@ from typing import Any
 
 from cli import kept
 from cli.problem import Problem
-from cli.records import STATUSES, Changed, Record, find, has_ended, hash_of, owner_status, read, write
+from cli.records import FOREIGN, STATUSES, Changed, Record, find, has_ended, hash_of, owner_status, read, write
 from cli.stack import Stack, clear_aws_errors, is_throttling
 
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED")
@@ -41,13 +41,15 @@ def redrive(stack: Stack, id: str) -> dict[str, Any]:
     _redrive(stack, record, claimed)
     # A redrive that ends in quarantine needs the request that it kept.
     forgotten = last in ANSWERING and _is_still(stack, claimed) and kept.forget(stack, record)
-    return {"id": id, "executionArn": record["owner"], "from": last, "requestDeleted": forgotten}
+    left = kept.foreign(stack, record)
+    done = {"id": id, "executionArn": record["owner"], "from": last, "requestDeleted": forgotten}
+    return {**done, "requestLeft": left} if left else done
 
 
 def _where_it_goes_on(stack: Stack, record: Record) -> str:
     """The state that a redrive would begin with. Raises Changed when it must not, or cannot, be redriven."""
     id, owner = record["id"], record["owner"]
-    status = owner_status(stack, owner)
+    status = owner_status(stack, owner, id)
     if status not in DEAD:
         raise Changed(f"{id}: its owner cannot be redriven, it is {status}: {owner}; nothing was changed")
     client = stack.client("stepfunctions")
@@ -121,7 +123,7 @@ def _redrive(stack: Stack, record: Record, claimed: Record) -> None:
     except (ClientError, BotoCoreError) as error:
         if not _is_refusal(error):
             raise _unknown(stack, claimed, error) from error
-        if _goes_on(stack, record["owner"]):  # somebody else redrove it, or this call did, and its answer was lost
+        if _goes_on(stack, record):  # somebody else redrove it, or this call did, and its answer was lost
             return
         _put_back(stack, record, claimed)
         _tell_refusal(record, error)
@@ -136,9 +138,10 @@ def _is_refusal(error: Exception) -> bool:
     return error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
 
 
-def _goes_on(stack: Stack, owner: str) -> bool:
-    status = owner_status(stack, owner)
-    return status not in (*DEAD, "NO_EXECUTION") or (status in DEAD and not has_ended(stack, owner))
+def _goes_on(stack: Stack, record: Record) -> bool:
+    owner = record["owner"]
+    status = owner_status(stack, owner, record["id"])
+    return status not in (*DEAD, FOREIGN, "NO_EXECUTION") or (status in DEAD and not has_ended(stack, owner))
 
 
 def _unknown(stack: Stack, claimed: Record, error: Exception) -> Problem:

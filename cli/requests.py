@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 
@@ -18,3 +19,11 @@ def id_of(given: Any) -> str | None:
     if not isinstance(request, dict) or not {"operation", "idempotencyKey"} <= set(request):
         return None
     return f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"
+
+
+def id_in(text: str) -> str | None:
+    """The id that an execution's input, as text, is about; None where it does not say."""
+    try:
+        return id_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return None

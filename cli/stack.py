@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,8 @@ from typing import Any
 from cli.problem import Problem
 from cli.surroundings import local_endpoint, local_key, unconfigured
 
+_EXECUTION = re.compile('[^\\s<>{}\\[\\]?*"#%\\\\^|~`$&,;:/\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff\\ud800-\\udfff]{1,80}')
+"""The names that StartExecution takes."""
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
 
 
@@ -48,6 +51,14 @@ class Stack:
     def execution(self, name: str) -> str:
         """The ARN that an execution of this name has."""
         return self.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{name}"
+
+    def has_execution(self, arn: str) -> bool:
+        """Whether an ARN could be of one of this stack's operations; a record may have been given any other text."""
+        machine, _, name = arn.rpartition(":")
+        own = self.execution("").removesuffix(":")
+        former = self.parameters.get("FormerStateMachineName")
+        machines = (own, f"{own.rpartition(':')[0]}:{former}") if former else (own,)
+        return machine in machines and _EXECUTION.fullmatch(name) is not None
 
     def number(self, parameter: str) -> int:
         return int(self.parameters[parameter])

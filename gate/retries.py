@@ -10,9 +10,6 @@ from gate.machine import State
 from gate.project import Project
 from gate.reasons import REPEATABLE, Excused
 
-NOT_STARTED = {"Lambda.TooManyRequestsException"}
-"""Errors of an invocation that surely did not start the function."""
-
 _READS = (
     "dynamodb:getItem",
     "aws-sdk:dynamodb:query",
@@ -67,7 +64,8 @@ def _may_have_happened(state: State) -> str | None:
             None if named else f"starts an execution without a Name, and a retry starts a second one; name it, {listed}"
         )
     if state.resource.startswith("lambda:invoke"):
-        unsafe = sorted(set(retried) - NOT_STARTED)
-        what = f"retries {', '.join(unsafe)}, after which the function may have run"
-        return f"{what}; retry only {min(NOT_STARTED)}, {listed}" if unsafe else None
+        what = (
+            f"retries {', '.join(sorted(set(retried)))}, after which the function may have run: it may raise any name"
+        )
+        return f"{what}; catch it, and look at the cause, {listed}"
     return f"retries {state.resource}, which may have had its effect when the error came; do not retry it, {listed}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gate import (
     alarms,
+    buckets,
     cloudformation,
     errors,
     expressions,
@@ -40,6 +41,7 @@ QUICK: tuple[Check, ...] = (
     alarms.check,
     rollouts.check,
     pipes.check,
+    buckets.check,
 )
 """They take a second together."""
 

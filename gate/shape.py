@@ -77,8 +77,13 @@ def _state(state: State) -> Iterator[str]:
 def _task(state: State) -> Iterator[str]:
     if not state.raw.get("TimeoutSeconds"):
         yield "has no TimeoutSeconds, and AWS's default is 60 seconds for some and forever for others; add it"
-    if not state.raw.get("Retry"):
+    if not state.raw.get("Retry") and not _judges_errors_itself(state):
         yield "has no Retry, so one throttled call ends it; add it"
+
+
+def _judges_errors_itself(state: State) -> bool:
+    """A function may raise an error by any name, one of Lambda's own, too, and no Retry looks at the cause."""
+    return state.resource.startswith("lambda:invoke") and _uncaught(state) is None
 
 
 def _uncaught(state: State) -> str | None:

@@ -43,7 +43,7 @@ class Transfer:
     def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
         """The reply's envelope. Raises BusinessError, as Lambda tells of an error."""
         try:
-            return {"onceResult": self._transfer(event)}
+            return {"onceResult": self._transfer(event), "replyToken": event["replyToken"]}
         except (LockLostError, PermanentError) as error:
             raise BusinessError(type(error).__name__, str(error)) from error
         except Exception as error:

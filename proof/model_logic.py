@@ -102,4 +102,4 @@ def charge(event: dict[str, Any], client: Any) -> dict[str, Any]:
         step.update(LEDGER, {"id": "effect"}, "ADD n :one", {":one": 1})
         return f"charged under fence {lock.fence}"
 
-    return {"onceResult": json.dumps(steps.run("charge", write, "charge"))}
+    return {"onceResult": json.dumps(steps.run("charge", write, "charge")), "replyToken": event["replyToken"]}

@@ -130,7 +130,7 @@ class World(NamedTuple):
 
 
 def arn_of(place: int) -> str:
-    return f"arn:aws:states:us-east-1:123456789012:execution:once:{PLACES[place]}"
+    return f"arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:{PLACES[place]}"
 
 
 def name_again(arn: str) -> str:

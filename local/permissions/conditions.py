@@ -1,4 +1,4 @@
-"""Conditions of statements: StringEquals, StringLike, ArnEquals, ArnLike and Bool on what is known of a call."""
+"""Conditions of statements: StringEquals, StringLike, ArnEquals, ArnLike, Bool and Null on what is known of a call."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _OPERATORS: Mapping[str, tuple[Callable[[str, str], bool], bool]] = {
 }
 
 
-def holds(condition: Mapping[str, Mapping[str, Any]], context: Mapping[str, str]) -> bool | None:
+def holds(condition: Mapping[str, Mapping[str, Any]], context: Mapping[str, str | None]) -> bool | None:
     """Whether all parts of a condition hold; None when that hangs on a key or an operator that nobody here knows."""
     known = {**_COMMON, **{key.lower(): value for key, value in context.items()}}
     told = [
@@ -60,13 +60,18 @@ def holds(condition: Mapping[str, Mapping[str, Any]], context: Mapping[str, str]
     return None if None in told else True
 
 
-def _part_holds(operator: str, key: str, expected: list[str], known: Mapping[str, str]) -> bool | None:
+def _part_holds(operator: str, key: str, expected: list[str], known: Mapping[str, str | None]) -> bool | None:
     # A key has one value here, so that for any value is for all values.
     name = operator.lower().removeprefix("foranyvalue:").removeprefix("forallvalues:").removesuffix("ifexists")
-    if name not in _OPERATORS or key.lower() not in known:
+    if key.lower() not in known or name not in {*_OPERATORS, "null"}:
         return None
+    value = known[key.lower()]
+    if name == "null":
+        return str(value is None).lower() in expected
     alike, wanted = _OPERATORS[name]
-    return any(alike(each, known[key.lower()]) for each in expected) is wanted
+    if value is None:  # AWS: a key that is not there matches nothing, so that only a negated operator holds
+        return operator.lower().endswith("ifexists") or not wanted
+    return any(alike(each, value) for each in expected) is wanted
 
 
 def _texts(value: Any) -> list[str]:

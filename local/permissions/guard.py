@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from local.deployed import Deployed
 from local.lambda_runtime.spec import ACCOUNT
 from local.permissions.needs import ANY, Need, needed
-from local.permissions.policies import Answer, Permission, Role, roles_of
+from local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
 
 ANYTHING = None
 """The role of who is held to nothing."""
@@ -94,6 +94,8 @@ class Unrestricted:
 class _Deployment:
     roles: Mapping[str, Role]
     """By ARN."""
+    refusals: tuple[Permission, ...] = ()
+    """Of the policies of resources, whoever calls."""
     allowed: set[tuple[str, Need]] = field(default_factory=set)
     """Of a role by logical id: needs that have been allowed, and are noted as used."""
 
@@ -109,7 +111,7 @@ class Permissions:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
-        self._deployed = _Deployment(roles_of(resources))
+        self._deployed = _Deployment(roles_of(resources), refusals_of(resources))
 
     @property
     def roles(self) -> Mapping[str, Role]:
@@ -129,6 +131,8 @@ class Permissions:
             if (role.logical_id, need) in deployed.allowed:
                 continue
             answer, permissions = role.answer(need)
+            if any(each.is_for(need) for each in deployed.refusals):
+                answer = Answer.DENIED_THERE
             if answer is not Answer.ALLOWED:
                 raise self._refusal(role, caller, need, answer, service, operation)
             with self._lock:

@@ -90,7 +90,8 @@ def _of_an_object(environ: Environ) -> Asked | None:
     bucket, _, key = path.removeprefix("/").partition("/")
     if operation is None or not key or environ.get("QUERY_STRING") or "HTTP_X_AMZ_COPY_SOURCE" in environ:
         return None
-    return Asked(operation, {"Bucket": bucket, "Key": key})
+    given = {"IfMatch": environ.get("HTTP_IF_MATCH"), "IfNoneMatch": environ.get("HTTP_IF_NONE_MATCH")}
+    return Asked(operation, {"Bucket": bucket, "Key": key, **{name: each for name, each in given.items() if each}})
 
 
 def _rest(name: str, environ: Environ) -> Asked | None:

@@ -26,8 +26,8 @@ class Need:
     action: str
     resource: str | None
     """ARN, or ANY; None when nobody here knows which it is."""
-    context: tuple[tuple[str, str], ...] = ()
-    """Condition keys with what the call says of them."""
+    context: tuple[tuple[str, str | None], ...] = ()
+    """Condition keys with what the call says of them; None where it is known to say nothing."""
 
 
 Parameters = Mapping[str, Any]
@@ -164,9 +164,23 @@ def _of_s3(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need
         yield Need("s3:GetObject", f"arn:aws:s3:::{where.partition('?')[0].lstrip('/')}")
     if operation in ("CopyObject", "UploadPartCopy"):
         action = "s3:PutObject"
+    if action == "s3:PutObject":
+        yield Need(action, f"{bucket}/{parameters['Key']}", _of_a_write(operation, parameters))
+        return
     if action in ("s3:GetObject", "s3:DeleteObject") and "VersionId" in parameters:
         action += "Version"
     yield Need(action, f"{bucket}/{parameters['Key']}" if "Key" in parameters else bucket)
+
+
+_PARTS = ("CreateMultipartUpload", "UploadPart", "UploadPartCopy")
+
+
+def _of_a_write(operation: str, parameters: Parameters) -> tuple[tuple[str, str | None], ...]:
+    """Whether it makes an object, and on which condition: the parts of a multipart upload take none."""
+    given = {
+        f"s3:{name}": parameters.get(key) for name, key in (("if-match", "IfMatch"), ("if-none-match", "IfNoneMatch"))
+    }
+    return (*given.items(), ("s3:ObjectCreationOperation", str(operation not in _PARTS).lower()))
 
 
 # ---- queues, functions, state machines, events, metrics ----

@@ -29,6 +29,7 @@ class Answer(Enum):
     ALLOWED = ""
     NOT_ALLOWED = "because no identity-based policy allows the {action} action"
     DENIED = "with an explicit deny in an identity-based policy"
+    DENIED_THERE = "with an explicit deny in a resource-based policy"
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,18 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
         place = _place(logical_id, made)
         roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, tuple(dict.fromkeys(permissions)))
     return roles
+
+
+def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
+    """What the policies of buckets refuse to everyone. What one allows is left out: a role has its own."""
+    return tuple(
+        each
+        for logical_id, policy in resources.items()
+        if policy.type == "AWS::S3::BucketPolicy" and policy.ref
+        for statement in _list(policy.properties["PolicyDocument"].get("Statement", []))
+        if statement["Effect"] == "Deny" and statement.get("Principal") in ("*", {"AWS": "*"})
+        for each in permissions_of(logical_id, {"Statement": [statement]})
+    )
 
 
 def _place(role: str, resources: Mapping[str, Deployed]) -> str:

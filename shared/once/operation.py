@@ -35,7 +35,7 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
                     if payload_schema:
                         payload_schema.check(request.payload)
                     text = serialise(logic(request))
-                    reply = envelope(text) or _offloaded(request, text)
+                    reply = envelope(text, request.reply_token) or _offloaded(request, text)
                 except Exception as error:
                     caught = as_caught(error)
                     observation.failed(error, caught)
@@ -55,5 +55,6 @@ def _offloaded(request: Request, text: str) -> Envelope:
     return reference(
         ResultStore.deployed(request.retention_days).put(
             id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text
-        )
+        ),
+        request.reply_token,
     )

@@ -55,6 +55,8 @@ class Request:
     lock: Lock
     retention_days: int = LONGEST_RETENTION
     """For how long the record refers to a large result. An event that does not say is answered for the longest."""
+    reply_token: str | None = field(default=None, repr=False)
+    """By which the state machine knows this attempt's reply. An event of the version before has none."""
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -173,6 +175,7 @@ class Request:
                 lease_expires_at=_field(lock, "leaseExpiresAt", int, inside="lock."),
             ),
             retention_days=_field(event, "retentionDays", int) if "retentionDays" in event else LONGEST_RETENTION,
+            reply_token=_field(event, "replyToken", str) if "replyToken" in event else None,
         )
         if request.id != f"{request.tenant}#{request.operation}#{request.idempotency_key}":
             raise InvalidEventError("event.lock.id must be tenant#operation#idempotencyKey of the same event")

@@ -1,7 +1,8 @@
 """A result as exact text, and the envelope in which it goes back to the state machine.
 
 The state machine keeps and replays the text that is made here; it never serialises a result again, because JSONata
-rounds every number to 15 digits.
+rounds every number to 15 digits. It knows an envelope by the token that came with the attempt: a function that returns
+what its sender wrote returns no envelope.
 """
 
 import json
@@ -38,17 +39,24 @@ def json_text(value: JSON) -> str:
         raise ValueError(_fault(value) or str(error)) from error
 
 
-def envelope(text: str) -> Envelope | None:
-    """The envelope of a result that may travel inline; None when it is too large."""
+def envelope(text: str, token: str | None) -> Envelope | None:
+    """The envelope of a result that may travel inline; None when it is too large.
+
+    `token` is the attempt's `replyToken`; None under a state machine of a version that gives none.
+    """
     if len(text) > INLINE_LIMIT:
         return None
-    inline: Envelope = {"onceResult": text}
+    inline = _sealed({"onceResult": text}, token)
     return inline if len(json.dumps(inline)) <= INLINE_LIMIT else None
 
 
-def reference(ref: ResultRef) -> Envelope:
+def reference(ref: ResultRef, token: str | None) -> Envelope:
     """The envelope of a result that is in the response bucket."""
-    return {"onceResultRef": ref}
+    return _sealed({"onceResultRef": ref}, token)
+
+
+def _sealed(content: Envelope, token: str | None) -> Envelope:
+    return content if token is None else {**content, "replyToken": token}
 
 
 def _fault(value: object, pointer: str = "", depth: int = 0) -> str | None:

@@ -233,6 +233,12 @@ class Operator(Commands):
         listed = self.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix="requests/")
         return [each["Key"] for each in listed.get("Contents", ())]
 
+    def executions(self) -> dict[str, str]:
+        """The status of each execution of the operation machine, by its ARN."""
+        machine = self.cloud.outputs["StateMachineArn"]
+        listed = self.cloud.client("stepfunctions").list_executions(stateMachineArn=machine)["executions"]
+        return {each["executionArn"]: each["status"] for each in listed}
+
     def execution(self, done: Done) -> Execution:
         return self.cloud.wait(done.answer["executionArn"])
 

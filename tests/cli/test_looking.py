@@ -143,7 +143,7 @@ def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_fa
     events = {
         "second": [
             entered("ReadRecord"),
-            answered({"Item": {"owner": {"S": "first"}}}),
+            answered({"Item": {"owner": {"S": "a:execution:m:first"}}}),
             entered("RetryFailed"),
             answered({"Attributes": has}),
         ],
@@ -155,16 +155,22 @@ def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_fa
             class ExecutionDoesNotExist(Exception): ...
 
         def describe_execution(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
-            return {"status": "SUCCEEDED", "startDate": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)}
+            given = '{"operation": "told", "idempotencyKey": "k", "payload": {}}'
+            return {
+                "status": "SUCCEEDED",
+                "input": given,
+                "startDate": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+            }
 
         def get_paginator(self, _: str) -> Any:
             return self
 
         def paginate(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
-            return [{"events": events[executionArn]}]
+            return [{"events": events[executionArn.rpartition(":")[2]]}]
 
-    found = owners(Stack("once", {}, {}, None, clients={"stepfunctions": Executions()}), "second")
-    assert [each["owner"] for each in found] == ["second", "first"]
+    stack = Stack("once", {"StateMachineArn": "a:stateMachine:m"}, {}, None, clients={"stepfunctions": Executions()})
+    found = owners(stack, "a:execution:m:second", ID)
+    assert [each["owner"] for each in found] == ["a:execution:m:second", "a:execution:m:first"]
     assert [(lock["state"], lock["fence"]) for lock in found[0]["locks"]] == [("RetryFailed", 2)]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import every_path
 import pytest
 from roles import with_more, without
-from scenario import charge, record_of, rows
+from scenario import answer, charge, record_of, rows
 
 from local import LocalCloud
 from local.cloud import PREFIX, LocalCloudError
@@ -57,7 +57,8 @@ def test_function_is_refused_what_its_role_does_not_allow_in_the_words_of_aws(cl
 
 def test_function_may_do_what_its_role_allows(cloud: LocalCloud, caller: str) -> None:
     bucket = cloud.outputs["ResponseBucketName"]
-    assert call(cloud, "s3", "put_object", Bucket=bucket, Key="responses/a b/c?d", Body="x")["Code"] == "OK"
+    written = call(cloud, "s3", "put_object", Bucket=bucket, Key="responses/a b/c?d", Body="x", IfNoneMatch="*")
+    assert written["Code"] == "OK"
     assert call(cloud, "s3", "get_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
     assert call(cloud, "s3", "head_object", Bucket=bucket, Key="responses/a b/c?d")["Code"] == "OK"
     assert cloud.denials() == ()
@@ -138,9 +139,53 @@ def test_anybody_may_ask_who_he_is(cloud: LocalCloud, caller: str) -> None:
 def test_explicit_deny_wins(cloud: LocalCloud, caller: str) -> None:
     deny = {"Effect": "Deny", "Action": "s3:Put*", "Resource": "*"}
     with with_more(cloud, "BuildReportRole", deny):
-        told = call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/x", Body="x")
+        told = call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/x", Body="x", IfNoneMatch="*")
     assert told["Message"].endswith("with an explicit deny in an identity-based policy")
     assert str(cloud.denials()[0]).endswith("a policy denies it explicitly")
+
+
+WRITES: dict[str, dict[str, Any]] = {
+    "in its place": {"method": "put_object", "Body": "forged"},
+    "when it is what it was": {"method": "put_object", "Body": "forged", "IfMatch": '"etag"'},
+    "as a copy": {"method": "copy_object", "CopySource": f"{BUCKET}/responses/forged"},
+    "as the end of an upload": {
+        "method": "complete_multipart_upload",
+        "UploadId": "u",
+        "MultipartUpload": {"Parts": [{"ETag": "e", "PartNumber": 1}]},
+    },
+}
+
+
+@pytest.mark.aws(
+    "Amazon S3 User Guide, Enforce conditional writes on Amazon S3 buckets",
+    "any attempt to write an object to your bucket without the required conditional header will be rejected",
+)
+@pytest.mark.parametrize("how", WRITES)
+def test_no_function_overwrites_an_answer(cloud: LocalCloud, caller: str, how: str) -> None:
+    """The attack: another's answer, whose key a function may guess, or has been told."""
+    request = {"operation": "build-report", "tenant": "victim", "idempotencyKey": "k", "payload": {"bytes": 30_000}}
+    first = cloud.run(request)
+    call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/forged", Body="forged", IfNoneMatch="*")
+    write = dict(WRITES[how])
+    told = call(cloud, "s3", write.pop("method"), Bucket=BUCKET, Key=first.output["resultRef"]["key"], **write)
+    assert (told["Code"], told["status"]) == ("AccessDenied", 403)
+    assert told["Message"].endswith("with an explicit deny in a resource-based policy")
+    assert answer(cloud, cloud.run(request)) == answer(cloud, first)
+
+
+def test_function_adds_an_answer_in_parts_and_never_in_the_place_of_another(cloud: LocalCloud, caller: str) -> None:
+    place = {"Bucket": BUCKET, "Key": "responses/parts"}
+
+    def upload() -> dict[str, Any]:
+        begun = cloud.client("s3").create_multipart_upload(**place)["UploadId"]
+        part = call(cloud, "s3", "upload_part", **place, UploadId=begun, PartNumber=1, Body="x")
+        assert part["Code"] == "OK"
+        tag = cloud.client("s3").list_parts(**place, UploadId=begun)["Parts"][0]["ETag"]
+        parts = {"MultipartUpload": {"Parts": [{"ETag": tag, "PartNumber": 1}]}, "UploadId": begun}
+        return call(cloud, "s3", "complete_multipart_upload", **place, **parts, IfNoneMatch="*")
+
+    assert upload()["Code"] == "OK"
+    assert upload()["Code"] == "PreconditionFailed"
 
 
 def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud) -> None:
@@ -157,7 +202,8 @@ def test_role_that_the_template_does_not_have_is_no_role(cloud: LocalCloud) -> N
 
 def test_large_body_arrives_whole(cloud: LocalCloud, caller: str) -> None:
     body = "x" * 5_000_000
-    assert call(cloud, "s3", "put_object", Bucket=BUCKET, Key="responses/large", Body=body)["Code"] == "OK"
+    large = {"Bucket": BUCKET, "Key": "responses/large", "Body": body, "IfNoneMatch": "*"}
+    assert call(cloud, "s3", "put_object", **large)["Code"] == "OK"
     kept = cloud.client("s3").get_object(Bucket=BUCKET, Key="responses/large")["Body"].read()
     assert kept == body.encode()
 

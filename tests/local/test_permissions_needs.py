@@ -18,6 +18,7 @@ MACHINE = f"arn:aws:states:{HERE}:stateMachine:m"
 EXECUTION = f"arn:aws:states:{HERE}:execution:m:e"
 FUNCTIONS = f"arn:aws:lambda:{HERE}:function"
 
+UNCONDITIONAL = "s3:if-match=None s3:if-none-match=None s3:ObjectCreationOperation="
 CALLS = [
     ("dynamodb", "PutItem", T, [f"dynamodb:PutItem {TABLES}/t"]),
     ("dynamodb", "PutItem", {"TableName": f"{TABLES}/t"}, [f"dynamodb:PutItem {TABLES}/t"]),
@@ -52,22 +53,28 @@ CALLS = [
     ("dynamodb", "ExecuteStatement", {"Statement": "select * from t"}, ["dynamodb:PartiQLSelect None"]),
     ("dynamodb", "ListTables", {}, ["dynamodb:ListTables *"]),
     ("dynamodb", "GetRecords", {"ShardIterator": "x"}, ["dynamodb:GetRecords None"]),
-    ("s3", "PutObject", {"Bucket": "b", "Key": "k/l"}, ["s3:PutObject arn:aws:s3:::b/k/l"]),
+    ("s3", "PutObject", {"Bucket": "b", "Key": "k/l"}, [f"s3:PutObject arn:aws:s3:::b/k/l {UNCONDITIONAL}true"]),
+    (
+        "s3",
+        "CompleteMultipartUpload",
+        {"Bucket": "b", "Key": "k", "IfNoneMatch": "*", "IfMatch": "e"},
+        ["s3:PutObject arn:aws:s3:::b/k s3:if-match=e s3:if-none-match=* s3:ObjectCreationOperation=true"],
+    ),
     ("s3", "HeadObject", {"Bucket": "b", "Key": "k"}, ["s3:GetObject arn:aws:s3:::b/k"]),
     ("s3", "GetObject", {"Bucket": "b", "Key": "k", "VersionId": "1"}, ["s3:GetObjectVersion arn:aws:s3:::b/k"]),
     ("s3", "ListObjectsV2", {"Bucket": "b", "Prefix": "k"}, ["s3:ListBucket arn:aws:s3:::b"]),
-    ("s3", "UploadPart", {"Bucket": "b", "Key": "k"}, ["s3:PutObject arn:aws:s3:::b/k"]),
+    ("s3", "UploadPart", {"Bucket": "b", "Key": "k"}, [f"s3:PutObject arn:aws:s3:::b/k {UNCONDITIONAL}false"]),
     (
         "s3",
         "CopyObject",
         {"Bucket": "b", "Key": "k", "CopySource": "a/x?versionId=1"},
-        ["s3:GetObject arn:aws:s3:::a/x", "s3:PutObject arn:aws:s3:::b/k"],
+        ["s3:GetObject arn:aws:s3:::a/x", f"s3:PutObject arn:aws:s3:::b/k {UNCONDITIONAL}true"],
     ),
     (
         "s3",
         "CopyObject",
         {"Bucket": "b", "Key": "k", "CopySource": {"Bucket": "a", "Key": "x"}},
-        ["s3:GetObject arn:aws:s3:::a/x", "s3:PutObject arn:aws:s3:::b/k"],
+        ["s3:GetObject arn:aws:s3:::a/x", f"s3:PutObject arn:aws:s3:::b/k {UNCONDITIONAL}true"],
     ),
     (
         "s3",

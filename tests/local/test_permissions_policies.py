@@ -9,7 +9,7 @@ import pytest
 from local.deployed import Deployed
 from local.intrinsics import TemplateError
 from local.permissions.needs import Need
-from local.permissions.policies import Answer, Role, roles_of
+from local.permissions.policies import Answer, Role, refusals_of, roles_of
 
 pytestmark = pytest.mark.ours
 
@@ -132,6 +132,37 @@ def test_deny_counts_when_its_condition_is_known_to_hold() -> None:
     assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "true"}})) is Answer.DENIED
     assert answer(allow(), deny(Condition={"Bool": {"aws:SecureTransport": "false"}})) is Answer.ALLOWED
     assert answer(allow(), deny(Condition={"StringEquals": {"aws:PrincipalTag/team": "a"}})) is Answer.ALLOWED
+
+
+WRITTEN = Need("s3:PutObject", "arn:aws:s3:::b/k", (("s3:if-none-match", "*"), ("s3:if-match", None)))
+
+
+@pytest.mark.aws(unconfirmed="V1")
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ({"Null": {"s3:if-none-match": "true"}}, False),
+        ({"Null": {"s3:if-none-match": "false"}}, True),
+        ({"Null": {"s3:if-match": True}}, True),
+        ({"Null": {"s3:if-match": False}}, False),
+        ({"Null": {"aws:SourceIp": "true"}}, False),  # nobody here knows
+        ({"StringEquals": {"s3:if-match": "a"}}, False),
+        ({"StringNotEquals": {"s3:if-match": "a"}}, True),
+        ({"StringEqualsIfExists": {"s3:if-match": "a"}}, True),
+    ],
+)
+def test_key_that_is_known_to_be_absent_is_null(condition: dict[str, Any], holds: bool) -> None:
+    given = answer(allow("s3:PutObject", "*"), deny("s3:PutObject", "*", Condition=condition), need=WRITTEN)
+    assert (given is Answer.DENIED) is holds
+
+
+@pytest.mark.parametrize("principal", ["*", {"AWS": "*"}, {"AWS": ARN}])
+def test_buckets_policy_refuses_what_it_refuses_to_everyone(principal: Any) -> None:
+    statement = deny("s3:PutObject", "arn:aws:s3:::b/*", Principal=principal)
+    policy = resource("AWS::S3::BucketPolicy", "b", {"PolicyDocument": {"Statement": [statement]}})
+    assert [each.is_for(WRITTEN) for each in refusals_of({"P": policy})] == (
+        [True] if principal != {"AWS": ARN} else []
+    )
 
 
 def test_answer_names_what_has_allowed_it() -> None:

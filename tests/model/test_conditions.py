@@ -273,7 +273,8 @@ def test_lost_answer_of_a_step_is_resolved_by_what_the_record_says() -> None:
 
 
 def test_recovery_passes_the_owners_request_on_as_it_was_written(rules: Rules) -> None:
-    machine, written = rules.setting.recover, '{ "payload": {"n": 12345678901234567890, "b":1.50}, "a":"\\u00e9" }'
+    machine, about = rules.setting.recover, '"operation" :"charge","idempotencyKey": "\\u006b"'
+    written = f'{{ {about}, "payload": {{"n": 12345678901234567890, "b":1.50}}, "a":"\\u00e9" }}'
     known = RECOVERY | LOCK | {"recoveries": 0}
     described = json.dumps({"Status": "ABORTED", "Input": written})
     after = machine.succeed("AskOwner", json.dumps(known), ME, "{}", described)

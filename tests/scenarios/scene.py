@@ -13,6 +13,7 @@ from botocore.config import Config
 from commands import Done
 from scenarios.backend import Backend
 from scenarios.executions import Executions
+from scenarios.gate import open_gate
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -219,9 +220,8 @@ class Scene:
     # ---- gates of scripted business logic ----
 
     def open(self, request: Request, gate: str) -> None:
-        bucket = self.backend.stack.outputs["ResponseBucketName"]
-        key = f"responses/{request['tenant']}/gates/{request['idempotencyKey']}/{gate}"  # as function/app.py has it
-        self.backend.stack.client("s3").put_object(Bucket=bucket, Key=key, Body=b"")
+        place = f"{request['tenant']}/gates/{request['idempotencyKey']}/{gate}"  # as function/app.py has it
+        open_gate(self.backend.stack, place)
 
     def started(self, request: Request) -> str:
         """Start a request, and return its execution's ARN when its business logic is at work."""

@@ -9,6 +9,7 @@ from typing import Any
 from scenarios import own_function
 from scenarios.backend import Backend, TooLateError
 from scenarios.executions import Executions
+from scenarios.gate import open_gate
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -51,8 +52,7 @@ class Traces:
 
     def delete(self) -> None:
         """Delete all of it. What is still at work ends first, at whatever gate a scenario left it."""
-        bucket = self.stack.outputs["ResponseBucketName"]
-        self.stack.client("s3").put_object(Bucket=bucket, Key=f"responses/{self.run_id}/gates/all", Body=b"")
+        open_gate(self.stack, f"{self.run_id}/gates/all")
         try:
             self.backend.until(self._nothing_runs, SECONDS_TO_END, f"the end of the executions of {self.run_id}")
         except TooLateError:
@@ -63,7 +63,7 @@ class Traces:
         own_function.remove(self.stack, self.run_id)
         self._delete_rows()
         for key in self._objects():
-            self.stack.client("s3").delete_object(Bucket=bucket, Key=key)
+            self.stack.client("s3").delete_object(Bucket=self.stack.outputs["ResponseBucketName"], Key=key)
         for output in self._queues():
             self.queues.take(output)
 

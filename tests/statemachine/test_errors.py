@@ -59,6 +59,20 @@ def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: L
     assert "BackOff" in execution.states
 
 
+@pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
+@pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", 5)])
+def test_function_that_calls_its_error_as_lambda_would_is_started_no_oftener_than_any_that_fails(
+    cloud: LocalCloud, gates: Gates, name: str, on_crash: str, starts: int
+) -> None:
+    lambdas = "Rate Exceeded. (Service: AWSLambda; Status Code: 429; Error Code: TooManyRequestsException)"
+    request = scripted({"raise": name, "message": lambdas}, onCrash=on_crash)
+    execution = cloud.run(request)
+    assert (execution.error, gates.starts()) == ("NeedsAttention", starts)
+    assert cause(execution) == {"id": f"default#scripted#{request['idempotencyKey']}", "name": name, "message": lambdas}
+    record = record_of(cloud, request)
+    assert (record["attempts"], record["fence"], record["error"]["name"]) == (starts, starts, name)
+
+
 def test_lost_lock_that_was_not_lost_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
     request = scripted({"raise": "LockLostError"})
     assert cloud.run(request).error == "NeedsAttention"

@@ -385,7 +385,7 @@ def test_sweep_goes_through_the_pages_of_every_shard(cloud: LocalCloud, recover:
     swept = recover()
     assert (swept.output["recovered"], swept.output["isComplete"]) == (27, True)
     assert {record_of(cloud, each)["status"] for each in requests} == {"COMPLETED"}
-    assert swept.states.count("QueryShards") == 4
+    assert swept.states.count("QueryShards") == 9
 
 
 def test_sweep_is_bounded_takes_the_oldest_leases_and_says_what_it_left(
@@ -398,10 +398,10 @@ def test_sweep_is_bounded_takes_the_oldest_leases_and_says_what_it_left(
     cloud.clock.advance(A_LEASE)
     with cloud.deployed_with({"RecoveryRounds": 1}):
         swept = recover()
-        assert (swept.output["recovered"], swept.output["isComplete"]) == (8, False)
+        assert (swept.output["recovered"], swept.output["isComplete"]) == (3, False)
         done = [key for key in shard if record_of(cloud, charge(key=key))["status"] == "COMPLETED"]
-        assert done == shard[:8]
-        assert recover().output["recovered"] == 4
+        assert done == shard[:3]
+        assert recover().output["recovered"] == 3
 
 
 def test_one_record_that_cannot_be_recovered_does_not_keep_others_from_it(

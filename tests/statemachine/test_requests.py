@@ -112,6 +112,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("nothing", {}, "operation"),
     ("empty key", charge(key=""), "idempotencyKey"),
     ("long key", charge(key="k" * 257), "idempotencyKey"),
+    ("control characters in key", charge(key="a\x1b[2J\nb"), "idempotencyKey has a control character"),
     ("number as key", charge() | {"idempotencyKey": 7}, "idempotencyKey"),
     ("array as key", charge() | {"idempotencyKey": ["order-1"]}, "idempotencyKey"),
     ("array as payload", charge() | {"payload": [{}]}, "payload"),

@@ -56,6 +56,48 @@ def test_plain_result_that_step_functions_cannot_carry_is_quarantined(cloud: Loc
     assert len(cloud.invocations(plain)) == 1
 
 
+def victims(cloud: LocalCloud) -> dict[str, Any]:
+    """A reference to a large answer of another tenant."""
+    secret = {"operation": "build-report", "tenant": "victim", "idempotencyKey": "s", "payload": {"bytes": 30_000}}
+    ref: dict[str, Any] = cloud.run(secret).output["resultRef"]
+    return ref
+
+
+FORGED: dict[str, Any] = {
+    "another's answer": lambda ref: {"onceResultRef": ref},
+    "another's answer with a guess": lambda ref: {
+        "onceResultRef": ref,
+        "replyToken": "00000000-0000-4000-8000-000000000000",
+    },
+    "no reference": lambda ref: {"onceResultRef": {}},
+    "numbers for texts": lambda ref: {"onceResultRef": {"bucket": 1, "key": 2, "sha256": 3, "bytes": "4"}},
+    "no JSON": lambda ref: {"onceResult": "not json"},
+    "no end": lambda ref: {"onceResult": "[" * 60_000},
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_producer_cannot_imitate_the_librarys_envelope_by_an_echo(cloud: LocalCloud, plain: str, forged: str) -> None:
+    payload = FORGED[forged](victims(cloud))
+    request = {"operation": plain, "tenant": "mallory", "idempotencyKey": "k", "payload": payload}
+    first = cloud.run({**request, "onCrash": "quarantine"})
+    assert (first.status, first.transitions <= 6) == ("SUCCEEDED", True), first.cause
+    assert json.loads(answer(cloud, first)) == payload
+    assert answer(cloud, cloud.run(request)) == answer(cloud, first)
+    assert "victim" not in json.dumps(first.output.get("resultRef", {}))
+
+
+def test_text_in_the_old_envelope_is_the_answer_and_a_token_that_is_echoed_seals_nothing(
+    cloud: LocalCloud, gates: Gates
+) -> None:
+    """What a producer can say by an echo is what the function's own answer might be: JSON, of this very id."""
+    cloud.add_function("event-echo", FUNCTIONS / "event_echo")
+    for payload in ({"onceResult": "7"}, {"onceResultRef": {}}):
+        request = {"operation": "event-echo", "idempotencyKey": json.dumps(payload), "payload": payload}
+        event = json.loads(answer(cloud, cloud.run(request)))
+        assert (event["payload"], "replyToken" in event) == (payload, True)
+
+
 def test_record_with_its_result_stays_within_the_inline_limit(cloud: LocalCloud, plain: str) -> None:
     for size in (2_700, 2_900, 3_000, 3_100, 4_000):
         request = {"operation": plain, "idempotencyKey": f"k{size}", "payload": {"return": "x" * size}}

@@ -15,8 +15,10 @@ from local import VirtualClock
 from local.engine.jsonata import Evaluator
 
 NOW = 1_767_225_600
-ME = "arn:aws:states:us-east-1:123456789012:execution:Operation:me"
-THEIRS = "arn:aws:states:us-east-1:123456789012:execution:Operation:theirs"
+EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:"
+"""What the ARNs of the machine's own executions begin with."""
+ME = f"{EXECUTIONS}me"
+THEIRS = f"{EXECUTIONS}theirs"
 _NOT_MATCHED_BY_ALL = ("States.DataLimitExceeded", "States.Runtime")
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import given as given_any
+from hypothesis import strategies as st
 from one_state import ME, NOW, THEIRS, State, Way
 
 States = Callable[..., State]
@@ -25,15 +30,24 @@ REQUEST = {
 }
 LOCK = {"fence": 3, "attempts": 2, "leaseExpiresAt": NOW + 95, "onCrash": "retry"}
 SAID = {"id": ID, "operation": "charge", "tenant": "acme", "idempotencyKey": "k"}
-REF = {"bucket": "b", "key": "k", "sha256": "s", "bytes": 70000}
-STORED_REF = {"M": {"bucket": {"S": "b"}, "key": {"S": "k"}, "sha256": {"S": "s"}, "bytes": {"N": "70000"}}}
+TOKEN = "3f0e8c1a-0000-4000-8000-000000000000"
+OBJECT = f"acme/{'a' * 64}/3-{hashlib.sha256(ME.encode()).hexdigest()[:16]}.json"
+REF = {"bucket": "once-responsebucket", "key": f"responses/30d/{OBJECT}", "sha256": "0f" * 32, "bytes": 70000}
+STORED_REF = {
+    "M": {
+        "bucket": {"S": REF["bucket"]},
+        "key": {"S": REF["key"]},
+        "sha256": {"S": REF["sha256"]},
+        "bytes": {"N": "70000"},
+    }
+}
 INLINE = 4096
 
 
 def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
     state: States, definitions: dict[str, dict[str, Any]]
 ) -> None:
-    call = state("ExecuteBusinessLogic").asks({"request": REQUEST, "lock": LOCK})
+    call = state("ExecuteBusinessLogic").asks({"request": REQUEST, "lock": LOCK, "replyToken": TOKEN})
     table = definitions["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
     assert call["Payload"] == {
         "operation": "charge",
@@ -42,6 +56,7 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
         "payload": {"n": 1},
         "attempt": 2,
         "retentionDays": 30,
+        "replyToken": TOKEN,
         "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
     }
     assert (call["FunctionName"].endswith("_op-charge"), call["Qualifier"]) == (True, "live")
@@ -49,21 +64,46 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
 
 def answered(state: States, reply: Any) -> Any:
     """What is kept of a function's reply."""
-    way = state("ExecuteBusinessLogic").takes({"Payload": reply}, {"request": REQUEST, "lock": LOCK})
+    known = {"request": REQUEST, "lock": LOCK, "replyToken": TOKEN}
+    way = state("ExecuteBusinessLogic").takes({"Payload": reply}, known)
     assert (way.to, way.assigned["ran"]) == ("IsResponseLarge", True)
     return way.assigned["answer"]
 
 
 def test_the_librarys_own_text_is_kept_as_it_is(state: States) -> None:
-    assert answered(state, {"onceResult": '{"n": 1.10}'}) == {"text": '{"n": 1.10}', "inline": True}
-    assert answered(state, {"onceResultRef": REF}) == {"resultRef": REF}
+    for text in ('{"n": 1.10}', "[1"):
+        assert answered(state, {"onceResult": text, "replyToken": TOKEN}) == {"text": text, "inline": True}
+    assert answered(state, {"onceResultRef": REF, "replyToken": TOKEN}) == {"resultRef": REF}
+
+
+def test_every_start_of_business_logic_has_a_token_of_its_own(
+    state: States, definitions: dict[str, dict[str, Any]]
+) -> None:
+    """Wherever a lock is taken or renewed, a new one is made: what an earlier attempt was told is of no use to it."""
+    ways = [
+        (name, way)
+        for name, raw in definitions["operation"]["States"].items()
+        for way in (raw, *raw.get("Choices", ()), *raw.get("Catch", ()))
+        if "ExecuteBusinessLogic" in (way.get("Next"), way.get("Default"))
+    ]
+    assert {name for name, _ in ways} == {"AcquireLock", "RetryFailed", "TakeOverLock", "RenewLock", "ExistingStatus"}
+    assert {way["Assign"]["replyToken"] for _, way in ways} == {"{% $uuid() %}"}
 
 
 @pytest.mark.parametrize(
     "reply",
     [
         {"onceResult": 1},
+        {"onceResult": 1, "replyToken": TOKEN},
         {"onceResult": "1", "more": 1},
+        {"onceResult": "1", "replyToken": "guessed"},
+        {"onceResult": "1", "replyToken": None},
+        {"onceResult": "1", "replyToken": [TOKEN]},
+        {"onceResult": "1", "replyToken": TOKEN, "more": 1},
+        {"operation": "charge", "payload": {"onceResult": "1"}, "replyToken": TOKEN},
+        {"payload": {"onceResult": "1"}, "replyToken": TOKEN},
+        {"onceResultRef": REF, "replyToken": "guessed"},
+        {"replyToken": TOKEN},
         {"onceResultRef": "k"},
         {"onceResultRef": REF, "more": 1},
         {"other": "1"},
@@ -87,6 +127,115 @@ def test_the_reply_of_a_function_that_knows_nothing_of_once_is_kept_as_text(repl
     assert (json.loads(kept["text"]), kept["inline"]) == (reply, True)
 
 
+OTHERS = "responses/30d/acme/" + "b" * 64 + "/3-" + "0" * 16 + ".json"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"bucket": "company-backups"},
+        {"bucket": None},
+        {"key": "k"},
+        {"key": OTHERS},
+        {"key": f"requests/{OBJECT}"},
+        {"key": f"responses/31d/{OBJECT}"},
+        {"key": f"responses/30d/victim{OBJECT[4:]}"},
+        {"key": f"responses/30d/{OBJECT.replace('/3-', '/4-')}"},
+        {"key": f"{REF['key']}x"},
+        {"key": ""},
+        {"key": [REF["key"]]},
+        {"sha256": "0f" * 31},
+        {"sha256": "0F" * 32},
+        {"sha256": "0f" * 32 + "\n"},
+        {"sha256": 7},
+        {"bytes": 0},
+        {"bytes": -1},
+        {"bytes": 1.5},
+        {"bytes": 1e15},
+        {"bytes": "70000"},
+        {"bytes": None},
+        {"more": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("token", [{}, {"replyToken": TOKEN}], ids=["without a token", "with the token"])
+def test_a_reference_to_anything_but_this_attempts_own_object_is_data(
+    token: dict[str, str], changed: dict[str, Any], state: States
+) -> None:
+    reply = {"onceResultRef": {**REF, **changed}, **token}
+    kept = answered(state, reply)
+    assert (set(kept), json.loads(kept["text"])) == ({"text", "inline"}, reply)
+    for missing in REF:
+        less = {"onceResultRef": {name: value for name, value in REF.items() if name != missing}, **token}
+        assert json.loads(answered(state, less)["text"]) == less
+
+
+def test_the_version_before_is_heard_without_a_token_when_its_envelope_can_do_no_harm(state: States) -> None:
+    for ref in (REF, {**REF, "key": f"responses/{OBJECT}"}):
+        assert answered(state, {"onceResultRef": ref}) == {"resultRef": ref}
+    former = {"onceResultRef": {**REF, "key": f"responses/{OBJECT}"}, "replyToken": TOKEN}
+    assert json.loads(answered(state, former)["text"]) == former, "with a token there are days in the key"
+    for value in ({"n": [1, -0.5, 1e22, {}], "é": 'a "b" \\ [,{'}, [], "", None, True, [[[]], {"a": {"b": []}}]):
+        text = json.dumps(value, separators=(",", ":"))
+        assert answered(state, {"onceResult": text}) == {"text": text, "inline": True}
+
+
+NO_TEXTS = [
+    "",
+    "not json",
+    "{",
+    "}",
+    "[1,]",
+    "[,1]",
+    '{"a"}',
+    '{"a":}',
+    '{"a":1,}',
+    "[1 2]",
+    "01",
+    "1.",
+    '"',
+    '"a',
+    "S",
+]
+NO_TEXTS += ["V", "[S]", "{M}", "truefalse", "1,2", "[1]2", "{}{}", "{1:2}", '{"a":"b":"c"}', '{"a":1,"b"}', '["a":1]']
+NO_TEXTS += ['"\\x"', "\\n", 'nul\\"l', "[1,,2]", " 1", '"é"', "{[]:1}", "[:]", "-", "+1", ".5", "1e", '""""', '"\n"']
+
+
+@pytest.mark.parametrize("text", [*NO_TEXTS, "[" * 101 + "]" * 101])
+def test_what_is_no_text_of_the_librarys_is_data_and_never_an_error(text: str, state: States) -> None:
+    kept = answered(state, {"onceResult": text})
+    assert (json.loads(kept["text"]), kept["inline"]) == ({"onceResult": text}, True)
+
+
+def spoilt(text: str, dice: random.Random) -> str:
+    at = dice.randrange(len(text) + 1)
+    return text[:at] + dice.choice(["", *'"[]{},:1tS\\0-.e']) + text[at + dice.randrange(2) :]
+
+
+@given_any(
+    value=st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text(),
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+        max_leaves=12,
+    ),
+    seed=st.integers(0, 2**32),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_text_is_the_librarys_exactly_when_it_is_compact_json(value: Any, seed: int, state: States) -> None:
+    dice = random.Random(seed)
+    text = json.dumps(value, separators=(",", ":"))
+    for each in (text, spoilt(text, dice), spoilt(spoilt(text, dice), dice)):
+        assert (answered(state, {"onceResult": each}).get("text") == each) is is_json(each), each
+
+
+def is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 def test_a_reply_whose_text_would_not_be_exact_is_kept_as_it_came(state: States) -> None:
     for number in (0.12345678901234568, 12345678901234568):
         assert answered(state, {"n": number}) == {"value": {"n": number}, "inline": False}
@@ -100,14 +249,14 @@ def test_a_record_with_its_answer_and_its_id_stays_within_the_inline_limit(
     size: int, fits: bool, state: States
 ) -> None:
     text = json.dumps("x" * (size - 2))
-    assert answered(state, {"onceResult": text}) == {"text": text, "inline": fits}
+    assert answered(state, {"onceResult": text, "replyToken": TOKEN}) == {"text": text, "inline": fits}
     plain = answered(state, "x" * (size - 2))
     assert plain == ({"text": text, "inline": True} if fits else {"value": "x" * (size - 2), "inline": False})
 
 
 def test_a_character_outside_ascii_counts_as_four_bytes(state: States) -> None:
     for text, fits in (("é" * (ROOM // 4), True), ("é" * (ROOM // 4 + 1), False), ("~ " * (ROOM // 2), True)):
-        assert answered(state, {"onceResult": text})["inline"] is fits
+        assert answered(state, {"onceResult": text, "replyToken": TOKEN})["inline"] is fits
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import ME, NOW, THEIRS, State, Way
+from one_state import EXECUTIONS, ME, NOW, THEIRS, State, Way
 from test_patience import CONDITION, GONE, NOT_REDRIVABLE
 
 States = Callable[..., State]
@@ -96,7 +97,7 @@ def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_
 def test_a_lock_whose_answer_was_lost_is_recognised_and_worked_under(state: States) -> None:
     way = decided(state, found(owner=ME, onCrash="quarantine"))
     lock = {"fence": 3, "attempts": 2, "leaseExpiresAt": NOW - 1, "onCrash": "quarantine"}
-    assert way == Way("ExecuteBusinessLogic", {"lock": lock})
+    assert (way.to, way.assigned["lock"]) == ("ExecuteBusinessLogic", lock)
 
 
 def test_a_lock_that_is_held_though_business_logic_calls_it_lost_is_for_the_operator(state: States) -> None:
@@ -104,6 +105,42 @@ def test_a_lock_that_is_held_though_business_logic_calls_it_lost_is_for_the_oper
     assert (way.to, way.assigned["about"]) == ("KeepRequest", {**ABOUT, "owner": ME})
     assert way.assigned["failure"]["name"] == "LockLostError"
     assert "what it did is unknown" in way.assigned["failure"]["message"]
+
+
+FOREIGN = [
+    "",
+    "me",
+    "arn",
+    "/me",
+    ":me",
+    f"{EXECUTIONS}",
+    f"{EXECUTIONS}a:b",
+    f"{EXECUTIONS}a b",
+    f"{EXECUTIONS}a\n",
+    f"{EXECUTIONS}a*",
+    f"{EXECUTIONS}{'x' * 81}",
+    f"x{ME}",
+    ME.replace("123456789012", "999999999999"),
+    ME.replace("us-east-1", "us-east-2"),
+    ME.replace("once-OperationStateMachine", "once-OperationStateMachine2"),
+    ME.replace("once-OperationStateMachine", ""),
+    ME.replace(":execution:", ":stateMachine:"),
+    ME.replace(":execution:", ":express:") + ":1",
+]
+
+
+@pytest.mark.parametrize("owner", FOREIGN)
+def test_an_owner_that_is_no_execution_of_this_machine_is_for_the_operator(owner: str, state: States) -> None:
+    way = decided(state, found(owner=owner))
+    assert (way.to, way.assigned["failure"]["name"]) == ("KeepRequest", "ForeignOwner")
+    assert way.assigned["about"] == {**ABOUT, "owner": owner}
+    assert decided(state, found(owner=owner, leaseExpiresAt=str(NOW))).to == "AcknowledgeDuplicate"
+
+
+@pytest.mark.parametrize("name", ["a", "x" * 80, "recover-0f-1", "Größe.1", "operator-1f-before"])
+def test_an_owner_may_have_any_name_that_an_execution_can_have(name: str, state: States) -> None:
+    way = decided(state, found(owner=f"{EXECUTIONS}{name}"))
+    assert way == Way("CheckOwner")
 
 
 @pytest.mark.parametrize("conflict", ["acknowledge", "reject", "wait"])
@@ -576,12 +613,11 @@ def test_who_takes_a_lock_knows_its_fence_its_attempts_its_lease_and_its_policy(
 # ---- failures of business logic ----
 
 
-def classified(state: States, name: str, throttled: bool = False, on_crash: str = "retry", attempts: int = 1) -> Way:
+def classified(state: States, name: str, on_crash: str = "retry", attempts: int = 1, **known: bool) -> Way:
     lock = {"fence": 3, "attempts": attempts, "onCrash": on_crash, "leaseExpiresAt": NOW}
-    failure = {"name": name, "message": "m"}
-    return state("ClassifyFailure").chooses(
-        {"failure": failure, "throttled": throttled, "lock": lock, "request": REQUEST}
-    )
+    told = {"throttled": False, "hasNoFunction": False, **known}
+    variables = {"failure": {"name": name, "message": "m"}, "lock": lock, "request": REQUEST}
+    return state("ClassifyFailure").chooses({**variables, **told})
 
 
 @pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
@@ -608,7 +644,7 @@ def test_what_may_have_succeeded_is_for_the_operator(name: str, state: States) -
 
 @pytest.mark.parametrize("policy", [{}, {"on_crash": "quarantine"}, {"attempts": 5}])
 def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[str, Any], state: States) -> None:
-    way = classified(state, "Lambda.ResourceNotFoundException", **policy)
+    way = classified(state, "Lambda.ResourceNotFoundException", hasNoFunction=True, **policy)
     assert (way.to, way.assigned["about"], way.assigned["failure"]["name"]) == (
         "KeepRequest",
         MINE,
@@ -618,7 +654,8 @@ def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[s
 
 
 def test_any_other_error_is_tried_again_as_long_as_policy_and_attempts_allow(state: States) -> None:
-    for name in ("RuntimeError", "States.Timeout", "Lambda.Unknown"):
+    own = ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException")  # names that a function gave
+    for name in ("RuntimeError", "States.Timeout", "Lambda.Unknown", *own):
         assert classified(state, name, attempts=4) == Way("BackOff")
         assert classified(state, name, attempts=5) == Way("KeepRequest", {"about": MINE})
         assert classified(state, name, attempts=6) == Way("KeepRequest", {"about": MINE})
@@ -635,25 +672,36 @@ def failed(state: States, error: str, cause: str, ran: bool = False) -> dict[str
 @pytest.mark.parametrize("error", ["States.DataLimitExceeded", "States.Runtime", "States.QueryEvaluationError"])
 def test_a_result_that_cannot_be_kept_was_run_for(error: str, state: States) -> None:
     known = failed(state, error, "x" * 900)
-    assert (known["ran"], known["throttled"], known["failure"]["name"]) == (True, False, error)
-    told = "business logic may have succeeded, but its result cannot be kept: "
-    assert known["failure"]["message"] == told + "x" * 400
+    told = (known["ran"], known["throttled"], known["hasNoFunction"], known["failure"]["name"])
+    assert told == (True, False, False, error)
+    message = "business logic may have succeeded, but its result cannot be kept: "
+    assert known["failure"]["message"] == message + "x" * 400
 
 
 @pytest.mark.parametrize(
-    ("error", "ran", "throttled"),
+    ("error", "ran", "throttled", "missing"),
     [
-        ("Lambda.TooManyRequestsException", False, True),
-        ("Lambda.ResourceNotFoundException", False, False),
-        ("States.Timeout", True, False),
-        ("RuntimeError", True, False),
+        ("Lambda.TooManyRequestsException", False, True, False),
+        ("Lambda.ResourceNotFoundException", False, False, True),
+        ("States.Timeout", True, False, False),
+        ("RuntimeError", True, False, False),
     ],
 )
-def test_an_error_says_whether_business_logic_ran(error: str, ran: bool, throttled: bool, state: States) -> None:
-    known = failed(state, error, "c")
-    assert (known["ran"], known["throttled"]) == (ran, throttled)
-    assert known["failure"] == {"name": error, "message": "c"}
+def test_an_error_says_whether_business_logic_ran(
+    error: str, ran: bool, throttled: bool, missing: bool, state: States
+) -> None:
+    known = failed(state, error, "Rate Exceeded. (Service: AWSLambda; Status Code: 429)")
+    assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (ran, throttled, missing)
+    assert known["failure"] == {"name": error, "message": "Rate Exceeded. (Service: AWSLambda; Status Code: 429)"}
     assert failed(state, error, "c", ran=True)["ran"] is True
+
+
+@pytest.mark.parametrize("error", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
+@pytest.mark.parametrize("message", ["Rate Exceeded. (Service: AWSLambda; Status Code: 429)", "", "x" * 40_000])
+def test_a_function_that_calls_its_own_error_as_lambda_would_has_run(error: str, message: str, state: States) -> None:
+    cause = json.dumps({"errorMessage": message, "errorType": error, "stackTrace": []})[:32_768]
+    known = failed(state, error, cause)
+    assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (True, False, False)
 
 
 @pytest.mark.parametrize(

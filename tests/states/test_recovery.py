@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from one_state import NOW, THEIRS, State, Way
+from test_decisions import FOREIGN
 from test_patience import CONDITION, EXISTS, GONE
 
 States = Callable[..., State]
@@ -31,7 +32,7 @@ def test_an_event_of_a_death_looks_at_that_execution_alone(state: States) -> Non
     way = state("ReceiveTrigger").chooses({}, {"executionArn": THEIRS, "status": "ABORTED"})
     empty: dict[str, list[Any]] = {"cursors": [], "metrics": [], "outcomes": []}
     known = {"sweeps": False, "listed": True, "dead": [THEIRS], "startedAt": NOW * 1000, "rounds": 0, **empty}
-    assert way == Way("LookAtDeadExecutions", known)
+    assert way == Way("LookAtDeadExecutions", {**known, "pageSize": 3})
 
 
 def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
@@ -39,7 +40,7 @@ def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
     empty: dict[str, list[Any]] = {"metrics": [], "outcomes": []}
     known = {"sweeps": True, "listed": False, "startedAt": NOW * 1000, "rounds": 0, "cursors": cursors, **empty}
     for given in ({}, {"source": "aws.scheduler"}):
-        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", known)
+        assert state("ReceiveTrigger").chooses({}, given) == Way("QueryShards", {**known, "pageSize": 3})
 
 
 # ---- executions that died ----
@@ -437,14 +438,18 @@ def test_what_was_looked_at_is_handed_on(state: States) -> None:
     assert look.value("Items", {"dead": [THEIRS]}) == [THEIRS]
     gave: list[dict[str, str]] = [{}, {"id": ID}, {"outcome": "FAILED"}]
     after = look.takes(gave, {"outcomes": ["FAILED"]})
-    assert after == Way("RecoverRecords", {"candidates": [{"id": ID}], "outcomes": ["FAILED", "FAILED"]})
+    page = {"items": [{"id": ID, "lease": "0"}]}
+    assert after == Way("RecoverRecords", {"shardPages": [page], "outcomes": ["FAILED", "FAILED"]})
 
 
 # ---- open records ----
 
 
 def test_a_candidate_is_looked_at_afresh(state: States) -> None:
-    assert state("RecoverRecords").value("Items", {"candidates": [{"id": ID}]}) == [{"id": ID}]
+    assert state("RecoverRecords").value("Items", {"shardPages": [{"items": [{"id": ID, "lease": "0"}]}]}) == [
+        {"id": ID}
+    ]
+    assert state("RecoverRecords").value("Items", {"shardPages": []}) == []
     assert state("TakeCandidate").takes(None, {}, {"id": ID}) == Way("ReadOpenRecord", {"id": ID, "wasStarted": False})
 
 
@@ -463,7 +468,7 @@ def test_an_open_record_is_read_consistently(state: States) -> None:
 
 
 def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS", recoveries: int = 0) -> str:
-    record = {"status": status, "lease": lease, "recoveries": recoveries}
+    record = {"status": status, "lease": lease, "recoveries": recoveries, "owner": THEIRS}
     return state("IsItOverdue").chooses({"record": record, "sweeps": sweeps}).to
 
 
@@ -476,13 +481,42 @@ def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(st
         assert overdue(state, False, 0, status) == overdue(state, True, 0, status) == "LeftAlone"
 
 
+@pytest.mark.parametrize("owner", FOREIGN)
+def test_an_owner_that_is_no_execution_of_the_operation_machine_is_not_asked_after(owner: str, state: States) -> None:
+    record = {"status": "IN_PROGRESS", "lease": NOW - 1, "recoveries": 0, "owner": owner}
+    way = state("IsItOverdue").chooses({"record": record, "sweeps": True})
+    assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
+    alive = {**record, "lease": NOW}
+    assert state("IsItOverdue").chooses({"record": alive, "sweeps": True}).to == "LeftAlone"
+
+
 def test_an_owner_is_asked_for_its_state_and_its_request(state: States) -> None:
     ask = state("AskOwner")
     assert ask.asks({"record": {"owner": THEIRS}}) == {"ExecutionArn": THEIRS}
-    after = ask.takes({"Status": "ABORTED", "Input": INPUT}, {})
-    assert after == Way("IsOwnerDead", {"owner": {"status": "ABORTED", "input": INPUT}})
+    for text in (INPUT, f"[{INPUT}]", f'{{"body": {INPUT}}}', f'[{{"body": {INPUT}}}]'):
+        after = ask.takes({"Status": "ABORTED", "Input": text}, {})
+        assert after == Way("IsOwnerDead", {"owner": {"status": "ABORTED", "input": text, "id": ID}})
+    default = '{"operation": "charge", "idempotencyKey": "k", "payload": {}}'
+    assert ask.takes({"Status": "ABORTED", "Input": default}, {}).assigned["owner"]["id"] == "default#charge#k"
     assert ask.fails(GONE, {}) == Way("LeftAlone")
-    assert ask.fails(TOO_LARGE, {}) == Way("ReadOwnerEnd")
+    for error in (TOO_LARGE, "States.QueryEvaluationError"):
+        assert ask.fails(error, {}) == Way("ReadOwnerEnd")
+
+
+@pytest.mark.parametrize("status", ["RUNNING", "FAILED", "ABORTED", "SUCCEEDED"])
+def test_the_request_of_another_is_never_started_as_this_records(status: str, state: States) -> None:
+    for text in (
+        '{"operation": "charge", "tenant": "victim", "idempotencyKey": "k"}',
+        "[]",
+        "{}",
+        "null",
+        "[[7]]",
+        '"x"',
+    ):
+        owner = state("AskOwner").takes({"Status": status, "Input": text}, {}).assigned["owner"]
+        record = {"recoveries": 0, "lease": NOW - 1, "owner": THEIRS}
+        way = state("IsOwnerDead").chooses({"id": ID, "owner": owner, "record": record, "wasStarted": False})
+        assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner"), text
 
 
 @pytest.mark.parametrize(
@@ -507,8 +541,8 @@ def test_the_newest_event_tells_of_an_owner_too_large_to_describe(event: str, st
 
 def dead(state: States, status: str, recoveries: int = 0, lease: int = NOW - 1, was_started: bool = False) -> Way:
     record = {"recoveries": recoveries, "lease": lease, "owner": THEIRS}
-    known = {"owner": {"status": status}, "record": record, "wasStarted": was_started}
-    return state("IsOwnerDead").chooses(known)
+    owner = {"status": status} if status == "UNREADABLE" else {"status": status, "id": ID}
+    return state("IsOwnerDead").chooses({"id": ID, "owner": owner, "record": record, "wasStarted": was_started})
 
 
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "SUCCEEDED")
@@ -594,8 +628,9 @@ def test_what_became_of_each_record_is_counted(state: States) -> None:
     for name, outcome in outcomes.items():
         assert state(name).value("Output", {}) == {"outcome": outcome}
     gave = [{"outcome": "LEFT"}, {"outcome": "RECOVERED"}]
-    after = state("RecoverRecords").takes(gave, {"outcomes": ["FAILED"]})
-    assert after == Way("IsSweepOver", {"outcomes": ["FAILED", "LEFT", "RECOVERED"], "candidates": []})
+    known = {"outcomes": ["FAILED"], "listed": False, "shardPages": []}
+    told = {"outcomes": ["FAILED", "LEFT", "RECOVERED"], "cursors": [], "shardPages": []}
+    assert state("RecoverRecords").takes(gave, known) == Way("IsSweepOver", told)
 
 
 # ---- pages, counts, the end ----
@@ -607,8 +642,8 @@ def over(state: States, sweeps: bool = True, rounds: int = 0, seconds: float = 0
 
 
 def test_a_sweep_goes_on_while_there_are_pages_rounds_and_time(state: States) -> None:
-    assert over(state).to == over(state, rounds=19).to == over(state, seconds=179.999).to == "QueryShards"
-    for more in ({"rounds": 20}, {"seconds": 180}, {"pages": 0}):
+    assert over(state).to == over(state, rounds=49).to == over(state, seconds=179.999).to == "QueryShards"
+    for more in ({"rounds": 50}, {"seconds": 180}, {"pages": 0}):
         assert over(state, **more).to == "CountOperations"
         assert over(state, **more, listed=False).to == "ListDeadExecutions", "the records come first"
     assert over(state, listed=False).to == "QueryShards"
@@ -627,26 +662,27 @@ def test_an_event_reads_no_shard_and_counts_what_it_recovered(state: States) -> 
 
 
 def test_a_page_of_a_shard_holds_leases_that_are_over(state: States) -> None:
-    query, given = state("QueryShard"), {"shard": "IN_PROGRESS#a"}
-    asks = query.asks({}, given)
+    query, given, size = state("QueryShard"), {"shard": "IN_PROGRESS#a"}, {"pageSize": 3}
+    asks = query.asks(size, given)
     assert asks == {
         "TableName": asks["TableName"],
         "IndexName": "open-operations",
-        "Limit": 8,
+        "Limit": 3,
         "KeyConditionExpression": "openShard = :shard AND leaseExpiresAt < :now",
         "ExpressionAttributeValues": {":shard": {"S": "IN_PROGRESS#a"}, ":now": {"N": str(NOW)}},
     }
     start = {"id": {"S": ID}, "leaseExpiresAt": {"N": "5"}, "openShard": {"S": "IN_PROGRESS#a"}}
-    assert query.asks({}, {**given, "from": start}) == {**asks, "ExclusiveStartKey": start}
+    assert query.asks(size, {**given, "from": start}) == {**asks, "ExclusiveStartKey": start}
+    assert query.asks({"pageSize": 1}, given) == {**asks, "Limit": 1}
     items = [{"id": {"S": ID}, "leaseExpiresAt": {"N": "5"}}]
-    page = {"shard": "IN_PROGRESS#a", "items": [{"id": ID, "lease": 5}]}
+    page = {"shard": "IN_PROGRESS#a", "items": [{"id": ID, "lease": "5"}]}
     assert query.takes({"Items": items}, {}, given).output == page
-    assert query.takes({"Items": items, "LastEvaluatedKey": start}, {}, given).output == {**page, "from": start}
+    assert query.takes({"Items": items, "LastEvaluatedKey": start}, {}, given).output == {**page, "more": True}
     assert query.takes({"Items": []}, {}, given).output == {"shard": "IN_PROGRESS#a", "items": []}
 
 
 def test_a_shard_that_cannot_be_read_fails_the_run_at_its_end_and_not_the_others(state: States) -> None:
-    for error in PASSING:
+    for error in (*PASSING, TOO_LARGE):
         assert state("QueryShard").fails(error, {}) == Way("CouldNotQuery")
     assert state("CouldNotQuery").value("Output", {}) == {"items": [], "outcome": "FAILED"}
 
@@ -655,13 +691,35 @@ def test_the_oldest_leases_of_all_shards_come_first_and_each_shard_goes_on_where
     query = state("QueryShards")
     assert query.value("Items", {"cursors": [{"shard": "a"}]}) == [{"shard": "a"}]
     pages = [
-        {"shard": "a", "items": [{"id": "3", "lease": 3}, {"id": "7", "lease": 7}], "from": {"k": 1}},
+        {"shard": "a", "items": [{"id": "3", "lease": "3"}, {"id": "30", "lease": "30"}], "more": True},
         {"items": [], "outcome": "FAILED"},
-        {"shard": "b", "items": [{"id": "5", "lease": 5}]},
+        {"shard": "b", "items": [{"id": "5", "lease": "5"}]},
     ]
+    start = {"openShard": {"S": "a"}, "id": {"S": "30"}, "leaseExpiresAt": {"N": "30"}}
     after = query.takes(pages, {"outcomes": ["LEFT"], "rounds": 2})
-    known = {"outcomes": ["LEFT", "FAILED"], "rounds": 3, "cursors": [{"shard": "a", "from": {"k": 1}}]}
-    assert after == Way("RecoverRecords", {**known, "candidates": [{"id": "3"}, {"id": "5"}, {"id": "7"}]})
+    assert after == Way("RecoverRecords", {"outcomes": ["LEFT", "FAILED"], "rounds": 3, "shardPages": pages})
+    recover, known = state("RecoverRecords"), {"shardPages": pages, "outcomes": [], "listed": False, "cursors": []}
+    assert recover.value("Items", known) == [{"id": "3"}, {"id": "5"}, {"id": "30"}]
+    done = {"outcomes": ["LEFT"], "shardPages": []}
+    assert recover.takes([{"outcome": "LEFT"}], known).assigned == {**done, "cursors": [{"shard": "a", "from": start}]}
+    dead = {**known, "shardPages": [{"items": [{"id": "3", "lease": "0"}]}], "listed": True, "cursors": ["left"]}
+    left = recover.takes([{"outcome": "LEFT"}], dead).assigned
+    assert left == {**done, "cursors": ["left"]}, "what a sweep left is left also after dead executions were looked at"
+
+
+def test_pages_that_are_too_large_together_are_asked_for_again_one_record_at_a_time(state: States) -> None:
+    too_large = {"outcomes": ["LEFT"], "rounds": 3, "pageSize": 1}
+    again = state("QueryShards").fails(TOO_LARGE, {"pageSize": 3, "rounds": 2, "outcomes": ["LEFT"]})
+    assert again == Way("IsSweepOver", too_large)
+    still = state("QueryShards").fails(TOO_LARGE, {"pageSize": 1, "rounds": 2, "outcomes": ["LEFT"]})
+    assert still == Way("IsSweepOver", {**too_large, "outcomes": ["LEFT", "FAILED"]})
+
+
+def test_lists_that_are_too_large_fail_the_run_at_its_end_and_leave_the_records_to_the_sweep(state: States) -> None:
+    listing = state("ListDeadExecutions").fails(TOO_LARGE, {"outcomes": ["LEFT"]})
+    assert listing == Way("LookAtDeadExecutions", {"dead": [], "listed": True, "outcomes": ["LEFT", "FAILED"]})
+    looking = state("LookAtDeadExecutions").fails(TOO_LARGE, {"outcomes": ["LEFT"]})
+    assert looking == Way("RecoverRecords", {"shardPages": [], "outcomes": ["LEFT", "FAILED"]})
 
 
 def test_every_shard_is_counted_for_every_metric(state: States) -> None:

@@ -109,6 +109,26 @@ def test_a_key_is_any_text_of_at_most_256_characters(key: Any, good: bool, state
     assert is_refused(state, {**LEAST, "idempotencyKey": key}, *told) is not good
 
 
+PRINTED_BY_NOBODY = ["\0", "\x1b]52;c;eA==\x07", "\n", "\x1f", "\x7f", "\x80", "\x9b2J", "\x9f"]
+PRINTED_BY_NOBODY += ["\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"]
+
+
+@pytest.mark.parametrize("text", PRINTED_BY_NOBODY, ids=ascii)
+def test_what_could_change_a_line_that_is_printed_is_in_no_key_and_in_no_refusal(text: str, state: States) -> None:
+    told = "idempotencyKey has a control character, a line separator"
+    for given in ({**LEAST, "idempotencyKey": f"a{text}b"}, [{"body": {**LEAST, "idempotencyKey": text}}]):
+        assert is_refused(state, given, told)
+        assert received(state, given).assigned["refusal"]["message"].isprintable()
+    message = received(state, {**LEAST, f"a{text}b": 1, text: 2}).assigned["refusal"]["message"]
+    assert message.isprintable() and message.startswith("unknown field a?")
+    assert made(state, {**LEAST, "payload": {text: text}})["payload"] == {text: text}, "a payload may have any"
+
+
+@pytest.mark.parametrize("text", [" ", "~", "\xa0", "é", "\u2027", "\u202f", "\u2065", "\u206a", "😀"], ids=ascii)
+def test_any_other_character_may_be_in_a_key(text: str, state: States) -> None:
+    assert made(state, {**LEAST, "idempotencyKey": text})["idempotencyKey"] == text
+
+
 def test_what_is_required_is_named_when_it_is_missing(state: States) -> None:
     for field in LEAST:
         assert is_refused(state, {name: value for name, value in LEAST.items() if name != field}, f"{field} must be")

@@ -147,7 +147,9 @@ def test_new_machine_takes_over_from_the_lost_one_when_it_may_ask(cloud: LocalCl
         assert cloud.denials() == ()
 
 
-def test_without_that_an_owner_of_the_lost_machine_counts_as_alive(cloud: LocalCloud) -> None:
+def test_without_that_an_owner_of_the_lost_machine_is_for_the_operator(cloud: LocalCloud) -> None:
     owned_by_the_lost_machine(cloud)
-    assert cloud.run(charge()).output["disposition"] == "IN_PROGRESS"
-    assert {each.action for each in cloud.denials()} == {"states:DescribeExecution"}
+    assert cloud.run(charge()).error == "NeedsAttention"
+    record = record_of(cloud, charge())
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "ForeignOwner")
+    assert cloud.denials() == (), "whom it may not ask after it does not ask after"

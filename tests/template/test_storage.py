@@ -219,7 +219,7 @@ def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources, polic
 
 def test_every_object_and_the_bucket_itself_are_reached_over_tls_only(resources: Resources) -> None:
     policy = resources["ResponseBucketPolicy"]["Properties"]
-    [statement] = policy["PolicyDocument"]["Statement"]
+    statement, _ = policy["PolicyDocument"]["Statement"]
     assert policy["Bucket"] == {"Ref": "ResponseBucket"}
     assert statement["Resource"] == [
         {"Fn::GetAtt": ["ResponseBucket", "Arn"]},

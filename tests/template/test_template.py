@@ -97,6 +97,7 @@ SUBSTITUTED = {
     "CacheResponseFunctionArn": {"Fn::Sub": "${CacheResponseFunction.Arn}:live"},
     "FunctionPrefix": {"Fn::Sub": "${AWS::StackName}_op"},
     "FunctionAlias": "live",
+    "Executions": {"Fn::Sub": "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:execution:"},
     "StackName": {"Ref": "AWS::StackName"},
 }
 """What is no parameter of the same name."""

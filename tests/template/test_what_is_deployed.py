@@ -246,10 +246,11 @@ SUBSTITUTIONS: dict[str, dict[str, str]] = {
         "RejectedQueueUrl": "RejectedRequestsQueue",
         "OperationStateMachineArn": "OperationStateMachine",
         "OperationStateMachineAliasArn": "OperationStateMachine:live",
+        "Executions": "arn:aws:states:us-east-1:123456789012:execution:",
         "StackName": "once",
     },
 }
-PARAMETERS: dict[str, dict[str, int]] = {
+PARAMETERS: dict[str, dict[str, int | str]] = {
     "Operation": {
         "BusinessTimeoutSeconds": 7,
         "LeaseMarginSeconds": 31,
@@ -260,8 +261,14 @@ PARAMETERS: dict[str, dict[str, int]] = {
         "WaitTimeoutSeconds": 12,
         "RetentionDays": 14,
         "InlineLimitBytes": 1313,
+        "FormerStateMachineName": "before",
     },
-    "Recovery": {"RecoveryPeriodMinutes": 15, "RecoveryRounds": 17, "MaxRecoveries": 18},
+    "Recovery": {
+        "RecoveryPeriodMinutes": 15,
+        "RecoveryRounds": 17,
+        "MaxRecoveries": 18,
+        "FormerStateMachineName": "before",
+    },
 }
 
 

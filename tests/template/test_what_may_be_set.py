@@ -21,7 +21,7 @@ NUMBERS = {
     "BackOffCapSeconds": (60, 1, 3600),
     "WaitTimeoutSeconds": (300, 1, 3600),
     "MaxReceiveCount": (5, 5, 1000),
-    "RecoveryRounds": (20, 1, 100),
+    "RecoveryRounds": (50, 1, 100),
     "RolloutFailuresThreshold": (3, 0, 1_000_000),
     "QuarantinedOperationsThreshold": (0, 0, 100_000),
     "OverdueOperationsThreshold": (0, 0, 100_000),

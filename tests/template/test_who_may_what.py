@@ -256,10 +256,18 @@ def test_a_queue_is_reached_over_tls_only_and_written_by_its_rule(queue: str) ->
     assert by_sid == wanted, json.dumps(by_sid)
 
 
-def test_the_bucket_is_reached_over_tls_only() -> None:
+def test_the_bucket_is_reached_over_tls_only_and_an_answer_in_it_is_written_once() -> None:
     resolved, resources = written_with()
     properties = resolved.resolve(resources["ResponseBucketPolicy"]["Properties"])
-    [statement] = properties["PolicyDocument"]["Statement"]
+    statement, once = properties["PolicyDocument"]["Statement"]
+    assert once == {
+        "Sid": "AnswersAreWrittenOnce",
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "s3:PutObject",
+        "Resource": "ResponseBucket.Arn/responses/*",
+        "Condition": {"Null": {"s3:if-none-match": "true"}, "Bool": {"s3:ObjectCreationOperation": "true"}},
+    }
     assert (properties["Bucket"], properties["PolicyDocument"]["Version"]) == ("ResponseBucket", "2012-10-17")
     assert statement == {
         "Sid": "OnlyOverTls",

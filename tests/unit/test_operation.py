@@ -50,6 +50,23 @@ def test_a_small_result_comes_back_as_its_exact_text(event: Callable[..., Event]
     }
 
 
+def test_a_reply_has_the_token_of_its_attempt_where_the_event_has_one(aws: None, event: Callable[..., Event]) -> None:
+    @operation()
+    def handler(request: Request) -> JSON:
+        return request.payload
+
+    assert handler({**event(), "replyToken": "t-1"}) == {"onceResult": "{}", "replyToken": "t-1"}
+    large = handler({**event(payload={"text": "x" * 200_000}), "replyToken": "t-1"})
+    assert (set(large), large["replyToken"]) == ({"onceResultRef", "replyToken"}, "t-1")
+    with pytest.raises(InvalidEventError, match="replyToken must be a string"):
+        handler({**event(), "replyToken": 1})
+
+
+def test_the_token_is_in_no_text_of_a_request(event: Callable[..., Event]) -> None:
+    request = Request.from_event({**event(), "replyToken": "a-secret"})
+    assert "a-secret" not in repr(request)
+
+
 def test_nothing_is_a_result_too(event: Callable[..., Event]) -> None:
     @operation()
     def handler(request: Request) -> JSON:

@@ -1,0 +1,214 @@
+"""What a record names is not followed where it is not its own: a function with fenced steps can write any record."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from operating import ID, Operator, put
+
+BUCKET = "company-backups"
+VICTIM = {
+    "operation": "charge-payment",
+    "tenant": "victim",
+    "idempotencyKey": "forged",
+    "payload": {"orderId": "1", "amount": 99, "currency": "EUR"},
+}
+VICTIMS_ID = "victim#charge-payment#forged"
+OWN = f"requests/default/{hashlib.sha256(ID.encode()).hexdigest()}/"
+COMMANDS = {
+    "retry": ("retry", ID),
+    "resolve": ("resolve", ID, "--failed", "gone"),
+    "release": ("release", ID, "--yes"),
+}
+
+
+@pytest.fixture
+def backups(operator: Operator) -> Iterator[Any]:
+    """A bucket of somebody else, with the victim's request in it."""
+    s3 = operator.cloud.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    s3.put_object(Bucket=BUCKET, Key="2026/db.json", Body=json.dumps(VICTIM))
+    yield s3
+    for bucket in (BUCKET, operator.cloud.outputs["ResponseBucketName"]):
+        for each in s3.list_objects_v2(Bucket=bucket).get("Contents", ()):
+            s3.delete_object(Bucket=bucket, Key=each["Key"])
+    s3.delete_bucket(Bucket=BUCKET)
+
+
+def objects(operator: Operator, bucket: str) -> dict[str, str]:
+    """What each object was last written as."""
+    listed = operator.cloud.client("s3").list_objects_v2(Bucket=bucket).get("Contents", ())
+    return {each["Key"]: each["ETag"] for each in listed}
+
+
+def places(operator: Operator) -> dict[str, dict[str, Any]]:
+    ours = operator.cloud.outputs["ResponseBucketName"]
+    return {
+        "another bucket": {"bucket": BUCKET, "key": "2026/db.json"},
+        "another bucket, a key like ours": {"bucket": BUCKET, "key": f"{OWN}1.json"},
+        "an answer": {"bucket": ours, "key": "responses/30d/victim/0f/1-0f.json"},
+        "another tenant": {"bucket": ours, "key": OWN.replace("default", "victim") + "1.json"},
+        "another id": {"bucket": ours, "key": f"requests/default/{'0f' * 32}/1.json"},
+        "a way out": {"bucket": ours, "key": f"{OWN}../../victim/1.json"},
+        "a line more": {"bucket": ours, "key": f"{OWN}1.json\n"},
+        "no number": {"bucket": ours, "key": f"{OWN}a.json"},
+        "no key": {"bucket": ours},
+        "no bucket": {"key": f"{OWN}1.json"},
+        "a list": {"bucket": ours, "key": [f"{OWN}1.json"]},
+    }
+
+
+PLACES = (
+    "another bucket",
+    "another bucket, a key like ours",
+    "an answer",
+    "another tenant",
+    "another id",
+    "a way out",
+    "a line more",
+    "no number",
+    "no key",
+    "no bucket",
+    "a list",
+)
+
+
+def forge(operator: Operator, place: dict[str, Any]) -> dict[str, dict[str, str]]:
+    """A quarantined record that names an object of somebody else; that object, and all others that are not its own."""
+    operator.script({"exit": 1}, {"return": 8})
+    operator.quarantined()
+    if isinstance(place.get("key"), str) and "bucket" in place:
+        operator.cloud.client("s3").put_object(Bucket=place["bucket"], Key=place["key"], Body=json.dumps(VICTIM))
+    operator.change({"requestRef": place})
+    return others(operator)
+
+
+def others(operator: Operator) -> dict[str, dict[str, str]]:
+    buckets = (BUCKET, operator.cloud.outputs["ResponseBucketName"])
+    found = {bucket: objects(operator, bucket) for bucket in buckets}
+    found[buckets[1]].pop(f"{OWN}1.json", None)
+    return found
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_object_of_somebody_else_is_neither_started_nor_deleted(
+    operator: Operator, backups: Any, command: str, place: str
+) -> None:
+    named = places(operator)[place]
+    before = forge(operator, named)
+    done = operator.once(*COMMANDS[command], "--json")
+    assert done.code == 0, done.err
+    assert len(done.err.splitlines()) == 1 and "it was not touched" in done.err
+    assert done.answer["requestLeft"] in done.err and json.dumps(named) in done.err
+    if command == "retry":
+        operator.execution(done)
+    assert others(operator) == before
+    assert operator.cloud.record(VICTIMS_ID) is None
+    status = {"retry": "COMPLETED", "resolve": "FAILED", "release": "FAILED"}[command]
+    assert (operator.record["status"], "requestRef" in operator.record) == (status, False)
+    assert operator.starts == (2 if command == "retry" else 1)
+
+
+def test_show_reads_nothing_of_somebody_elses_and_shows_its_own_request(operator: Operator, backups: Any) -> None:
+    forge(operator, {"bucket": BUCKET, "key": "2026/db.json"})
+    seen: list[str] = []
+    operator.before("GetObject", lambda: seen.append("read"))
+    shown = operator.once("show", ID, "--json").answer
+    assert shown["request"] == operator.request() and seen == []
+    operator.change({"owner": operator.record["owner"] + "-gone"})
+    missing = operator.once("show", ID, "--json").answer
+    assert missing["request"] is None and "none of its own" in missing["requestMissing"]
+    assert "victim" not in json.dumps(missing)
+
+
+def test_retry_starts_nothing_where_only_somebody_elses_request_is_found(operator: Operator, backups: Any) -> None:
+    before = forge(operator, {"bucket": BUCKET, "key": "2026/db.json"})
+    operator.change({"owner": operator.record["owner"] + "-gone"})
+    record = operator.record
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "none of its own" in done.err and len(done.err.splitlines()) == 1
+    assert operator.record == record and others(operator) == before
+    assert operator.cloud.record(VICTIMS_ID) is None
+
+
+def test_kept_request_of_another_id_in_the_right_place_is_not_started(operator: Operator, backups: Any) -> None:
+    forge(operator, {"bucket": operator.cloud.outputs["ResponseBucketName"], "key": f"{OWN}7.json"})
+    operator.change({"owner": operator.record["owner"] + "-gone"})
+    done = operator.once("retry", ID)
+    assert done.code == 2 and f"another request: {VICTIMS_ID}" in done.err
+    assert operator.cloud.record(VICTIMS_ID) is None and operator.record["status"] == "QUARANTINED"
+
+
+def foreign_owners(operator: Operator) -> dict[str, str]:
+    victim = operator.cloud.run({**VICTIM, "payload": {**VICTIM["payload"], "amount": -1}})
+    assert victim.error == "OperationFailed"
+    own = victim.arn.rpartition(":")[0]
+    return {
+        "another's execution": victim.arn,
+        "another machine": victim.arn.replace(own.rpartition(":")[2], "Payroll"),
+        "another account": victim.arn.replace(":123456789012:", ":999999999999:"),
+        "another region": victim.arn.replace("us-east-1", "eu-west-1"),
+        "an express execution": victim.arn.replace(":execution:", ":express:"),
+        "no name": f"{own}:",
+        "two names": f"{own}:a:b",
+        "no ARN": "arn:gone\n\x1b]52;c;eA==\x07",
+    }
+
+
+OWNERS = (
+    "another's execution",
+    "another machine",
+    "another account",
+    "another region",
+    "an express execution",
+    "no name",
+    "two names",
+    "no ARN",
+)
+
+
+@pytest.mark.parametrize("owner", OWNERS)
+def test_an_owner_that_was_never_this_records_is_not_started_or_redriven(operator: Operator, owner: str) -> None:
+    operator.quarantined_by_another()
+    forged = foreign_owners(operator)[owner]
+    before = operator.executions()
+    operator.forget_kept()
+    operator.change({"owner": forged})
+    record = operator.record
+    for command, code in (("redrive", 3), ("retry", 2)):
+        done = operator.once(command, ID)
+        assert done.code == code, done.err
+        assert ("FOREIGN" if command == "redrive" else "its request is") in done.err
+    shown = operator.once("show", ID, "--json").answer
+    assert (shown["ownerStatus"], shown["owners"][0]["status"], shown["request"]) == ("FOREIGN", "FOREIGN", None)
+    assert "owner" not in shown["console"] or owner == "another's execution"
+    assert (operator.record, operator.executions()) == (record, before)
+
+
+@pytest.mark.parametrize("owner", ["another machine", "another account", "no ARN"])
+def test_an_owner_out_of_this_stack_is_not_even_asked_after(operator: Operator, owner: str) -> None:
+    put(operator, ID, "QUARANTINED", 5, owner={"S": foreign_owners(operator)[owner]}, error=operator.unreadable())
+    asked: list[str] = []
+    for call in ("DescribeExecution", "GetExecutionHistory", "RedriveExecution"):
+        operator.before(call, lambda call=call: asked.append(call))  # type: ignore[misc]
+    for command in (("show", ID), ("redrive", ID), ("retry", ID), ("release", ID, "--yes")):
+        operator.once(*command)
+    assert asked == []
+    assert operator.record["error"]["name"] == "ReleasedByOperator"
+
+
+def test_a_record_whose_owner_is_at_work_for_another_is_released_without_stopping_that_one(operator: Operator) -> None:
+    operator.script({"exit": 1})
+    operator.quarantined()
+    operator.script({"await": "go", "return": 1})
+    running = operator.cloud.start({**operator.request(), "idempotencyKey": "other"})
+    operator.change({"owner": running})
+    done = operator.once("release", ID, "--yes")
+    operator.open("go")
+    assert done.code == 0, done.err
+    assert operator.cloud.wait(running).status == "SUCCEEDED"

@@ -1,0 +1,101 @@
+"""A record whose owner was never its own: a function with fenced steps can write any text there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from gates import Gates
+from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, operations, record_of, rows, scripted
+
+from local import Execution, LocalCloud
+
+Recover = Callable[..., Execution]
+BUSINESS = "ExecuteBusinessLogic"
+
+
+@pytest.fixture(autouse=True)
+def invariants() -> None:
+    """In place of the promises' journal: a lock that is forged has two owners by itself."""
+
+
+def forge(cloud: LocalCloud, request: dict[str, Any], owner: str) -> None:
+    cloud.client("dynamodb").update_item(
+        TableName=cloud.resources["IdempotencyTable"],
+        Key={"id": {"S": record_of(cloud, request)["id"]}},
+        UpdateExpression="SET #o = :owner",
+        ExpressionAttributeNames={"#o": "owner"},
+        ExpressionAttributeValues={":owner": {"S": owner}},
+    )
+
+
+def left_by_a_dead_owner(cloud: LocalCloud, request: dict[str, Any], owner: str) -> None:
+    with cloud.lose_events():
+        dead(cloud, request, BUSINESS)
+        cloud.settle()
+    forge(cloud, request, owner)
+
+
+def elsewhere(arn: str) -> dict[str, str]:
+    machine = arn.split(":")[-2]
+    return {
+        "another machine": arn.replace(machine, "Payroll"),
+        "another account": arn.replace(":123456789012:", ":999999999999:"),
+        "no execution": arn.replace(":execution:", ":stateMachine:"),
+        "no name": arn.rpartition(":")[0] + ":",
+        "no ARN": "me",
+    }
+
+
+@pytest.mark.parametrize("owner", ["another machine", "another account", "no execution", "no name", "no ARN"])
+@pytest.mark.parametrize("who", ["a sweep", "a duplicate"])
+def test_owner_out_of_this_machine_ends_in_quarantine_and_is_never_asked_after(
+    cloud: LocalCloud, recover: Recover, who: str, owner: str
+) -> None:
+    some = cloud.run(charge(key="some")).arn
+    left_by_a_dead_owner(cloud, charge(), elsewhere(some)[owner])
+    cloud.clock.advance(A_LEASE)
+    if who == "a sweep":
+        assert recover().status == "SUCCEEDED"
+    duplicate = cloud.run(charge())
+    assert (duplicate.error, cause(duplicate)["name"]) == ("NeedsAttention", "ForeignOwner")
+    assert record_of(cloud, charge())["status"] == "QUARANTINED"
+    assert (by_recovery(cloud), cloud.denials()) == ([], ())
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+@pytest.mark.parametrize("ends", ["succeeded", "died", "lives"])
+def test_request_of_another_is_not_started_redriven_or_stopped_as_this_records(
+    cloud: LocalCloud, gates: Gates, recover: Recover, ends: str
+) -> None:
+    victim = scripted({"await": "go", "then": {"return": 1}}, {"return": 2}, tenant="victim", onCrash="quarantine")
+    with cloud.lose_events():
+        if ends == "died":
+            with cloud.intercept(dies(cloud, BUSINESS)):
+                owner = cloud.run(victim).arn
+        else:
+            owner = cloud.start(victim)
+            gates.wait_for_starts(1)
+        if ends == "succeeded":
+            gates.open("go")
+            cloud.wait(owner)
+    left_by_a_dead_owner(cloud, charge(), owner)
+    cloud.clock.advance(A_LEASE)
+    before = {each.arn for each in operations(cloud)} if ends != "lives" else set()
+    sweep(cloud)
+    record = record_of(cloud, charge())
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "ForeignOwner")
+    gates.open("go")
+    theirs = cloud.wait(owner)
+    assert (theirs.status == "ABORTED") is (ends == "died"), "nobody redrove it, nobody stopped it"
+    if ends == "succeeded":
+        assert {each.arn for each in operations(cloud)} == before
+    assert gates.starts() <= 1
+
+
+def sweep(cloud: LocalCloud) -> None:
+    started = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep-foreign", input="{}"
+    )
+    assert cloud.wait(started["executionArn"]).status == "SUCCEEDED"
