@@ -31,8 +31,8 @@ test: setup ## Run all tests on the local cloud
 e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
-proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants)
-	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(foreach part,$(PARTS),--only $(part))
+proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n so many of the fuzzer's)
+	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(foreach part,$(PARTS),--only $(part))
 
 soak: setup ## Run schedules of the proof until stopped
 	@$(BIN)/python -m proof --soak

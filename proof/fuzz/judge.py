@@ -1,4 +1,4 @@
-"""What a request may touch: its own record, its own function, its own objects, and what is the stack's for everybody."""
+"""What a request may touch: its own record, function and objects, and what is the stack's for everybody."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class Judge:
             yield "sends more than a queue takes"
 
 
-def id_in(text: object) -> str | None:
+def id_in(text: Any) -> str | None:
     """The id of the request in an execution's input."""
     try:
         given = json.loads(text) if isinstance(text, str) else text

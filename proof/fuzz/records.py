@@ -1,4 +1,4 @@
-"""Records: what a function with fenced steps could have written into its own record, met by a duplicate and by recovery.
+"""Records: what a function with fenced steps could have written into its own, met by duplicates and by recovery.
 
 A record is genuine, and then some of its attributes are not. Whatever stands there, only this record is touched, only
 this request is started, and an execution ends by a name.
@@ -12,7 +12,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from proof.fuzz.judge import Judge, hashed
+from proof.fuzz.judge import Judge, Stack, hashed
 from proof.fuzz.replies import KEY, OPERATION, TENANT
 from proof.fuzz.stage import DIED, Came, Fault, Stage
 from proof.fuzz.values import Odd
@@ -45,7 +45,12 @@ NAMED = {
     "NeedsAttention",
     "LockLost",
 }
-LAWLESS = (DIED, "DynamoDB.AmazonDynamoDBException", "DynamoDB.ConditionalCheckFailedException", "States.DataLimitExceeded")
+LAWLESS = (
+    DIED,
+    "DynamoDB.AmazonDynamoDBException",
+    "DynamoDB.ConditionalCheckFailedException",
+    "States.DataLimitExceeded",
+)
 """Named errors that an execution may die of over a record that nobody of Once wrote."""
 OTHERS = {"tenant": "other", "operation": OPERATION, "idempotencyKey": "theirs", "payload": {"amount": 1}}
 
@@ -81,7 +86,7 @@ def _raises(name: str) -> Any:
 # ---- oddities ----
 
 
-def spoiled(stage: Stage, record: dict[str, Any], odd: Odd) -> dict[str, Any]:
+def spoiled(stack: Stack, record: dict[str, Any], odd: Odd) -> dict[str, Any]:
     """The record with one to three attributes that nobody of Once has written."""
     spoilt = copy.deepcopy(record)
     for _ in range(odd.dice.randint(1, 3)):
@@ -89,13 +94,13 @@ def spoiled(stage: Stage, record: dict[str, Any], odd: Odd) -> dict[str, Any]:
         if odd.chance(0.1):
             spoilt.pop(name, None)
         else:
-            spoilt[name] = _odd_attribute(stage, name, odd)
+            spoilt[name] = _odd_attribute(stack, name, odd)
     return spoilt
 
 
-def _odd_attribute(stage: Stage, name: str, odd: Odd) -> Any:
+def _odd_attribute(stack: Stack, name: str, odd: Odd) -> Any:
     if odd.chance(0.6):
-        return _likely(stage, name, odd)
+        return _likely(stack, name, odd)
     return attribute(odd, 2)
 
 
@@ -109,7 +114,7 @@ def attribute(odd: Odd, depth: int) -> dict[str, Any]:
     return odd.dice.choice(({"S": odd.plain()}, {"N": number}, {"NULL": True}, {"BOOL": True}, {"S": ""}))
 
 
-def _likely(stage: Stage, name: str, odd: Odd) -> dict[str, Any]:
+def _likely(stack: Stack, name: str, odd: Odd) -> dict[str, Any]:
     """Of the right type, and somebody else's."""
     choice = odd.dice.choice
     match name:
@@ -117,13 +122,13 @@ def _likely(stage: Stage, name: str, odd: Odd) -> dict[str, Any]:
             return {"S": choice(("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED", "GONE"))}
         case "owner":
             strange = "arn:aws:states:us-east-1:999999999999:execution:Other:theirs"
-            return {"S": choice((stage.stack.execution("theirs"), stage.stack.execution("none"), strange, "operator-x"))}
+            return {"S": choice((stack.execution("theirs"), stack.execution("none"), strange, "operator-x"))}
         case "fence" | "attempts" | "recoveries":
             return {"N": choice(("0", "1", "2", "6", "100", "-1"))}
         case "leaseExpiresAt" | "expiresAt":
             return {"N": choice(("0", "1", "1767225599", "1767229200", "99999999999"))}
         case "resultRef" | "requestRef":
-            return {"M": _reference(stage, odd)}
+            return {"M": _reference(stack, odd)}
         case "error":
             return {"M": {"name": {"S": odd.plain()}, "message": {"S": odd.plain(60)}}}
         case "onCrash":
@@ -134,7 +139,7 @@ def _likely(stage: Stage, name: str, odd: Odd) -> dict[str, Any]:
             return {"S": odd.plain()}
 
 
-def _reference(stage: Stage, odd: Odd) -> dict[str, Any]:
+def _reference(stack: Stack, odd: Odd) -> dict[str, Any]:
     own = hashed(f"{TENANT}#{OPERATION}#{KEY}")
     key = odd.dice.choice(
         (
@@ -145,7 +150,7 @@ def _reference(stage: Stage, odd: Odd) -> dict[str, Any]:
             odd.plain(),
         )
     )
-    bucket = odd.dice.choice((stage.stack.bucket, "another-bucket"))
+    bucket = odd.dice.choice((stack.bucket, "another-bucket"))
     return {"bucket": {"S": bucket}, "key": {"S": key}, "sha256": {"S": "0" * 64}, "bytes": {"N": "1"}}
 
 
@@ -159,7 +164,7 @@ def case(stage: Stage, dice: random.Random) -> Iterator[str]:
     theirs = stage.stack.execution("theirs")
     events = [{"Id": 1, "Type": "ExecutionFailed"}]
     stage.services.executions[theirs] = {"status": "FAILED", "input": json.dumps(OTHERS), "events": events}
-    spoilt = spoiled(stage, json.loads(stage.services.record), Odd(dice))
+    spoilt = spoiled(stage.stack, json.loads(stage.services.record), Odd(dice))
     before = json.dumps(spoilt)
     stage.services.record = before
     yield from _met(stage, stage.run(text, judge, _returns), before)

@@ -128,12 +128,14 @@ class _Replying:
             case "echo":
                 self.reply = odd.dice.choice((event, event["payload"], {"onceResult": event}))
             case "large":
-                self.reply = odd.dice.choice(("x", "é", '"', "\u2028")) * odd.dice.choice((3_000, 5_000, 90_000, 250_000))
+                self.reply = odd.dice.choice(("x", "é", '"', "\u2028")) * odd.dice.choice(
+                    (3_000, 5_000, 90_000, 250_000)
+                )
         self.reply = json.loads(json.dumps(self.reply))  # two halves that meet are one character
         return self.reply
 
     def _forged(self, odd: Odd, event: dict[str, Any]) -> JSON:
-        """What an echoed payload could say: it knows the tenant, the key and the layout, and no token of this attempt."""
+        """What an echoed payload could say: it knows tenant, key and layout, and no token of this attempt."""
         own = self._stage.stack.reference(event["lock"] | {"tenant": TENANT, "text": "1"})
         other = own | {"key": own["key"].replace(hashed(self._judge.id or ""), hashed("other"))}
         true = odd.dice.choice((own, other, own | {"bucket": "another"}, own | {"sha256": DIGEST}, {}))
@@ -159,7 +161,11 @@ class _Replying:
 
     def _reference(self, reference: JSON, said: str) -> Iterator[str]:
         fine = isinstance(reference, dict) and set(reference) == {"bucket", "key", "sha256", "bytes"}
-        if not fine or reference["bucket"] != self._judge.stack.bucket or not self._judge.is_answer_at(reference["key"]):
+        if (
+            not fine
+            or reference["bucket"] != self._judge.stack.bucket
+            or not self._judge.is_answer_at(reference["key"])
+        ):
             yield f"answers with another's object: {shown(reference)} for {said}"
 
     def _text(self, text: JSON, said: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Requests: whatever somebody may start an execution with. Those that the README's table allows are taken, and no others.
+"""Requests: whatever somebody may start an execution with. What the README's table allows is taken, and nothing else.
 
 The oracle says the table once more, in another language, and nothing of it is taken from the definition.
 """
@@ -59,7 +59,9 @@ def drawn(odd: Odd) -> JSON:
         case 4:
             given = request | {dice.choice(("operation", "tenant")): _name(odd)}
         case 5:
-            given = request | {"idempotencyKey": dice.choice((odd.text(), "k" * 256, "k" * 257, "\U0001f600" * 256, "é" * 257))}
+            given = request | {
+                "idempotencyKey": dice.choice((odd.text(), "k" * 256, "k" * 257, "\U0001f600" * 256, "é" * 257))
+            }
         case 6:
             given = request | {"payload": {"deep": odd.nested(dice.randint(7, 14))}}
         case 7 if odd.chance(0.05):
@@ -111,13 +113,13 @@ def verdict(given: JSON) -> str:
         return REFUSED
     tenant, key = request.get("tenant", "default"), request.get("idempotencyKey")
     named = all(isinstance(name, str) and NAME.match(name) for name in (request.get("operation"), tenant))
-    keyed = isinstance(key, str) and 1 <= len(key) and not UNSEEN.search(key)
+    keyed = isinstance(key, str) and len(key) >= 1 and not UNSEEN.search(key)
     policies = all(name not in request or request[name] in values for name, values in POLICIES.items())
     payload = request.get("payload")
     text = json.dumps(given, ensure_ascii=False, separators=(",", ":"))
     if not (named and keyed and policies and isinstance(payload, dict)) or HALF.search(_characters(text)):
         return REFUSED
-    if levels(payload) > 10 or len(key) > 256:
+    if levels(payload) > 10 or len(str(key)) > 256:
         return REFUSED
     return _by_size(text, payload)
 

@@ -84,7 +84,9 @@ class Services:
             case "dynamodb:updateItem":
                 return self._updated(arguments)
             case "dynamodb:getItem":
-                return {} if self.record is None else json.loads(projected.__wrapped__(self.record, json.dumps(arguments)))
+                return (
+                    {} if self.record is None else json.loads(projected.__wrapped__(self.record, json.dumps(arguments)))
+                )
             case "lambda:invoke" if arguments["FunctionName"] == self._stack.cache_function:
                 return {"Payload": self._stack.reference(arguments["Payload"])}
             case "lambda:invoke":
@@ -105,7 +107,7 @@ class Services:
             self.record = self._records.update(self.record, json.dumps(arguments))
         except ConditionFailed:
             raise Fault("DynamoDB.ConditionalCheckFailedException", "The conditional request failed") from None
-        except Exception as error:  # noqa: BLE001 an attribute of another type than the update wants, for one
+        except Exception as error:
             raise Fault("DynamoDB.AmazonDynamoDBException", str(error)) from error
         return {"Attributes": json.loads(self.record)}
 
@@ -117,7 +119,12 @@ class Services:
             raise Fault("Sfn.ExecutionDoesNotExistException", arn)
         match resource:
             case "sfn:describeExecution":
-                return {"ExecutionArn": arn, "Name": arn.rpartition(":")[2], "Status": found["status"], "Input": found["input"]}
+                return {
+                    "ExecutionArn": arn,
+                    "Name": arn.rpartition(":")[2],
+                    "Status": found["status"],
+                    "Input": found["input"],
+                }
             case "sfn:getExecutionHistory":
                 return {"Events": found["events"]}
             case "sfn:redriveExecution":
@@ -200,12 +207,10 @@ class Stage:
             asked = machine.call(at.position, at.variables, me, text)
             arguments = json.loads(asked)
             self.touched += [f"{at.position} {what}" for what in judge.of(resource, arguments)]
-            if len(asked) > MAX_BYTES and _bytes(arguments) > MAX_BYTES:
-                raise Fault("States.DataLimitExceeded", "arguments")
+            _carried(arguments)
             came.starts += resource == "lambda:invoke" and arguments["FunctionName"] != self.stack.cache_function
             answer = self.services.answer(resource, arguments, function)
-            if _bytes(answer) > MAX_BYTES:
-                raise Fault("States.DataLimitExceeded", "result")
+            _carried(answer)
         except JSONataError as error:  # of the arguments: an error that the state itself may catch
             return machine.fail(at.position, at.variables, me, text, DIED, str(error))
         except Fault as fault:
@@ -213,16 +218,21 @@ class Stage:
         return machine.succeed(at.position, at.variables, me, text, json.dumps(answer))
 
 
-def _bytes(value: Any) -> int:
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+def _carried(value: Any) -> None:
+    """What Step Functions does with arguments and results that it does not carry. Raises Fault."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if len(text) * 4 > MAX_BYTES and len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise Fault("States.DataLimitExceeded")
 
 
 def _history(came: Came) -> list[dict[str, Any]]:
     """The newest first, of what recovery looks at."""
-    entered = [{"Type": "StateEntered", "StateEnteredEventDetails": {"Name": name}} for name in came.calls]
+    entered: list[dict[str, Any]] = [
+        {"Type": "StateEntered", "StateEnteredEventDetails": {"Name": name}} for name in came.calls
+    ]
     if "Finalize" in came.calls or "IsResponseLarge" in came.calls:
         entered.insert(-1, {"Type": "TaskSucceeded", "TaskSucceededEventDetails": {"ResourceType": "lambda"}})
-    events = [*entered, {"Type": "ExecutionFailed" if came.error else "ExecutionSucceeded"}]
+    events: list[dict[str, Any]] = [*entered, {"Type": "ExecutionFailed" if came.error else "ExecutionSucceeded"}]
     return [{"Id": number, **event} for number, event in enumerate(events, 1)][::-1]
 
 

@@ -110,7 +110,9 @@ class Odd:
     def number(self) -> float:
         if self.chance(0.5):
             return self.dice.choice(NUMBERS)
-        return self.dice.choice((self.dice.randint(-10, 10**6), self.dice.uniform(-1e9, 1e9), 2.0**self.dice.randint(-1000, 1000)))
+        return self.dice.choice(
+            (self.dice.randint(-10, 10**6), self.dice.uniform(-1e9, 1e9), 2.0 ** self.dice.randint(-1000, 1000))
+        )
 
     def scalar(self) -> JSON:
         return self.dice.choice((self.text, self.number, lambda: None, lambda: True, lambda: False))()
