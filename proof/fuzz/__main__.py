@@ -82,9 +82,8 @@ def run(kinds: Sequence[str], seed: int, cases: int, workers: int, template: Pat
         print(f"{'✗' if found else '✓'} {kind}: {count} cases, {len(found)} findings", flush=True)
         for each in found[:SHOWN]:
             what = each.what.encode("ascii", "backslashreplace").decode()
-            print(
-                f"  case {each.number}: {what}\n    python -m proof.fuzz --only {kind} --seed {seed} --case {each.number}"
-            )
+            again = f"python -m proof.fuzz --only {kind} --seed {seed} --case {each.number}"
+            print(f"  case {each.number}: {what}\n    {again}")
     print(f"seed {seed}, {time.monotonic() - began:.0f} s")
     return int(failed > 0)
 
