@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from proof.fuzz.judge import Judge
+from proof.fuzz.judge import Judge, shown
 from proof.fuzz.stage import DIED, Came, Stage
 from proof.fuzz.values import JSON, Odd, swapped
 
@@ -194,6 +194,8 @@ def case(stage: Stage, dice: random.Random) -> Iterator[str]:
     yield from _ends(stage, came, given, meant)
     if came.end == "Finalize" and dice.random() < 0.2:
         yield from _again(stage, text, given, judge)
+    elif came.died or dice.random() < 0.05:
+        yield from _dead(stage, text, given, judge)
 
 
 def _ends(stage: Stage, came: Came, given: JSON, meant: str) -> Iterator[str]:
@@ -210,14 +212,35 @@ def _ends(stage: Stage, came: Came, given: JSON, meant: str) -> Iterator[str]:
 
 
 def _refused(stage: Stage, came: Came, given: JSON, meant: str) -> Iterator[str]:
-    if meant == TAKEN:
+    if meant == TAKEN and not has_lambda(given):
         yield f"is refused, and should be taken: {came.cause[:200]}"
     [kept] = stage.services.refused
-    whole = kept.get("input", json.loads(kept["inputText"]) if "inputText" in kept else None)
-    if "inputOmitted" not in kept and as_doubles(given) not in (whole, [whole]):
-        yield f"is kept as another request: {json.dumps(kept)[:200]}"
+    if "inputOmitted" not in kept and as_doubles(given) not in (whole := _whole(kept), [whole]):
+        yield f"is kept as another request: {shown(kept)}"
     if UNSEEN.search(kept["message"]) or UNSEEN.search(json.loads(came.cause)["message"]):
         yield f"is refused with characters that nobody sees: {kept['message']!a}"
+
+
+def _dead(stage: Stage, text: str, given: JSON, judge: Judge) -> Iterator[str]:
+    """Its execution dies before it has a record, and once more: recovery keeps its request."""
+    stage.begin()
+    came = stage.run(text, judge, lambda event: {"paid": 4}, stop_at="AcquireLock")
+    if not came.died:
+        return
+    stage.services.executions[came.arn]["name"] = "again-" + "0" * 40
+    looked = stage.branch(stage.look, came.arn, judge, {})
+    yield from stage.touched
+    if looked.died or not stage.services.refused:
+        yield f"recovery does not keep it: {looked}: {looked.cause[:200]}"
+        return
+    [kept] = stage.services.refused
+    if "inputOmitted" not in kept and as_doubles(given) not in (whole := _whole(kept), [whole]):
+        yield f"recovery keeps another request: {shown(kept)}"
+
+
+def _whole(kept: dict[str, Any]) -> JSON:
+    """The request in a message of the rejected-requests queue."""
+    return json.loads(kept["inputText"]) if "inputText" in kept else kept.get("input")
 
 
 def _again(stage: Stage, text: str, given: JSON, judge: Judge) -> Iterator[str]:

@@ -121,7 +121,7 @@ class Services:
             case "sfn:describeExecution":
                 return {
                     "ExecutionArn": arn,
-                    "Name": arn.rpartition(":")[2],
+                    "Name": found.get("name", arn.rpartition(":")[2]),
                     "Status": found["status"],
                     "Input": found["input"],
                 }

@@ -234,6 +234,14 @@ def test_what_no_queue_takes_goes_into_it_as_its_escape(character: str, state: S
     assert character not in told["inputText"] and "é😀" in told["inputText"]
 
 
+@pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
+def test_what_jsonata_takes_for_a_function_is_left_out_of_the_queue(name: str, state: States) -> None:
+    for given in ({name: True, "x": "\uffff"}, {"payload": {name: True, "x": "\uffff"}}):
+        assert kept(state, given)["inputOmitted"] == "read it from the execution"
+    assert "input" in kept(state, {"empty": "", "n": 1.5})
+    assert "input" in kept(state, {"n": 0.1 + 0.2})
+
+
 def test_an_escaped_request_in_the_queue_is_the_request_exactly_or_is_left_out(state: States) -> None:
     assert kept(state, {"key": "\ufffe", "n": 0.1 + 0.2})["inputOmitted"] == "read it from the execution"
 
