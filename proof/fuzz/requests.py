@@ -215,7 +215,7 @@ def _refused(stage: Stage, came: Came, given: JSON, meant: str) -> Iterator[str]
     if meant == TAKEN and not has_lambda(given):
         yield f"is refused, and should be taken: {came.cause[:200]}"
     [kept] = stage.services.refused
-    if "inputOmitted" not in kept and as_doubles(given) not in (whole := _whole(kept), [whole]):
+    if not _is_kept(kept, given):
         yield f"is kept as another request: {shown(kept)}"
     if UNSEEN.search(kept["message"]) or UNSEEN.search(json.loads(came.cause)["message"]):
         yield f"is refused with characters that nobody sees: {kept['message']!a}"
@@ -234,13 +234,14 @@ def _dead(stage: Stage, text: str, given: JSON, judge: Judge) -> Iterator[str]:
         yield f"recovery does not keep it: {looked}: {looked.cause[:200]}"
         return
     [kept] = stage.services.refused
-    if "inputOmitted" not in kept and as_doubles(given) not in (whole := _whole(kept), [whole]):
+    if not _is_kept(kept, given):
         yield f"recovery keeps another request: {shown(kept)}"
 
 
-def _whole(kept: dict[str, Any]) -> JSON:
-    """The request in a message of the rejected-requests queue."""
-    return json.loads(kept["inputText"]) if "inputText" in kept else kept.get("input")
+def _is_kept(kept: dict[str, Any], given: JSON) -> bool:
+    """Whether a message of the rejected-requests queue has the request, or says that it has none."""
+    whole = as_doubles(json.loads(kept["inputText"]) if "inputText" in kept else kept.get("input"))
+    return "inputOmitted" in kept or as_doubles(given) in (whole, [whole])
 
 
 def _again(stage: Stage, text: str, given: JSON, judge: Judge) -> Iterator[str]:
