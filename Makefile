@@ -6,7 +6,7 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test e2e proof soak lint sam bench clean requirements tools
+.PHONY: help setup demo test e2e proof soak lint audit sam bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,8 +31,8 @@ test: setup ## Run all tests on the local cloud
 e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
-proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants)
-	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(foreach part,$(PARTS),--only $(part))
+proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n so many of the fuzzer's)
+	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(foreach part,$(PARTS),--only $(part))
 
 soak: setup ## Run schedules of the proof until stopped
 	@$(BIN)/python -m proof --soak
@@ -50,6 +50,12 @@ lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, templa
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
 
+audit: .venv-audit/installed ## Look for known vulnerabilities in all requirements (asks the registries) and for secrets in what is committed
+	@for each in requirements/*.txt shared/requirements.txt; do echo "== $$each"; .venv-audit/bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r $$each || exit 1; done
+	npm audit --package-lock-only --prefix requirements/npm
+	@# Hashes look like secrets: of requirements, and of what tests expect. The words left out are those of the local cloud and of tests.
+	git ls-files -z | xargs -0 .venv-audit/bin/detect-secrets-hook --disable-plugin HexHighEntropyString --exclude-files '^requirements/|^shared/requirements' --exclude-secrets '^(local|testing|first|once-prod-IdempotencyTable-.*)$$'
+
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
 bench: setup ## Count calls, units and dollars of each path, and time what starts
@@ -57,9 +63,12 @@ bench: setup ## Count calls, units and dollars of each path, and time what start
 
 tools: $(ASL_VALIDATOR) ## Install the npm tools of the lint gate and of one test (needs npm)
 
-$(ASL_VALIDATOR):
+# By the lock, which has the hash of each package and the host of no registry; no package runs code of its own as it is installed.
+$(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.json
 	@mkdir -p $(NPM_TOOLS)
-	@npm install --silent --no-save --no-package-lock --no-audit --no-fund --prefix $(NPM_TOOLS) asl-validator@4.0.0 @dynoxide/linux-x64@1.2.1
+	@cp $^ $(NPM_TOOLS)
+	@npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(NPM_TOOLS)
+	@touch $@
 
 .venv-%/installed: requirements/%.txt
 	@$(PYTHON) -m venv .venv-$*
@@ -71,9 +80,11 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -o requirements/development.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
+	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above made
-	rm -rf .venv .venv-sam .venv-scan build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan .venv-audit build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

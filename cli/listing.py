@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from cli.attributes import tamed
 from cli.records import Record, plain
 from cli.stack import Stack
 
@@ -45,7 +46,7 @@ def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
     pause = 0.05
     while keys:
         answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-        yield from (plain(item) for item in answer["Responses"].get(stack.table, ()))
+        yield from (plain(tamed(item)) for item in answer["Responses"].get(stack.table, ()))
         keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
         if keys:
             time.sleep(pause)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from cli.attributes import check
 from cli.problem import Problem
 from cli.requests import id_in
 from cli.stack import Stack
@@ -39,7 +40,7 @@ def hash_of(id: str) -> str:
 
 
 def find(stack: Stack, id: str) -> Record:
-    """The record of an id, read consistently, expired or not. Raises Problem when there is none."""
+    """The record of an id, read consistently, expired or not. Raises Problem when there is none, or an odd one."""
     if id.count("#") < 2:
         raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
     item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
@@ -47,6 +48,7 @@ def find(stack: Stack, id: str) -> Record:
         raise Problem(
             f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
         )
+    check(id, item["Item"])
     return plain(item["Item"])
 
 

@@ -73,6 +73,8 @@ def _replay_one(
     about = {"messageId": message["MessageId"], **unknown, "outcome": ""}
     try:
         body = json.loads(message["Body"])
+        if "inputText" in body:  # what no queue takes as it is, a half of a character for one
+            body["input"] = json.loads(body["inputText"])
         about |= {"error": body["error"], "message": body.get("message"), "id": id_of(body.get("input"))}
         source = about["refused"] = body["executionArn"]
     except (ValueError, KeyError, TypeError):

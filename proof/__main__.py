@@ -1,6 +1,6 @@
 """The proof: everything that is known to go wrong, done to Once, and what came of it.
 
-python -m proof [--only PART] [--seed N] [--schedules N] [--soak] [--json]
+python -m proof [--only PART] [--seed N] [--schedules N] [--cases N] [--soak] [--json]
 """
 
 from __future__ import annotations
@@ -36,6 +36,12 @@ def _mutants(given: argparse.Namespace) -> int:
     return hunt(["--quick", "--sample", str(given.mutants)] if given.mutants else [])
 
 
+def _fuzz(given: argparse.Namespace) -> int:
+    from proof.fuzz.__main__ import main as fuzz
+
+    return fuzz(["--cases", str(given.cases)])
+
+
 def _module(name: str) -> Part:
     """The `main` of a module, which reads no arguments of ours; it may raise SystemExit when something fails."""
 
@@ -58,6 +64,7 @@ PARTS: dict[str, Part] = {
     "mutants": _mutants,
     "library-mutants": _module("library_mutants"),
     "concurrency": _module("concurrency"),
+    "fuzz": _fuzz,
 }
 
 
@@ -68,6 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="repeat one schedule, made smaller when it fails")
     parser.add_argument("--schedules", type=int, default=2000, metavar="N")
     parser.add_argument("--mutants", type=int, metavar="N", help="a sample of so many mutants; default: all")
+    parser.add_argument("--cases", type=int, default=100_000, metavar="N", help="of the fuzzer")
     parser.add_argument("--soak", action="store_true", help="schedules until stopped")
     parser.add_argument("--json", action="store_true", help="one object: part -> passed, seconds, lines")
     given = parser.parse_args(arguments)

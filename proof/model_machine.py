@@ -52,6 +52,7 @@ class End:
     state: str
     error: str | None = None
     output: Any = None
+    cause: str = ""
 
 
 Next = At | End
@@ -160,7 +161,8 @@ class Machine:
             case "Succeed":
                 return End(state, output=self._value(definition.get("Output"), scope, known))
             case "Fail":
-                return End(state, error=str(self._value(definition["Error"], scope, known)))
+                error, cause = (str(self._value(definition[each], scope, known)) for each in ("Error", "Cause"))
+                return End(state, error=error, cause=cause)
             case "Choice":
                 for rule in definition["Choices"]:
                     if self._value(rule["Condition"], scope, known) is True:

@@ -168,14 +168,21 @@ def test_payloads_in_the_log_are_wrong_where_they_were_not_wanted(patient: Patie
     assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
 
 
-def test_payloads_in_the_log_of_prod_are_a_warning(patient: Patient) -> None:
+def test_payloads_in_the_log_of_prod_are_wrong_though_somebody_asked_for_them(patient: Patient) -> None:
     parameters(Stage="prod", IncludeExecutionData="true")(patient)
     patient.fields["is_protected"] = True
     changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=True)(patient)
     changed("DescribeTable", "Table", DeletionProtectionEnabled=True)(patient)
     machines = (MACHINE, "RecoveryStateMachine")
-    assert patient.complaints() == [("machines.log", "warning", each) for each in machines]
-    assert "IncludeExecutionData=false" in patient.the("machines.log", MACHINE)["advice"]
+    assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
+    assert "without execution data" in patient.the("machines.log", MACHINE)["advice"]
+
+
+def test_a_log_of_prod_without_payloads_is_right_though_somebody_asked_for_them(patient: Patient) -> None:
+    parameters(Stage="prod", IncludeExecutionData="true")(patient)
+    patient.fields["is_protected"] = True
+    changed("DescribeTable", "Table", DeletionProtectionEnabled=True)(patient)
+    assert patient.complaints() == []
 
 
 # ---- the functions ----

@@ -52,6 +52,21 @@ def test_a_message_without_its_input_is_left_and_the_others_go_on(operator: Oper
     assert operator.cloud.record("default#told#ü") is not None
 
 
+@pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\ud800"])
+def test_a_request_that_no_queue_takes_as_it_is_starts_again_when_its_execution_is_gone(
+    operator: Operator, character: str
+) -> None:
+    request = operator.request() | {"payload": {"text": f"a{character}b"}, "onCrash": "x"}
+    operator.cloud.run(request)
+    [kept] = operator.cloud.rejected()
+    assert replay(operator, "--discard", "--error", "InvalidRequest") == (0, ["DISCARDED"])
+    put(operator, kept | {"executionArn": kept["executionArn"].rpartition(":")[0] + ":gone"})
+    done = operator.once("replay-rejected", "--json").answer["messages"]
+    assert [each["outcome"] for each in done] == ["STARTED"]
+    started = operator.cloud.client("stepfunctions").describe_execution(executionArn=done[0]["executionArn"])
+    assert json.loads(started["input"]) == request
+
+
 @pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
 def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")

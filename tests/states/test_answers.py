@@ -367,12 +367,36 @@ def test_a_character_outside_ascii_counts_as_four_bytes_in_the_queue_too(state: 
 
 
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff"])
-def test_half_of_a_character_is_kept_out_of_the_queue(half: str, state: States) -> None:
-    told = kept(state, {"key": f"a{half}b"}, f"unknown field {half}é")
-    assert ("inputOmitted" in told, told["message"].endswith("??")) == (True, True)
+def test_half_of_a_character_goes_into_the_queue_as_its_escape(half: str, state: States) -> None:
+    given = {"key": f"a{half}b \\ud800", half: [1.5, None]}
+    told = kept(state, given, f"unknown field {half}é")
+    assert json.loads(told["inputText"]) == given
+    assert told["inputText"].isascii() and "input" not in told and told["message"].endswith("??")
     assert "input" in kept(state, {"key": "\U0001f600"})
 
 
 @pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
-def test_what_no_queue_takes_is_kept_out_of_it(character: str, state: States) -> None:
-    assert "inputOmitted" in kept(state, {"key": character})
+def test_what_no_queue_takes_goes_into_it_as_its_escape(character: str, state: States) -> None:
+    given = {"key": f"{character}\\{character}é😀", character: "\\ufffe"}
+    told = kept(state, given)
+    assert json.loads(told["inputText"]) == given
+    assert character not in told["inputText"] and "é😀" in told["inputText"]
+
+
+@pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
+def test_what_jsonata_takes_for_a_function_is_left_out_of_the_queue(name: str, state: States) -> None:
+    for given in ({name: True, "x": "\uffff"}, {"payload": {name: True, "x": "\uffff"}}):
+        assert kept(state, given)["inputOmitted"] == "read it from the execution"
+    assert "input" in kept(state, {"empty": "", "n": 1.5})
+    assert "input" in kept(state, {"n": 0.1 + 0.2})
+
+
+def test_an_escaped_request_in_the_queue_is_the_request_exactly_or_is_left_out(state: States) -> None:
+    assert kept(state, {"key": "\ufffe", "n": 0.1 + 0.2})["inputOmitted"] == "read it from the execution"
+
+
+@pytest.mark.parametrize(("quotes", "is_kept"), [(54_996, True), (54_997, False)])
+def test_an_escaped_request_is_as_large_as_its_quotes_make_it(quotes: int, is_kept: bool, state: States) -> None:
+    """A quote takes two bytes in the request's text, and four in a message that holds the text as a string."""
+    told = kept(state, '"' * quotes + "\ufffe")
+    assert ("inputText" in told, "inputOmitted" in told) == (is_kept, not is_kept)

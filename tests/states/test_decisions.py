@@ -715,7 +715,22 @@ def test_a_function_that_calls_its_own_error_as_lambda_would_has_run(error: str,
         ('{"errorMessage": ""}', "the error came without a cause"),
         ("y" * 900, "y" * 500),
         (f'{{"errorMessage": "{"z" * 900}"}}', "z" * 500),
+        ('{"errorMessage": "a\\"b\\\\ \\u00e9", "x": {}}', 'a"b\\ é'),
+        ('{"stackTrace": ["x"], "errorMessage" : "no"}', "no"),
+        ('{"errorMessage": "cut off in a brace }', "cut off in a brace }"),
+        ('{"errorMessage": "no escape \\x }', "no escape "),
+        ('{"errorMessage": 5}', '{"errorMessage": 5}'),
+        ('{"errorMessage": "\\ud83d\\ude00 whole"}', "😀 whole"),
+        ('{"errorMessage": "half\\ud83d"}', "half?"),
+        ("half\udc00", "half?"),
     ],
 )
 def test_the_message_of_an_error_is_what_business_logic_said_shortened(cause: str, message: str, state: States) -> None:
     assert failed(state, "E", cause)["failure"]["message"] == message
+
+
+@pytest.mark.parametrize("error", ["E", "States.QueryEvaluationError", "States.Runtime"])
+def test_an_error_with_half_a_character_can_be_written_down(error: str, state: States) -> None:
+    failure = failed(state, error, '{"errorMessage": "é\ud800"}')["failure"]
+    assert "\ud800" not in failure["message"] and failure["message"].isascii()
+    assert failed(state, "E\udfff", "c")["failure"]["name"] == "E?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -399,8 +400,16 @@ def test_a_dead_request_too_large_for_the_queue_is_named_by_its_execution(
 
 
 @pytest.mark.parametrize("character", ["\\ud800", "\\udfff", "\\ufffe", "\\uffff"])
-def test_a_dead_request_that_no_queue_takes_is_named_by_its_execution(character: str, state: States) -> None:
-    assert "inputOmitted" in kept(state, f'{{"a": "x{character}"}}')
+def test_a_dead_request_that_no_queue_takes_goes_into_it_with_its_escapes(character: str, state: States) -> None:
+    hidden = f'{{"a": {{"_jsonata_lambda": true, "b": "{character}"}}}}'
+    assert kept(state, hidden)["inputText"] == hidden
+    for written in (character, json.loads(f'"{character}"')):
+        said = kept(state, f'{{"a": "x{written}", "n": 0.30000000000000004}}')
+        if "\ud7ff" < written < "\ue000":  # a half that is no escape: nothing that writes UTF-8 can have sent it
+            assert said["inputOmitted"] == "read it from the execution"
+        else:
+            assert said["inputText"] == f'{{"a": "x{character}", "n": 0.30000000000000004}}'
+            assert "input" not in said
     assert "input" in kept(state, '{"a": "\\ud83d\\ude00 \\\\ud800"}')
 
 

@@ -157,7 +157,7 @@ def test_a_state_machine_logs_errors_without_payloads_unless_asked_for_more(
     logging = machine["LoggingConfiguration"]
     assert (logging["Level"], logging["IncludeExecutionData"]) == (
         {"Ref": "ExecutionLog"},
-        {"Ref": "IncludeExecutionData"},
+        {"Fn::If": ["LogsExecutionData", True, False]},
     )
     assert parameters["ExecutionLog"]["AllowedValues"] == ["ERROR", "ALL", "OFF"]
     assert (parameters["ExecutionLog"]["Default"], parameters["IncludeExecutionData"]["Default"]) == ("ERROR", "false")

@@ -286,8 +286,8 @@ def test_a_state_machine_is_told_what_is_set(name: str, kind: str) -> None:
 def test_a_state_machine_is_traced_and_logs_what_the_operator_chose(name: str) -> None:
     group = [{"CloudWatchLogsLogGroup": {"LogGroupArn": f"{name}LogGroup.Arn"}}]
     for given, level, data in (
-        ({}, "ERROR", "false"),
-        ({"ExecutionLog": "ALL", "IncludeExecutionData": "true"}, "ALL", "true"),
+        ({}, "ERROR", False),
+        ({"ExecutionLog": "ALL", "IncludeExecutionData": "true"}, "ALL", True),
     ):
         machine = settings(f"{name}StateMachine", **given)
         logged = {"Level": level, "IncludeExecutionData": data, "Destinations": group}
@@ -390,3 +390,15 @@ def test_a_log_query_looks_into_the_logs_that_it_is_about(name: str) -> None:
     title, groups = QUERIES[name]
     assert (query["Name"], query["LogGroupNames"]) == (f"once/{title}", groups)
     assert "@timestamp" in query["QueryString"] or "stats" in query["QueryString"]
+
+
+@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+@pytest.mark.parametrize(
+    ("stage", "asked_for", "logged"),
+    [("dev", "false", False), ("dev", "true", True), ("prod", "false", False), ("prod", "true", False)],
+)
+def test_payloads_are_in_no_log_of_prod_whatever_whoever_deploys_asks_for(
+    name: str, stage: str, asked_for: str, logged: bool
+) -> None:
+    logging = settings(name, Stage=stage, IncludeExecutionData=asked_for)["LoggingConfiguration"]
+    assert logging["IncludeExecutionData"] is logged

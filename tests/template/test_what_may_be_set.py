@@ -115,6 +115,10 @@ def test_a_text_is_of_its_form(name: str, source: Mapping[str, Any]) -> None:
 # Condition, parameters under which it holds, and under which it does not.
 CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "IsProd": ([{"Stage": "prod"}], [{}]),
+    "LogsExecutionData": (
+        [{"IncludeExecutionData": "true"}],
+        [{}, {"Stage": "prod"}, {"Stage": "prod", "IncludeExecutionData": "true"}],
+    ),
     "SweepsEveryMinute": ([{"RecoveryPeriodMinutes": "1"}], [{}, {"RecoveryPeriodMinutes": "10"}]),
     "TakesEvents": ([{}], [{"EventTrigger": "false"}]),
     "MakesBus": ([{}], [{"EventTrigger": "false"}, {"EventBusName": "other"}]),
