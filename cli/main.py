@@ -154,6 +154,7 @@ def retry(
     """Start a quarantined operation again. With its request, unchanged; attempts begin anew, finished steps are kept.
 
     Also one IN_PROGRESS under an operator, when a retry was cut off. JSON: {id, executionArn, fence, requestDeleted}.
+    `requestLeft`, there and in others, names what the record gave as its request and is not: it was left alone.
     """
     from cli import operators
 

@@ -170,6 +170,17 @@ def test_a_reference_to_anything_but_this_attempts_own_object_is_data(
         assert json.loads(answered(state, less)["text"]) == less
 
 
+def test_a_reference_is_that_of_the_fence_of_its_attempt(state: States) -> None:
+    def kept(fence: int) -> Any:
+        known = {"request": REQUEST, "lock": {**LOCK, "fence": fence}, "replyToken": TOKEN}
+        reply = {
+            "Payload": {"onceResultRef": {**REF, "key": str(REF["key"]).replace("/3-", "/12-")}, "replyToken": TOKEN}
+        }
+        return state("ExecuteBusinessLogic").takes(reply, known).assigned["answer"]
+
+    assert ("resultRef" in kept(12), "resultRef" in kept(3)) == (True, False)
+
+
 def test_the_version_before_is_heard_without_a_token_when_its_envelope_can_do_no_harm(state: States) -> None:
     for ref in (REF, {**REF, "key": f"responses/{OBJECT}"}):
         assert answered(state, {"onceResultRef": ref}) == {"resultRef": ref}
