@@ -98,7 +98,8 @@ def _page(state: State) -> str | None:
 
 def _message(state: State) -> str | None:
     body = _argument(state, "MessageBody") if state.resource.startswith("sqs:sendMessage") else None
-    if body and re.search(r"\b[Ii]nput\b", body) and "$length(" not in body:
+    members = len(re.findall(r"'input(?:Text)?'\s*:", body or ""))
+    if body and re.search(r"\b[Ii]nput\b", body) and body.count("$length(") < max(1, members):
         return (
             "sends an input of up to 256 KiB with more around it, and a queue refuses a message that is larger; "
             "ask for its $length first, and leave it out beyond 220,000 bytes"
