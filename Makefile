@@ -32,18 +32,18 @@ e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=na
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
 proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n so many of the fuzzer's)
-	@$(BIN)/python -m proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(foreach part,$(PARTS),--only $(part))
+	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(foreach part,$(PARTS),--only $(part))
 
 soak: setup ## Run schedules of the proof until stopped
-	@$(BIN)/python -m proof --soak
+	@$(BIN)/python -m oncekit.proof --soak
 
 lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m local.definition --template template.yaml --to build/definitions
+	$(BIN)/python -m oncekit.local.definition --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
-	$(BIN)/python -m gate
+	$(BIN)/python -m oncekit.gate
 	.venv-sam/bin/sam validate --lint --template template.yaml
 	.venv-scan/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
@@ -59,7 +59,7 @@ audit: .venv-audit/installed ## Look for known vulnerabilities in all requiremen
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
 bench: setup ## Count calls, units and dollars of each path, and time what starts
-	@$(BIN)/python -m bench
+	@$(BIN)/python -m oncekit.bench
 
 tools: $(ASL_VALIDATOR) ## Install the npm tools of the lint gate and of one test (needs npm)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from cli import operators
-from cli.main import main
-from cli.stack import Stack
+from oncekit.cli import operators
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.main import main
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Done:
 
 
 def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "") -> Done:
-    """`once` with these arguments; `connect` finds the stack, in place of the one in `cli.stack`."""
+    """`once` with these arguments; `connect` finds the stack, in place of the one in `oncekit.cli.deployed.stack`."""
     out, err = io.StringIO(), io.StringIO()
     with (
         mock.patch("sys.argv", ["once", *arguments]),

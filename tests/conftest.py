@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalCloud, VirtualClock
-from proof.concurrency_server import DYNOXIDE
+from oncekit.local import LocalCloud, VirtualClock
+from oncekit.proof.concurrency.server import DYNOXIDE
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "statemachine")]

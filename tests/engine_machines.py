@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
-from local import Execution, LocalCloud
+from oncekit.local import Execution, LocalCloud
 
 ROLE = "arn:aws:iam::123456789012:role/r"
 END = {"Type": "Succeed"}

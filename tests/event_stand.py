@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from local import Execution, LocalCloud
-from local.deploy import Stack, deploy
-from local.execution import execution_of
-from local.resources import ACCOUNT
-from local.template import REGION, load
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.deploy import Stack, deploy
+from oncekit.local.execution import execution_of
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION, load
 
 HEAD = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
 WORKER = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from local import LocalCloud
-from proof import checker
-from proof.journal import Actor, Journal
+from oncekit.local import LocalCloud
+from oncekit.proof.simulation import checker
+from oncekit.proof.simulation.journal import Actor, Journal
 
 DECEIVED = ("started", "taken over")
 """The state machine is told what is not so, or somebody redrives what was replaced: business logic may then be started

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 
 FUNCTIONS = Path(__file__).with_name("functions")
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 Statement = dict[str, Any]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from local.intrinsics import Resolver
-from local.template import Template, parameter_values, parse
+from oncekit.local.intrinsics import Resolver
+from oncekit.local.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 sys.path.insert(0, str(Path(__file__).parent))
 from operating import Operator

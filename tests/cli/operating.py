@@ -14,9 +14,9 @@ from typing import Any
 from botocore.exceptions import ConnectionClosedError
 from commands import Done, once
 
-from cli.stack import Stack, connect
-from local import Execution, LocalCloud
-from local.faults import fails
+from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import fails
 
 FUNCTION = Path(__file__).parent / "functions" / "told"
 ID = "default#told#k"

@@ -13,8 +13,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
 from operating import Commands
 
-from cli.stack import Stack, connect
-from local import LocalCloud
+from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.local import LocalCloud
 
 ON_AWS = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/0b7c6fd0"
 LOCALLY = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/local"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from operating import ID, Operator
 
-from cli.attributes import odd_attributes, tamed
+from oncekit.cli.deployed.attributes import odd_attributes, tamed
 
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("fence", {"S": "1"}),

@@ -18,10 +18,10 @@ from ailments import (
 )
 from patient import Patient
 
-from cli.checkup.deployment import Deployment, Resource
-from cli.checkup.stack import ALWAYS, SOMETIMES, WHERE, checks
-from cli.stack import Stack
-from local.template import load
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.doctor.deployment import Deployment, Resource
+from oncekit.cli.doctor.stack import ALWAYS, SOMETIMES, WHERE, checks
+from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ("ChargePayment", "PlaceOrder", "BuildReport")

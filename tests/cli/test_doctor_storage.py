@@ -20,7 +20,7 @@ from ailments import (
 )
 from patient import Patient, lifecycle
 
-from cli.checkup.policies import refuses_plain_http
+from oncekit.cli.doctor.policies import refuses_plain_http
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/mine"
 

@@ -6,10 +6,10 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from cli.drawing.geometry import geometry
-from cli.drawing.svg import drawing
-from cli.drawing.vertices import Edge, Node
-from cli.graph import _definition, edges, nodes
+from oncekit.cli.here.drawing.geometry import geometry
+from oncekit.cli.here.drawing.svg import drawing
+from oncekit.cli.here.drawing.vertices import Edge, Node
+from oncekit.cli.here.graph import _definition, edges, nodes
 
 DEFINITION = _definition(Path(__file__).parents[2] / "template.yaml")
 

@@ -14,8 +14,8 @@ from commands import Done
 from evil import EVIL, ROOT, SEEN, assert_calm, python
 from operating import ID, Operator, put
 
-from cli.main import app
-from local import LocalCloud
+from oncekit.cli.main import app
+from oncekit.local import LocalCloud
 
 
 def assert_shown_calmly(done: Done, code: int = 0) -> None:
@@ -147,7 +147,7 @@ def test_replay_rejected_shows_one_line_for_one_message_and_ends(operator: Opera
 def test_replay_rejected_is_no_victim_of_an_encoding(operator: Operator, cloud: LocalCloud, encoding: str) -> None:
     refuse(operator)
     plain = {"PYTHONIOENCODING": encoding, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = python("from cli.main import main; main()", "replay-rejected", **cloud.environment, **plain)
+    done = python("from oncekit.cli.main import main; main()", "replay-rejected", **cloud.environment, **plain)
     assert done.returncode == 1, done.stderr
     assert done.stdout.count(b"\n") == 3 and b"\\ud800" in done.stdout and b"\x1b" not in done.stdout + done.stderr
     cloud.settle()
@@ -177,7 +177,7 @@ def test_what_a_library_prints_in_a_command_passes_the_same_rule(
         print(EVIL)
         print(EVIL, file=sys.stderr)
 
-    monkeypatch.setattr("cli.main.app", prints)
+    monkeypatch.setattr("oncekit.cli.main.app", prints)
     done = operator.once("ls")
     assert not {"\x1b", "\x9b", "\r", "\t", "\u202e", "\ud800"} & set(done.out + done.err)
     assert r"a\x1b]52" in done.out and r"a\x1b]52" in done.err
@@ -231,7 +231,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ids=" ".join,
 )
 def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: list[str]) -> None:
-    done = python("from cli.main import main; main()", *arguments, cwd=project, PYTHONIOENCODING="utf-8")
+    done = python("from oncekit.cli.main import main; main()", *arguments, cwd=project, PYTHONIOENCODING="utf-8")
     out, err = done.stdout.decode(), done.stderr.decode()
     assert_calm(out)
     assert_calm(err)

@@ -79,15 +79,15 @@ def test_ls_table_has_its_columns(operator: Operator) -> None:
 
 
 def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cli.listing import read_all
-    from cli.stack import Stack
+    from oncekit.cli.deployed.listing import read_all
+    from oncekit.cli.deployed.stack import Stack
 
     class Reluctant:
         def batch_get_item(self, RequestItems: Any) -> Any:  # noqa: N803 - boto3's name
             first, *rest = RequestItems["t"]["Keys"]
             return {"Responses": {"t": [first]}, "UnprocessedKeys": {"t": {"Keys": rest}} if rest else {}}
 
-    monkeypatch.setattr("cli.listing.time.sleep", lambda _: None)
+    monkeypatch.setattr("oncekit.cli.deployed.listing.time.sleep", lambda _: None)
     stack = Stack("once", {"TableName": "t"}, {}, None, clients={"dynamodb": Reluctant()})
     assert [each["id"] for each in read_all(stack, ["a", "b", "c"])] == ["a", "b", "c"]
 
@@ -129,8 +129,8 @@ def test_show_tells_which_steps_of_a_failed_operation_are_done(operator: Operato
 
 
 def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_failed() -> None:
-    from cli.history import owners
-    from cli.stack import Stack
+    from oncekit.cli.deployed.history import owners
+    from oncekit.cli.deployed.stack import Stack
 
     def entered(state: str) -> dict[str, Any]:
         return {"type": "TaskStateEntered", "stateEnteredEventDetails": {"name": state}}

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 from operating import ID, Operator, other_fence, put
 
-from local.faults import before, never_arrives
+from oncekit.local.faults import before, never_arrives
 
 WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"], "redrive": []}
 

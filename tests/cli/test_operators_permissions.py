@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 from operating import ID, Operator
 
-from cli.stack import Stack, connect
-from local.permissions.needs import needed
+from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
 SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events")

@@ -9,10 +9,10 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
-from cli.kept import place_of
-from cli.requests import id_of, opened
-from cli.stack import Stack
-from local.faults import never_arrives
+from oncekit.cli.deployed.kept_request import place_of
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.requests import id_of, opened
+from oncekit.local.faults import never_arrives
 
 TODAY = {"operation": "told", "idempotencyKey": "k", "payload": {"note": "日" * 38_000}, "onCrash": "quarantine"}
 SMALL = {**TODAY, "payload": {"a": 1}}

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from cli.output import lines_of
+from oncekit.cli.output import lines_of
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
 

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError
 from operating import Operator
 
-from cli.stack import connect
+from oncekit.cli.deployed.stack import connect
 
 
 def refuse(operator: Operator, *keys: str) -> None:
@@ -93,8 +93,8 @@ def test_stack_comes_from_the_environment(operator: Operator, monkeypatch: pytes
 
 
 def test_no_more_messages_are_looked_at_than_were_there_at_the_start() -> None:
-    from cli.rejected import replay as replay_messages
-    from cli.stack import Stack
+    from oncekit.cli.deployed.rejected import replay as replay_messages
+    from oncekit.cli.deployed.stack import Stack
 
     class Endless:
         received = 0

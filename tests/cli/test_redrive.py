@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError
 from operating import ID, Operator, other_fence
 
-from local.faults import fails
+from oncekit.local.faults import fails
 
 CLAIM = 120
 """Seconds of the shortest lease that a state machine claims a redrive by."""
@@ -126,7 +126,7 @@ def test_redrive_of_a_record_in_progress_claims_it_by_a_lease_longer_than_the_on
 
 
 def _least_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cli.redriving.random.randrange", lambda end: 0)
+    monkeypatch.setattr("oncekit.cli.deployed.redriving.random.randrange", lambda end: 0)
 
 
 @pytest.mark.parametrize("business_seconds", [2, 30, 500])

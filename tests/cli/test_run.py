@@ -16,7 +16,7 @@ FIELDS = ["name", "status", "disposition", "error", "cause", "attempt", "result"
 
 def once(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from cli.main import main; main()", *arguments],
+        [sys.executable, "-c", "from oncekit.cli.main import main; main()", *arguments],
         cwd=ROOT,
         input=stdin,
         capture_output=True,

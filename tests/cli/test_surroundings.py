@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from cli.surroundings import LED_ELSEWHERE, local_endpoint
-from local import LocalCloud
-from local.cloud import PREFIX
+from oncekit.cli.deployed.surroundings import LED_ELSEWHERE, local_endpoint
+from oncekit.local import LocalCloud
+from oncekit.local.cloud import PREFIX
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 TOKEN = "a-real-session-token"
 REFUSAL = b"<ErrorResponse><Error><Code>No</Code><Message>no</Message></Error></ErrorResponse>"
-COMMAND = "from cli.main import main; main()"
+COMMAND = "from oncekit.cli.main import main; main()"
 
 
 class Stranger:

@@ -10,10 +10,10 @@ import re
 import pytest
 from evil import EVIL, ROOT, SEEN, assert_calm, python
 
-from cli.paper import Paper
-from cli.terminal import guard, say, say_json, tell, visible
+from oncekit.cli.paper import Paper
+from oncekit.cli.terminal import guard, say, say_json, tell, visible
 
-CLI = ROOT / "cli"
+CLI = ROOT / "oncekit" / "cli"
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_lone_cells_of_a_table_cannot_forge_a_row(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_what_the_terminal_cannot_write_comes_out_as_an_escape(encoding: str) -> None:
     code = (
-        "from cli.terminal import guard, say, tell; from cli.paper import Paper\n"
+        "from oncekit.cli.terminal import guard, say, tell; from oncekit.cli.paper import Paper\n"
         f"guard(); evil = {EVIL!a}\n"
         "say('✓ ' + evil); tell('✗ ' + evil); print('✓', evil); Paper(error=True).line('→ ' + evil, 'red')\n"
         "raise ValueError(evil)"

@@ -22,7 +22,7 @@ def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)
     err = tmp_path / "err"
-    command = [sys.executable, "-c", "from cli.main import main; main()", "up", "--port", "0"]
+    command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0"]
     with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
     try:
@@ -54,7 +54,7 @@ def wait_for(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
 
 def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:
     out, err = tmp_path / "out", tmp_path / "err"
-    command = [sys.executable, "-c", "from cli.main import main; main()", "up", "--port", "0"]
+    command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0"]
     with out.open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=stderr, env={**os.environ, "NO_COLOR": "1"})
     try:

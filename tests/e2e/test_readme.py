@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from gate.run import QUICK, findings
+from oncekit.gate.run import QUICK, findings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
-ONCE = [sys.executable, "-c", "from cli.main import main; main()"]
+ONCE = [sys.executable, "-c", "from oncekit.cli.main import main; main()"]
 
 
 def once(*arguments: str, folder: Path = ROOT, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from scenarios import options
 
-from cli.problem import Problem
-from cli.stack import Stack
-from local import LocalCloud
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 

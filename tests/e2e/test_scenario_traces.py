@@ -13,7 +13,7 @@ from scenarios.own_function import exists
 from scenarios.run import LeftBehindError, begun
 from scenarios.traces import Traces
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 RUN_ID = "e2e-0123abcd"

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from local import LocalCloud, VirtualClock
-from local.engine.jsonata import Evaluator
-from proof.concurrency_server import Connection, Refused, server
+from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.engine.jsonata import Evaluator
+from oncekit.proof.concurrency.server import Connection, Refused, server
 
 KEYS, WRITERS = 200, 64
 WRITTEN, REFUSED = "written", "ConditionalCheckFailedException"

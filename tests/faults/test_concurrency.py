@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from proof.concurrency_server import ROOT
+from oncekit.proof.concurrency.server import ROOT
 
 SECONDS = 8
 
@@ -16,7 +16,7 @@ SECONDS = 8
 def test_five_hundred_transfers_survive_being_killed_by_thirty_two_processes() -> None:
     # A process of its own: it forks, which a process with threads must not.
     done = subprocess.run(
-        [sys.executable, "-m", "proof.concurrency", "--seconds", str(SECONDS)],
+        [sys.executable, "-m", "oncekit.proof.concurrency.fleet", "--seconds", str(SECONDS)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gate.__main__ import main
-from gate.run import ALL, QUICK, findings
+from oncekit.gate.__main__ import main
+from oncekit.gate.run import ALL, QUICK, findings
 from tests.gate.conftest import BROKEN, ROOT, Variant, variants
 
 SLOW = variants("cloudformation")

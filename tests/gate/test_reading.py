@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gate.reading import read
+from oncekit.gate.reading import read
 
 
 def unguarded(source: str) -> set[str]:

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 import yaml
 
-from gate import variables
-from gate.machine import Machine
-from gate.project import Project
+from oncekit.gate import variables
+from oncekit.gate.machine import Machine
+from oncekit.gate.project import Project
 
 
 def findings(text: str) -> list[str]:

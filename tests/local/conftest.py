@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from event_stand import Stand, standing
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed
 from event_stand import Stand
 
-from local import LocalCloud
-from local.ageing import TTL_DELAY_SECONDS, expires_at
+from oncekit.local import LocalCloud
+from oncekit.local.ageing import TTL_DELAY_SECONDS, expires_at
 
 DAY = 86_400
 BUCKET = """

@@ -15,10 +15,10 @@ import pytest
 from botocore.exceptions import ClientError
 from signing import keys
 
-from local import LocalCloud
-from local.cloud import LocalCloudError
-from local.engine import Call
-from local.isolation import NotLocalError
+from oncekit.local import LocalCloud
+from oncekit.local.cloud import LocalCloudError
+from oncekit.local.engine import Call
+from oncekit.local.isolation import NotLocalError
 
 pytestmark = pytest.mark.ours
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from local import LocalCloud
-from local.deploy import Stack, deploy
-from local.intrinsics import TemplateError
-from local.lambda_runtime import FunctionSpec
-from local.template import load
+from oncekit.local import LocalCloud
+from oncekit.local.deploy import Stack, deploy
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.lambda_runtime import FunctionSpec
+from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours
 

@@ -9,8 +9,8 @@ import pytest
 from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from botocore.exceptions import ClientError
 
-from local import LocalCloud
-from local.expressions import quick_update_expressions
+from oncekit.local import LocalCloud
+from oncekit.local.expressions import quick_update_expressions
 
 pytestmark = pytest.mark.ours
 

@@ -17,9 +17,9 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import os, socket, sys
 from pathlib import Path
-from local import LocalCloud, RealClock
-from local.definition import DefinitionError
-from local.server import PortInUseError
+from oncekit.local import LocalCloud, RealClock
+from oncekit.local.definition import DefinitionError
+from oncekit.local.server import PortInUseError
 
 payload = {"orderId": "1", "amount": 1, "currency": "EUR"}
 charge = {"operation": "charge-payment", "idempotencyKey": "k", "payload": payload}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local.definition import DefinitionError, placeholders, render_definition
-from local.template import TemplateError, load, parse
+from oncekit.local.definition import DefinitionError, placeholders, render_definition
+from oncekit.local.template import TemplateError, load, parse
 
 pytestmark = pytest.mark.ours
 

@@ -21,10 +21,10 @@ from lambda_probe import call
 from scenario import charge, rows
 from signing import keys
 
-from local import LocalCloud
-from local.access_keys import AccessKeys, credential_of
-from local.cloud import PREFIX
-from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local import LocalCloud
+from oncekit.local.access_keys import AccessKeys, credential_of
+from oncekit.local.cloud import PREFIX
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 
 pytestmark = pytest.mark.ours
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from scenario import charge, rows
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 pytestmark = pytest.mark.ours
 

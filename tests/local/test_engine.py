@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local import Execution, LocalCloud
-from local.engine import EngineReplaced, check_pins
-from local.faults import answer_lost, fails, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine import EngineReplaced, check_pins
+from oncekit.local.faults import answer_lost, fails, never_arrives
 
 Run = Callable[..., Execution]
 
@@ -281,6 +281,6 @@ def test_input_over_256_kib_is_refused(cloud: LocalCloud) -> None:
 
 @pytest.mark.ours
 def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.engine.version", lambda _package: "9.9.9")
+    monkeypatch.setattr("oncekit.local.engine.version", lambda _package: "9.9.9")
     with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* mends moto 5\.2\.5"):
         check_pins()

@@ -13,7 +13,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 WAITS = {"W": {"Type": "Wait", "Seconds": 100, "Next": "E"}, "E": END}
 

@@ -10,9 +10,9 @@ import pytest
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
-from local import LocalCloud
-from local.engine import Call
-from local.faults import fails
+from oncekit.local import LocalCloud
+from oncekit.local.engine import Call
+from oncekit.local.faults import fails
 
 Given = dict[str, Any]
 

@@ -17,10 +17,10 @@ import pytest
 from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
-from local import Execution, LocalCloud
-from local.engine import Call
-from local.engine.limits import matches
-from local.faults import fails, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine import Call
+from oncekit.local.engine.limits import matches
+from oncekit.local.faults import fails, never_arrives
 
 Given = dict[str, Any]
 FORTNIGHT = 14 * 86_400

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
-from local import LocalCloud
-from local.engine import Call
-from local.faults import fails, never_arrives, times_out
+from oncekit.local import LocalCloud
+from oncekit.local.engine import Call
+from oncekit.local.faults import fails, never_arrives, times_out
 
 
 @pytest.fixture

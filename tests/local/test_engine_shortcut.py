@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 from engine_machines import END, create
 
-from local import LocalCloud
-from local.engine import shortcut
+from oncekit.local import LocalCloud
+from oncekit.local.engine import shortcut
 
 pytestmark = pytest.mark.ours
 

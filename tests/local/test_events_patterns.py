@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.events.patterns import PatternError, check, matches
+from oncekit.local.events.patterns import PatternError, check, matches
 
 
 @pytest.mark.aws("EventBridge User Guide, Event patterns", "An event pattern either matches an event or it doesn't.")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from event_stand import Stand, queue, worker
 
-from local.events import lost, twice
-from local.intrinsics import TemplateError
+from oncekit.local.events import lost, twice
+from oncekit.local.intrinsics import TemplateError
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
 QUEUES = queue("Dead") + queue("Requests", REDRIVE)

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import threading, time
 from pathlib import Path
-from local import LocalCloud, RealClock
-from local.events import late
+from oncekit.local import LocalCloud, RealClock
+from oncekit.local.events import late
 
 payload = {"orderId": "1", "amount": 1, "currency": "EUR"}
 charge = {"operation": "charge-payment", "idempotencyKey": "k", "payload": payload}

@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 from signing import keys
 
-from local.events import Delivery, late, twice
-from local.intrinsics import TemplateError
+from oncekit.local.events import Delivery, late, twice
+from oncekit.local.intrinsics import TemplateError
 
 EVENT = {
     "id": "o-1",

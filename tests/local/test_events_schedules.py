@@ -10,12 +10,12 @@ import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 
-from local import RealClock
-from local.events import Delivery
-from local.events.courier import Activity, Courier
-from local.events.deliveries import iso
-from local.events.schedules import Schedule, Turns, period_of
-from local.intrinsics import TemplateError
+from oncekit.local import RealClock
+from oncekit.local.events import Delivery
+from oncekit.local.events.courier import Activity, Courier
+from oncekit.local.events.deliveries import iso
+from oncekit.local.events.schedules import Schedule, Turns, period_of
+from oncekit.local.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
 

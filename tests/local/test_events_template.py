@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from local import LocalCloud
-from local.engine import Call
+from oncekit.local import LocalCloud
+from oncekit.local.engine import Call
 
 pytestmark = pytest.mark.ours
 

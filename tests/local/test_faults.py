@@ -11,8 +11,8 @@ from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, task, types
 from event_stand import Stand, worker
 
-from local import LocalCloud
-from local.faults import (
+from oncekit.local import LocalCloud
+from oncekit.local.faults import (
     Late,
     Moment,
     after_call,

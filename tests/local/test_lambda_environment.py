@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
-from local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 
 pytestmark = pytest.mark.ours
 
@@ -255,7 +255,7 @@ STARTER = """
 import json, sys
 sys.path[:0] = json.loads(sys.argv[1])
 from lambda_probe import call, probe
-from local.lambda_runtime import LambdaRuntime
+from oncekit.local.lambda_runtime import LambdaRuntime
 
 runtime = LambdaRuntime({})
 runtime.register("probe", probe())

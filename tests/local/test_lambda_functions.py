@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from lambda_probe import FUNCTIONS
 
-from local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 
 pytestmark = pytest.mark.ours
 

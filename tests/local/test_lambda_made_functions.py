@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 pytestmark = pytest.mark.ours
 

@@ -10,8 +10,8 @@ import pytest
 from lambda_probe import probe
 from moto.server import ThreadedMotoServer
 
-from local.lambda_runtime import LambdaRuntime
-from local.lambda_runtime.moto_invocations import serve_moto_invocations
+from oncekit.local.lambda_runtime import LambdaRuntime
+from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 
 pytestmark = pytest.mark.ours
 

@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 from lambda_probe import alive, appears, call, probe
 
-from local.lambda_runtime import FunctionSpec, LambdaRuntime
-from local.lambda_runtime.environment import Environment
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime.environment import Environment
 
 pytestmark = pytest.mark.ours
 
@@ -255,7 +255,7 @@ def test_many_threads_at_once_get_each_its_own_answer(runtime: LambdaRuntime) ->
 def test_burst_starts_a_few_environments_at_a_time_and_runs_everything(
     runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local.lambda_runtime.runtime.MOST_STARTING", 2)
+    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.MOST_STARTING", 2)
     runtime.register("burst", probe())
     starting: list[int] = []
 
@@ -264,7 +264,7 @@ def test_burst_starts_a_few_environments_at_a_time_and_runs_everything(
             super().__init__(*given)
             starting.append(runtime._starting() + 1)
 
-    monkeypatch.setattr("local.lambda_runtime.runtime.Environment", Counted)
+    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.Environment", Counted)
     with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda n: call(runtime, "burst", n=n), range(20)))
     runtime.unregister("burst")

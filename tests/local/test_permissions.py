@@ -11,8 +11,8 @@ import pytest
 from roles import with_more, without
 from scenario import answer, charge, record_of, rows
 
-from local import LocalCloud
-from local.cloud import PREFIX, LocalCloudError
+from oncekit.local import LocalCloud
+from oncekit.local.cloud import PREFIX, LocalCloudError
 
 pytestmark = pytest.mark.ours
 

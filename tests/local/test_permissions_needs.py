@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local.permissions.needs import needed
+from oncekit.local.permissions.needs import needed
 
 pytestmark = pytest.mark.ours
 

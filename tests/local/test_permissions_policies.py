@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from local.deployed import Deployed
-from local.intrinsics import TemplateError
-from local.permissions.needs import Need
-from local.permissions.policies import Answer, Role, refusals_of, roles_of
+from oncekit.local.deployed import Deployed
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.permissions.needs import Need
+from oncekit.local.permissions.policies import Answer, Role, refusals_of, roles_of
 
 pytestmark = pytest.mark.ours
 

@@ -11,10 +11,10 @@ from botocore.exceptions import ConnectionClosedError
 from once.request import Lock
 from once.step_log import StepLog
 
-from proof.model import CASES, rules_of
-from proof.model_machine import NOW, At, End, Machine
-from proof.model_moves import Rules
-from proof.model_record import ConditionFailed
+from oncekit.proof.model.exploration import CASES, rules_of
+from oncekit.proof.model.machine import NOW, At, End, Machine
+from oncekit.proof.model.moves import Rules
+from oncekit.proof.model.record import ConditionFailed
 
 ME, THEIRS, OTHER = "arn:me", "arn:theirs", "arn:other"
 STATUSES = ("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED")

@@ -8,9 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from proof.model import AGAIN, CAREFUL, CASES, DEEP, OTHER, RETRY, ROOT, Case, Counterexample, explore, rules_of
-from proof.model_services import EVENTS, INPUT
-from proof.model_world import Budget
+from oncekit.proof.model.exploration import (
+    AGAIN,
+    CAREFUL,
+    CASES,
+    DEEP,
+    OTHER,
+    RETRY,
+    ROOT,
+    Case,
+    Counterexample,
+    explore,
+    rules_of,
+)
+from oncekit.proof.model.services import EVENTS, INPUT
+from oncekit.proof.model.world import Budget
 
 # The fewest states that each case has had; fewer means that the model has lost something.
 STATES: dict[str, int] = {

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from proof import matrix, plans, schedules
-from proof.paths import PATHS
-from proof.world import Weather, World
+from oncekit.proof.simulation import matrix, plans, schedules
+from oncekit.proof.simulation.paths import PATHS
+from oncekit.proof.simulation.world import Weather, World
 
 
 def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:

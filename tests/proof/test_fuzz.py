@@ -17,7 +17,7 @@ FAST, CLOUD = ("request", "reply", "record"), ("message", "http", "cli")
 def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own: a test session has a local cloud open already."""
     return subprocess.run(
-        [sys.executable, "-m", "proof.fuzz", "--workers", "1", *arguments],
+        [sys.executable, "-m", "oncekit.proof.fuzz", "--workers", "1", *arguments],
         capture_output=True,
         text=True,
         timeout=280,
@@ -65,7 +65,7 @@ def test_a_broken_definition_is_found_and_its_case_repeats_by_the_command_that_i
     template = ("--template", str(broken(old, new) / "template.yaml"))
     done = fuzz(*only(kind), "--cases", str(cases), *template)
     assert (done.returncode, finding in done.stdout) == (1, True), done.stdout[-3000:]
-    case = re.findall(rf"  case (\d+): .*{finding}.*\n    python -m proof\.fuzz (.*)", done.stdout)[0]
+    case = re.findall(rf"  case (\d+): .*{finding}.*\n    python -m oncekit.proof\.fuzz (.*)", done.stdout)[0]
     again = fuzz(*case[1].split(), *template)
     assert (again.returncode, finding in again.stdout) == (1, True)
     assert case[1] == f"--only {kind} --seed 1 --case {case[0]}"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from proof import library_mutants
-from proof.library_excuses import EXCUSES, Excuse
-from proof.library_mutants import Mutant, findings, outcomes, table
+from oncekit.proof.mutants import library
+from oncekit.proof.mutants.library import Mutant, findings, outcomes, table
+from oncekit.proof.mutants.library_excuses import EXCUSES, Excuse
 
 TOLD = """
     once.step_log.x_meaning_of__mutmut_1: killed
@@ -32,8 +32,8 @@ EXCUSED = Excuse(
 
 @pytest.fixture(autouse=True)
 def mutmut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library_mutants, "_mutmut", lambda copy, *asked: TOLD if asked[0] == "results" else SHOWN)
-    monkeypatch.setattr(library_mutants, "EXCUSES", ())
+    monkeypatch.setattr(library, "_mutmut", lambda copy, *asked: TOLD if asked[0] == "results" else SHOWN)
+    monkeypatch.setattr(library, "EXCUSES", ())
 
 
 def test_every_mutant_that_was_tried_is_counted_by_its_outcome(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_whatever_was_not_killed_is_a_finding(outcome: str) -> None:
 
 
 def test_an_excuse_holds_for_its_change_alone_and_must_be_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library_mutants, "EXCUSES", (EXCUSED,))
+    monkeypatch.setattr(library, "EXCUSES", (EXCUSED,))
     assert findings([Mutant("m", "step_log", "survived")]) == []
     [unneeded] = findings([Mutant("m", "step_log", "killed")])
     assert unneeded.startswith("an excuse that nothing needs: step_log")

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from proof.mutants import conditions, definitions, expressions
-from proof.mutants.excuses import EXCUSES
-from proof.mutants.hunt import all_harmless, all_mutants, documents
-from proof.mutants.mutant import GONE, Edit, Mutant, told_apart
-from proof.mutants.results import Result, Results, change_of, table
-from proof.mutants.suite import NO_JUDGES, Suite, judges
+from oncekit.proof.mutants import conditions, definitions, expressions
+from oncekit.proof.mutants.excuses import EXCUSES
+from oncekit.proof.mutants.hunt import all_harmless, all_mutants, documents
+from oncekit.proof.mutants.mutant import GONE, Edit, Mutant, told_apart
+from oncekit.proof.mutants.results import Result, Results, change_of, table
+from oncekit.proof.mutants.suite import NO_JUDGES, Suite, judges
 
 ROOT = Path(__file__).parents[2]
 

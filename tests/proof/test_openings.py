@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from cli.records import hash_of
-from local import Execution
-from proof.checker import start_faults, write_faults
-from proof.journal import Actor, Item, Start, Write
-from proof.openings import openings, retry_faults
-from proof.paths import hard
+from oncekit.cli.deployed.records import hash_of
+from oncekit.local import Execution
+from oncekit.proof.model.openings import openings, retry_faults
+from oncekit.proof.simulation.checker import start_faults, write_faults
+from oncekit.proof.simulation.journal import Actor, Item, Start, Write
+from oncekit.proof.simulation.paths import hard
 
 ID = "acme#hard-work#key-1"
 ARN = "arn:aws:states:us-east-1:123456789012:execution:Operation"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from commands import Done
 from scenarios.backend import TooLateError
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 Found = TypeVar("Found")
 FIRST_LOOK, LAST_LOOK = 0.2, 2.0
@@ -41,6 +41,6 @@ class AwsBackend:
         return found
 
     def once(self, *arguments: str) -> Done:
-        command = [sys.executable, "-c", "from cli.main import main; main()", *arguments, *self._place]
+        command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", *arguments, *self._place]
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_SECONDS, check=False)
         return Done(done.returncode, done.stdout, done.stderr)

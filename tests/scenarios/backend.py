@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from commands import Done
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 Found = TypeVar("Found")
 

@@ -14,7 +14,7 @@ from scenarios.options import REPORT, RUN_ID, STACK, longest, runs_on_aws
 from scenarios.run import Run, begun, new_id
 from scenarios.scene import Scene
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 
 @pytest.fixture(scope="session")

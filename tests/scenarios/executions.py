@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 MOST_EXECUTIONS = 1_000
 """Of the stack since the run began; beyond that others are at work, and the rest is not looked at."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 
 def open_gate(stack: Stack, place: str) -> None:

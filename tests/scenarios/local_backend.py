@@ -10,8 +10,8 @@ from typing import TypeVar
 from commands import Done, once
 from scenarios.backend import TooLateError
 
-from cli.stack import Stack, connect
-from local import LocalCloud, VirtualClock
+from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.local import LocalCloud, VirtualClock
 
 Found = TypeVar("Found")
 MOMENT = 0.02

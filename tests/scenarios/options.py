@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from scenarios.run import new_id
 
-from cli.problem import Problem
-from cli.stack import Stack, clear_aws_errors, connect
+from oncekit.cli.deployed.stack import Stack, clear_aws_errors, connect
+from oncekit.cli.problem import Problem
 
 FOLDER = Path(__file__).parent
 STACK = pytest.StashKey[Stack]()

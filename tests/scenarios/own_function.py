@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scenarios.backend import Backend
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 CODE = Path(__file__).parent / "function" / "app.py"
 MODEL = "place-order"

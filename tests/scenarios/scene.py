@@ -17,8 +17,8 @@ from scenarios.gate import open_gate
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
-from cli import records, sending
-from cli.problem import Problem
+from oncekit.cli.deployed import records, sending
+from oncekit.cli.problem import Problem
 
 Found = TypeVar("Found")
 Request = dict[str, Any]

@@ -13,7 +13,7 @@ from scenarios.gate import open_gate
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
-from cli.stack import Stack
+from oncekit.cli.deployed.stack import Stack
 
 SECONDS_TO_END = 90
 """For executions that a scenario left at work; what is not over by then is stopped."""

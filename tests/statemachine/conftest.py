@@ -12,7 +12,7 @@ from gates import Gates
 from invariants import DECEIVED, invariants_hold
 from scenario import operations
 
-from local import Execution, LocalCloud
+from oncekit.local import Execution, LocalCloud
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 _names = (f"recovery-{n}" for n in itertools.count(1))

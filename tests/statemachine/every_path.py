@@ -10,10 +10,10 @@ from typing import Any
 from botocore.exceptions import ClientError
 from scenario import charge, dies
 
-from local import LocalCloud, VirtualClock
-from local.events import Delivery, lost
-from local.faults import answer_lost
-from proof.paths import ORDER, request
+from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.events import Delivery, lost
+from oncekit.local.faults import answer_lost
+from oncekit.proof.simulation.paths import ORDER, request
 
 A_LEASE = 3600
 POISON = 6

@@ -8,9 +8,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from local import Execution, LocalCloud
-from local.engine.door import Call, Interceptor
-from local.faults import answers
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Call, Interceptor
+from oncekit.local.faults import answers
 
 A_LEASE = 3600
 """Seconds after which every lease is over."""

@@ -7,7 +7,7 @@ import time
 from gates import Gates
 from scenario import answer, charge, record_of, result, rows, scripted
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 
 def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, gates: Gates) -> None:

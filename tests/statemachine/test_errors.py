@@ -6,8 +6,8 @@ import pytest
 from gates import Gates
 from scenario import cause, charge, record_of, result, scripted
 
-from local import LocalCloud
-from local.faults import fails
+from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
 
 
 def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(cloud: LocalCloud) -> None:

@@ -10,8 +10,8 @@ import pytest
 from gates import Gates
 from scenario import cause, dead, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.faults import answer_lost, arrives_late, before, before_call, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import answer_lost, arrives_late, before, before_call, never_arrives
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}

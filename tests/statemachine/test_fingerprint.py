@@ -17,8 +17,8 @@ from jsonata import Jsonata
 from jsonata.jexception import JException
 from test_results import values
 
-from local import VirtualClock
-from local.engine.jsonata import Evaluator
+from oncekit.local import VirtualClock
+from oncekit.local.engine.jsonata import Evaluator
 
 DEFINITION = Path(__file__).parents[2] / "statemachine" / "operation.asl.yaml"
 EXPRESSION = yaml.safe_load(DEFINITION.read_text())["States"]["ReceiveRequest"]["Assign"]["request"].strip("{% }")

@@ -9,7 +9,7 @@ import pytest
 from gates import Gates
 from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, operations, record_of, rows, scripted
 
-from local import Execution, LocalCloud
+from oncekit.local import Execution, LocalCloud
 
 Recover = Callable[..., Execution]
 BUSINESS = "ExecuteBusinessLogic"

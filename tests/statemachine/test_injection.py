@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scenario import record_of, result
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 FRAGMENTS = [
     "{% $states.input %}",

@@ -11,9 +11,9 @@ import pytest
 from gates import Gates
 from scenario import A_LEASE, answer, by_recovery, dead, dies, id_of, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.engine.door import Call
-from local.faults import arrives_late, before, before_call, fails, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Call
+from oncekit.local.faults import arrives_late, before, before_call, fails, never_arrives
 
 Recover = Callable[..., Execution]
 TWICE = ({"return": "done"}, {"return": "done twice"})

@@ -9,8 +9,8 @@ import pytest
 from gates import Gates
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.faults import answer_lost, answers, arrives_late, before_call, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import answer_lost, answers, arrives_late, before_call, never_arrives
 
 DONE = [{"return": "done"}]
 SECOND_TIME = [{"raise": "ConnectionError"}, {"return": "done"}]

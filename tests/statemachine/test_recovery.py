@@ -27,9 +27,9 @@ from scenario import (
     scripted,
 )
 
-from local import Execution, LocalCloud
-from local.engine.door import Call, Interceptor
-from local.faults import answer_lost, answers, fails, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Call, Interceptor
+from oncekit.local.faults import answer_lost, answers, fails, never_arrives
 
 _names = (f"test-recovery-{n}" for n in itertools.count(1))
 

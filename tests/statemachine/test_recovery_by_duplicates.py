@@ -8,8 +8,8 @@ import pytest
 from gates import Gates
 from scenario import answer, believed_dead, cause, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.faults import before, fails, never_arrives
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import before, fails, never_arrives
 
 A_LEASE = 3600
 

@@ -10,9 +10,9 @@ import pytest
 from gates import Gates
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.engine.door import Interceptor
-from local.faults import answer_lost, answers, arrives_late, before, before_call, fails, never_arrives, stale
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Interceptor
+from oncekit.local.faults import answer_lost, answers, arrives_late, before, before_call, fails, never_arrives, stale
 
 Recover = Callable[..., Execution]
 TWICE = ({"return": "done"}, {"return": "done twice"})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scenario import answer, cause, charge, id_of, record_of, result, rows
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 NEW = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
 DUPLICATE = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "ReturnStoredResponse")

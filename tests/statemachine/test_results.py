@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scenario import answer, cause, record_of
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 

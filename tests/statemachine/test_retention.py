@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from scenario import charge, record_of, result, rows
 
-from local import LocalCloud
-from local.template import parse
+from oncekit.local import LocalCloud
+from oncekit.local.template import parse
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 FUNCTIONS = TEMPLATE.parent / "tests" / "functions"

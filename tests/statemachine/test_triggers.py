@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scenario import charge, id_of, rows
 
-from local import LocalCloud
+from oncekit.local import LocalCloud
 
 EVENTS = Path(__file__).parents[2] / "events"
 

@@ -13,8 +13,8 @@ import pytest
 from gates import Gates
 from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, record_of, result, scripted
 
-from local import Execution, LocalCloud
-from local.faults import answers, fails
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import answers, fails
 
 Recover = Callable[..., Execution]
 LIMIT = 262_144

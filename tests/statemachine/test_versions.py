@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 from scenario import answer, charge, record_of, result, rows
 
-from local import Execution, LocalCloud
-from local.engine.door import Call, Interceptor
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Call, Interceptor
 
 ROOT = Path(__file__).parents[2]
 TOLD = ROOT / "tests" / "cli" / "functions" / "told"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from local.deploy import rendered_definitions
-from proof.model_record import Table, table
-from proof.mutants.visits import seen
+from oncekit.local.deploy import rendered_definitions
+from oncekit.proof.model.record import Table, table
+from oncekit.proof.mutants.visits import seen
 
 sys.path.insert(0, str(Path(__file__).parent))
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from local import VirtualClock
-from local.engine.jsonata import Evaluator
+from oncekit.local import VirtualClock
+from oncekit.local.engine.jsonata import Evaluator
 
 NOW = 1_767_225_600
 EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from one_state import ME, NOW, THEIRS, State
 
-from proof.model_record import ConditionFailed, Table
+from oncekit.proof.model.record import ConditionFailed, Table
 
 OTHER = "arn:other"
 STATUSES = ("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED")

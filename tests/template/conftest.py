@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from local.template import Template, load, parse
+from oncekit.local.template import Template, load, parse
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -42,7 +42,7 @@ def translated() -> Template:
 @pytest.fixture(scope="session")
 def definitions() -> dict[str, dict[str, Any]]:
     """Both definitions, rendered as in the local cloud: operation and recovery."""
-    from local.deploy import rendered_definitions
+    from oncekit.local.deploy import rendered_definitions
 
     return {file.name.partition(".")[0]: rendered for file, rendered in rendered_definitions(TEMPLATE).items()}
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from template_parts import references, resolver
 
-from local.events.patterns import matches
-from local.resources import ACCOUNT
-from local.template import load
+from oncekit.local.events.patterns import matches
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 MOST_METRICS = 10

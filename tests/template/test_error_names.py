@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from once import errors
 
-from gate import errors as error_names
-from gate import retries, shape
-from gate.finding import Check
-from gate.project import Project
+from oncekit.gate import errors as error_names
+from oncekit.gate import retries, shape
+from oncekit.gate.finding import Check
+from oncekit.gate.project import Project
 
 ROOT = Path(__file__).parents[2]
 

@@ -15,9 +15,9 @@ from botocore import xform_name
 from scenario import charge, record_of
 from template_parts import resolver
 
-from local import LocalCloud
-from local.resources import ACCOUNT
-from local.template import REGION, Template, load, parse
+from oncekit.local import LocalCloud
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION, Template, load, parse
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/recover-a-stack.md").read_text()

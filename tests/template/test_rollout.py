@@ -11,9 +11,9 @@ import pytest
 import yaml
 from template_parts import references, resolver
 
-from gate.metric_math import evaluate
-from local.resources import ACCOUNT
-from local.template import Template, load
+from oncekit.gate.metric_math import evaluate
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 GRADUAL = {"Canary": "Canary10Percent10Minutes", "Linear": "Linear10PercentEvery1Minute"}

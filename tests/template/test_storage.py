@@ -11,7 +11,7 @@ import pytest
 from once.result_store import LONGEST_RETENTION, ResultStore
 from template_parts import resolver
 
-from local.template import Template, load
+from oncekit.local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]

@@ -12,8 +12,8 @@ import jsonata
 import pytest
 from template_parts import references, resolver
 
-from local.definition import placeholders
-from local.template import Template, load, parameter_values
+from oncekit.local.definition import placeholders
+from oncekit.local.template import Template, load, parameter_values
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -235,7 +235,7 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
 
 @pytest.mark.parametrize("seconds", [1, 30, 840])
 def test_function_task_and_lease_end_in_this_order(seconds: int) -> None:
-    from local.deploy import rendered_definitions
+    from oncekit.local.deploy import rendered_definitions
 
     rendered = rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds})
     states = rendered[ROOT / "statemachine/operation.asl.yaml"]["States"]

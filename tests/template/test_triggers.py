@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from template_parts import resolver
 
-from local.events.patterns import matches
-from local.template import load
+from oncekit.local.events.patterns import matches
+from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from template_parts import resolver, written_with
 
-from local.template import load
+from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"

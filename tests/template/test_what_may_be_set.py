@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from template_parts import written_with
 
-from local.template import TemplateError, parameter_values
+from oncekit.local.template import TemplateError, parameter_values
 
 # Parameter, what holds by itself, the least and the most.
 NUMBERS = {

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from template_parts import PSEUDO, written_with
 
-from local.intrinsics import Resolver
-from local.template import Template, load
+from oncekit.local.intrinsics import Resolver
+from oncekit.local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 EVERYTHING = {"Rollout": "Canary", "OpenOperationsThreshold": 500}

@@ -39,7 +39,7 @@ def imported(path: Path, *, run: bool) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_is_shipped_knows_nothing_of_the_local_cloud_or_the_command(path: Path) -> None:
-    assert not {"local", "cli", "moto", "tests"} & set(imported(path, run=False))
+    assert not {"oncekit", "moto", "tests"} & set(imported(path, run=False))
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("shared/**/*.py")), ids=lambda path: path.stem)
@@ -73,7 +73,7 @@ def loaded(folder: str, then: str = "") -> list[str]:
 def test_a_function_starts_without_an_environment_and_without_what_only_a_refusal_needs(folder: str) -> None:
     modules = loaded(folder)
     assert "once" in modules
-    not_needed = {"jsonschema", "local", "cli"} | ({"boto3"} - NEEDED_BY_EVERY_REQUEST.get(folder, set()))
+    not_needed = {"jsonschema", "oncekit"} | ({"boto3"} - NEEDED_BY_EVERY_REQUEST.get(folder, set()))
     assert not not_needed & set(modules)
 
 

@@ -21,7 +21,7 @@ from once.request import Lock
 from once.step import Step
 from once.step_log import StepLog
 
-from proof.concurrency_server import server
+from oncekit.proof.concurrency.server import server
 
 OPERATIONS, ATTEMPTS = 25, 4
 

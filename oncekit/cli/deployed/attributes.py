@@ -1,0 +1,69 @@
+"""What a record's attributes are: a function with fenced steps may have written anything into its own.
+
+A command on one record refuses what it cannot read; a list shows that it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oncekit.cli.problem import Problem
+
+Item = Mapping[str, Mapping[str, Any]]
+"""As DynamoDB gives it, each value under its type."""
+
+REQUIRED = ("status", "owner", "fence", "attempts", "acquiredAt")
+TEXTS = ("id", "status", "fingerprint", "owner", "onCrash", "acquiredAt", "finishedAt", "openShard", "result")
+NUMBERS = ("fence", "attempts", "recoveries")
+TIMES = ("leaseExpiresAt", "expiresAt")
+LARGEST = 10**15
+"""Whole numbers below it are exact wherever they are looked at."""
+LAST_SECOND = 253_402_300_799
+"""Of the year 9999, the last that a date can be made of."""
+
+
+def check(id: str, item: Item) -> None:
+    """Raises Problem when the record cannot be what it says."""
+    if odd := odd_attributes(item):
+        raise Problem(
+            f"{id}: its record has attributes that Once does not write so: {', '.join(odd)}; a function with fenced "
+            "steps, or somebody with rights on the table, has; look at it with `aws dynamodb get-item`"
+        )
+
+
+def tamed(item: Item) -> Item:
+    """A record that can be listed; of one that is odd, that it is, and what its key in the index says."""
+    odd = odd_attributes(item)
+    if not odd:
+        return item
+    status = str(item.get("openShard", {}).get("S", "")).partition("#")[0]
+    usable: dict[str, Mapping[str, Any]] = {name: value for name, value in item.items() if name not in odd}
+    blank = {"status": {"S": status}, "owner": {"S": ""}, "acquiredAt": {"S": ""}}
+    blank |= {name: {"N": "0"} for name in ("fence", "attempts")}
+    message = f"attributes that Once does not write so: {', '.join(odd)}"
+    return {**blank, **usable, "error": {"M": {"name": {"S": "OddRecord"}, "message": {"S": message}}}}
+
+
+def odd_attributes(item: Item) -> list[str]:
+    """Names of attributes that are missing, or of another type or size than Once writes."""
+    missing = [name for name in REQUIRED if name not in item]
+    return sorted({*missing, *(name for name, value in item.items() if not _is_sane(name, value))})
+
+
+def _is_sane(name: str, value: Mapping[str, Any]) -> bool:
+    if name in TEXTS:
+        return "S" in value
+    if name in NUMBERS:
+        return _is_whole(value, LARGEST)
+    if name in TIMES:
+        return _is_whole(value, LAST_SECOND)
+    members = value.get("M")
+    if name == "error":
+        return isinstance(members, Mapping) and all("S" in members.get(each, {}) for each in ("name", "message"))
+    return name not in ("requestRef", "resultRef", "steps") or isinstance(members, Mapping)
+
+
+def _is_whole(value: Mapping[str, Any], largest: int) -> bool:
+    number = value.get("N")
+    return isinstance(number, str) and number.isascii() and number.isdigit() and int(number) <= largest

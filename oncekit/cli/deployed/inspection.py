@@ -1,0 +1,108 @@
+"""`once show`: all that is known of one id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from oncekit.cli.deployed import history, originals
+from oncekit.cli.deployed.records import OPERATOR, RELEASED, Record, find, has_expired, owner_status
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.requests import opened
+
+
+def inspect(stack: Stack, id: str) -> dict[str, Any]:
+    """{id, expired, record, ownerStatus, owners, started, steps, request, requestMissing, console}.
+
+    See `history` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
+    """
+    from once.step import CLOSINGS  # slow to import, and no other command needs it
+
+    record = find(stack, id)
+    owner = record["owner"]
+    request, missing = _request(stack, record)
+    return {
+        "id": id,
+        "expired": has_expired(stack, record),
+        "record": record,
+        "ownerStatus": owner_status(stack, owner, id),
+        "owners": history.owners(stack, owner, id),
+        "started": history.started_for(stack, id),
+        "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
+        "request": request,
+        "requestMissing": missing,
+        "console": _console(stack, owner),
+    }
+
+
+def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
+    """What an operator decides about, out of its envelope, or why it is not there."""
+    if record["status"] != "QUARANTINED":
+        return None, None
+    found = originals.find(stack, record)
+    return (None, found.missing) if found.text is None else (opened(json.loads(found.text)), None)
+
+
+def _console(stack: Stack, owner: str) -> dict[str, str]:
+    links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
+    found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
+    if "stateMachine" in found and OPERATOR not in owner and stack.has_execution(owner):
+        found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
+    return found
+
+
+def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
+    """The same for people."""
+    record: Record = shown["record"]
+    expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
+    was_released = record.get("error", {}).get("name") == RELEASED
+    yield f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}"
+    if record["status"] == "IN_PROGRESS":
+        lease = record["leaseExpiresAt"]
+        yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
+    for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
+        if key in record:
+            yield f"  {key:<12}{record[key]}"
+    if "error" in record:
+        yield f"  {'error':<12}{record['error']['name']}: {record['error']['message']}"
+    for key in ("result", "resultRef", "requestRef"):
+        if key in record:  # a reference is there to be copied
+            yield f"  {key:<12}{short(record[key]) if key == 'result' else json.dumps(record[key])}"
+    if shown["request"] is not None:
+        yield f"  {'request':<12}{short(shown['request'])}"
+    if shown["requestMissing"]:
+        yield f"  {'request':<12}{shown['requestMissing']}"
+    for name, step in shown["steps"].items():
+        yield f"  {'step done':<12}{name}: {short(step.get('result') if isinstance(step, dict) else step)}"
+    yield "owners, the newest first"
+    for each in shown["owners"]:
+        yield f"  {each['status']:<12}{each['owner'].rpartition(':')[2]}" + (
+            f"  {each['error']}" if each["error"] else ""
+        )
+        for lock in reversed(each["locks"]):
+            yield f"  {'':<12}{lock['acquiredAt']}  {lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
+        if each["status"] == "GONE":
+            yield f"  {'':<12}its execution is gone; who was before it, nobody can tell"
+    if shown["started"]:
+        yield "started by recovery or `once retry`, the newest first"
+    for each in shown["started"]:
+        yield f"  {each['status']:<12}{each['execution'].rpartition(':')[2]}  {each['startedAt']}"
+    for name, link in shown["console"].items():
+        yield f"{name}: {link}"
+
+
+def since(now: float, lease: float) -> str:
+    """How long a lease has been over; 0 is what recovery and operators set."""
+    if lease <= 0:
+        return "it was ended"
+    seconds = int(now - lease)
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 160 else f"{text[:159]}…"

@@ -1,0 +1,91 @@
+"""`once ls`: open operations through the sparse index, the oldest lease first, without reading more than is shown."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from oncekit.cli.deployed.attributes import tamed
+from oncekit.cli.deployed.records import Record, plain
+from oncekit.cli.deployed.stack import Stack
+
+INDEX = "open-operations"
+BATCH = 100
+"""Keys that one BatchGetItem takes."""
+MOST_KEYS = 20_000
+"""Keys that are looked at, whatever the filters leave of them."""
+
+
+def open_operations(
+    stack: Stack, statuses: Sequence[str], overdue: bool, wanted: Callable[[str], bool], limit: int
+) -> dict[str, Any]:
+    """{operations, isComplete}: at most `limit`; complete when there are no more."""
+    keys = heapq.merge(
+        *(_shard(stack, f"{status}#{x}", overdue, limit) for status in statuses for x in "0123456789abcdef")
+    )
+    looked_at = list[bool]()
+    ids = (id for _, id in _counted(keys, looked_at) if wanted(id))
+    found: dict[str, dict[str, Any]] = {}
+    while len(found) < limit and (batch := list(islice(ids, min(BATCH, limit - len(found))))):
+        for record in read_all(stack, [id for id in batch if id not in found]):
+            operation = _described(stack, record)
+            if record["status"] in statuses and (operation["overdue"] or not overdue):  # the index lags behind
+                found[record["id"]] = operation
+    more = next(ids, None) is not None or len(looked_at) >= MOST_KEYS
+    ordered = sorted(found.values(), key=lambda each: (each["leaseExpiresAt"], each["id"]))
+    return {"operations": ordered, "isComplete": not more}
+
+
+def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
+    """The records of at most 100 ids, consistently; keys that DynamoDB leaves over are asked for again."""
+    client = stack.client("dynamodb")
+    keys = [{"id": {"S": id}} for id in ids]
+    pause = 0.05
+    while keys:
+        answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
+        yield from (plain(tamed(item)) for item in answer["Responses"].get(stack.table, ()))
+        keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
+        if keys:
+            time.sleep(pause)
+            pause = min(pause * 2, 5)
+
+
+def _shard(stack: Stack, shard: str, overdue: bool, limit: int) -> Iterator[tuple[float, str]]:
+    """End of lease and id of a shard, in that order, page by page as they are asked for."""
+    condition, values = "openShard = :shard", {":shard": {"S": shard}}
+    if overdue:
+        condition, values = f"{condition} AND leaseExpiresAt < :now", {**values, ":now": {"N": str(int(stack.now()))}}
+    pages = stack.client("dynamodb").get_paginator("query")
+    for page in pages.paginate(
+        TableName=stack.table,
+        IndexName=INDEX,
+        KeyConditionExpression=condition,
+        ExpressionAttributeValues=values,
+        PaginationConfig={"PageSize": min(limit, BATCH)},
+    ):
+        yield from ((float(item["leaseExpiresAt"]["N"]), item["id"]["S"]) for item in page["Items"])
+
+
+def _counted(keys: Iterator[tuple[float, str]], looked_at: list[bool]) -> Iterator[tuple[float, str]]:
+    for key in islice(keys, MOST_KEYS):
+        looked_at.append(True)
+        yield key
+
+
+def _described(stack: Stack, record: Record) -> dict[str, Any]:
+    lease = record.get("leaseExpiresAt", 0)
+    return {
+        "id": record["id"],
+        "status": record["status"],
+        "attempts": record["attempts"],
+        "recoveries": record.get("recoveries", 0),
+        "acquiredAt": record["acquiredAt"],
+        "leaseExpiresAt": lease,
+        "overdue": record["status"] == "IN_PROGRESS" and lease < stack.now(),
+        "error": record.get("error"),
+        "owner": record["owner"],
+        "fence": record["fence"],
+    }

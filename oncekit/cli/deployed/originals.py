@@ -1,0 +1,89 @@
+"""The request of a record, wherever it still is: kept in the bucket, or the input of an execution that had the lock.
+
+`once retry` starts it again as the text that it is. A record that recovery quarantined because it could not read the
+request names none in the bucket: no state of a state machine takes more than 256 KiB, but this command does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oncekit.cli.deployed import kept_request
+from oncekit.cli.deployed.records import OPERATOR, Record, owner_before_operator, retry_name
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.cli.requests import id_in
+
+
+@dataclass(frozen=True)
+class Original:
+    """A request as text, and whether it is kept in the bucket; without a text, `missing` says where it is not."""
+
+    text: str | None
+    is_kept: bool = False
+    missing: str = ""
+
+
+def find(stack: Stack, record: Record) -> Original:
+    """The request of a record, looked for where it was put last, first."""
+    missing = []
+    for text, is_kept, why in _places(stack, record):
+        if text is None:
+            missing.append(why)
+        elif (about := id_in(text)) == record["id"]:
+            return Original(text, is_kept)
+        else:
+            missing.append(f"{why}, which has another request: {about}")
+    return Original(None, missing="; ".join(missing))
+
+
+def demand(stack: Stack, record: Record) -> Original:
+    """The request of a record. Raises Problem when it is nowhere."""
+    found = find(stack, record)
+    if found.text is None:
+        raise Problem(
+            f"{record['id']}: its request is {found.missing}; "
+            "`once resolve` it when you know how it ended, or `once release` it and let its sender send it again"
+        )
+    return found
+
+
+def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, bool, str]]:
+    """Text, whether it is kept, and where that is, or why nothing is there."""
+    # Where a record should name its request and does not, an object of its key may be an earlier life's of this id.
+    named = "requestRef" in record or record["status"] == "IN_PROGRESS"
+    if named:
+        yield _in_bucket(stack, record)
+    for execution in _executions(stack, record):
+        text = input_of(stack, execution)
+        why = "it is gone" if stack.has_execution(execution) else "it is none of this stack's operations"
+        yield text, False, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
+    if not named:
+        yield _in_bucket(stack, record)
+
+
+def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, bool, str]:
+    found = kept_request.read(stack, record)
+    return found.text, True, found.missing or "not in the bucket"
+
+
+def _executions(stack: Stack, record: Record) -> Iterator[str]:
+    """Those that were started with the request: the owner, or else what an operator started, and the owner before."""
+    if OPERATOR not in record["owner"]:
+        yield record["owner"]
+        return
+    yield stack.execution(retry_name(record))
+    if before := owner_before_operator(record["owner"]):
+        yield before
+
+
+def input_of(stack: Stack, execution: str) -> str | None:
+    """The text that an execution was started with; None when it is gone, never was, or is none of this stack's."""
+    if not stack.has_execution(execution):
+        return None
+    client = stack.client("stepfunctions")
+    try:
+        return str(client.describe_execution(executionArn=execution)["input"])
+    except (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn):
+        return None

@@ -1,0 +1,183 @@
+"""Records as an operator sees them: read consistently, written only as they were shown."""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from oncekit.cli.deployed.attributes import check
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.cli.requests import id_in
+
+STATUSES = ("IN_PROGRESS", "QUARANTINED")
+"""Of an open record: one that holds a lock."""
+OPERATOR = ":operator-"
+"""In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
+RELEASED = "ReleasedByOperator"
+"""The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
+ALIVE = ("RUNNING", "PENDING_REDRIVE")
+"""Of an execution that goes on, or will."""
+ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
+"""The newest event of an execution that has ended."""
+FOREIGN = "FOREIGN"
+"""In place of the status of an owner that was never this record's: a function with fenced steps may write any text."""
+LONGEST_NAME = 80
+"""Characters of an execution's name."""
+
+Record = Mapping[str, Any]
+
+
+class Changed(Exception):
+    """The record is not, or no longer, as the command needs it; exit code 3."""
+
+
+def hash_of(id: str) -> str:
+    return hashlib.sha256(id.encode()).hexdigest()
+
+
+def find(stack: Stack, id: str) -> Record:
+    """The record of an id, read consistently, expired or not. Raises Problem when there is none, or an odd one."""
+    if id.count("#") < 2:
+        raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
+    item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
+    if not item.get("Item"):
+        raise Problem(
+            f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
+        )
+    check(id, item["Item"])
+    return plain(item["Item"])
+
+
+def read(stack: Stack, id: str, *statuses: str) -> Record:
+    """The record of an id, in one of these statuses where some are given.
+
+    Raises Problem when there is none, and Changed when it is in another status or has expired.
+    """
+    record = find(stack, id)
+    if has_expired(stack, record):
+        raise Changed(f"{id}: its record has expired; the next request with this id starts afresh; nothing was changed")
+    if statuses and record["status"] not in statuses:
+        raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
+    return record
+
+
+def has_expired(stack: Stack, record: Record) -> bool:
+    return "expiresAt" in record and record["expiresAt"] < stack.now()
+
+
+def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], then: Mapping[str, Any]) -> None:
+    """Update the record if status, owner, fence and lease are still those shown. Raises Changed otherwise.
+
+    `then` is what the record has after this very call: botocore repeats a call whose answer was lost, and the second
+    one finds what the first one wrote.
+    """
+    from boto3.dynamodb.types import TypeSerializer
+    from botocore.exceptions import ClientError
+
+    encode = TypeSerializer().serialize
+    names = {f"#{name}": name for name in ("status", "owner", "result", "error", "steps")}
+    # The lease, which every open record has: a revived owner gets a new one under the same fence.
+    condition = "#status = :was AND #owner = :theirs AND fence = :fence AND leaseExpiresAt = :lease"
+    shown_values = {
+        ":was": shown["status"],
+        ":theirs": shown["owner"],
+        ":fence": shown["fence"],
+        ":lease": shown["leaseExpiresAt"],
+    }
+    try:
+        stack.client("dynamodb").update_item(
+            TableName=stack.table,
+            Key={"id": {"S": shown["id"]}},
+            ConditionExpression=condition,
+            UpdateExpression=update,
+            ExpressionAttributeNames={key: name for key, name in names.items() if key in update + condition},
+            ExpressionAttributeValues={key: encode(value) for key, value in {**shown_values, **values}.items()},
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
+            raise
+        if not _has(stack, shown["id"], then):
+            raise changed(stack, shown["id"]) from error
+
+
+def _has(stack: Stack, id: str, then: Mapping[str, Any]) -> bool:
+    try:
+        now = find(stack, id)
+    except Problem:
+        return False
+    return all(now.get(name) == value for name, value in then.items())
+
+
+def changed(stack: Stack, id: str) -> Changed:
+    try:
+        now = read(stack, id)
+    except (Problem, Changed) as gone:
+        return Changed(f"{str(gone).removesuffix('; nothing was changed')}; nothing was changed")
+    return Changed(
+        f"{id}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, owner {now['owner']}"
+    )
+
+
+def operator_instead_of(stack: Stack, owner: str) -> str:
+    """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist.
+
+    It ends in the name of the owner before, where that fits, so that the history can be followed back.
+    """
+    unique = f"operator-{uuid.uuid4().hex[:12]}"
+    name = f"{unique}-{owner.rpartition(':')[2]}"
+    fits = len(name) <= LONGEST_NAME and OPERATOR not in owner and stack.has_execution(owner)
+    return stack.execution(name if fits else unique)
+
+
+def owner_before_operator(owner: str) -> str | None:
+    """The owner that an operator took the lock from, where the operator's ARN tells it."""
+    start, _, name = owner.partition(OPERATOR)
+    before = name.partition("-")[2]
+    return f"{start}:{before}" if before else None
+
+
+def retry_name(record: Record) -> str:
+    """The name of the execution that `once retry` starts under this operator's lock."""
+    return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
+
+
+def owner_status(stack: Stack, owner: str, id: str) -> str:
+    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone.
+
+    FOREIGN for what is no execution of this stack's operations, which nobody asks after, or one with another request.
+    """
+    if not stack.has_execution(owner):
+        return FOREIGN
+    client = stack.client("stepfunctions")
+    try:
+        described = client.describe_execution(executionArn=owner)
+    except client.exceptions.ExecutionDoesNotExist:
+        return "NO_EXECUTION"
+    return str(described["status"]) if id_in(described["input"]) == id else FOREIGN
+
+
+def has_ended(stack: Stack, owner: str) -> bool:
+    """Whether the history of an execution shows its end; a description of it may be old."""
+    newest = stack.client("stepfunctions").get_execution_history(
+        executionArn=owner, reverseOrder=True, maxResults=1, includeExecutionData=False
+    )["events"]
+    return bool(newest) and newest[0]["type"] in ENDS
+
+
+def plain(item: Mapping[str, Any]) -> Record:
+    from boto3.dynamodb.types import TypeDeserializer
+
+    decode = TypeDeserializer().deserialize
+    return {key: _plain(decode(value)) for key, value in item.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(member) for member in value] if isinstance(value, list) else value

@@ -1,0 +1,110 @@
+"""`once replay-rejected`: refused requests are started again, or discarded; each message goes only after that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from oncekit.cli.deployed.originals import input_of
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.requests import id_of
+
+HIDDEN_SECONDS = 120
+"""How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
+LEFT = ("UNREADABLE", "NO_INPUT", "NOT_STARTED")
+"""Outcomes of messages that stay in the queue because they could not be replayed."""
+GOES = ("STARTED", "DISCARDED")
+
+
+def replay(stack: Stack, error: str | None, dry_run: bool, limit: int, discard: bool = False) -> list[dict[str, Any]]:
+    """Start refused requests again, or discard them: {messageId, id, error, message, refused, outcome, executionArn,
+    reason} of each; `id` is None where the request has none, `refused` the execution that refused it.
+
+    As many messages are looked at as were in the queue when this began, each once: what is refused again is newer.
+    """
+    queue, url = stack.client("sqs"), stack.outputs["RejectedQueueUrl"]
+    left = _in_queue(queue, url)
+    held: dict[str, str] = {}
+    done: list[dict[str, Any]] = []
+    try:
+        while left > 0 and len(done) < limit:
+            received = _receive(queue, url)
+            fresh = [each for each in received if each["MessageId"] not in held and not _refused_again(each, done)]
+            held |= {each["MessageId"]: each["ReceiptHandle"] for each in received}
+            if not fresh:
+                break
+            for message in fresh[: min(left, limit - len(done))]:
+                left -= 1
+                if outcome := _replay_one(stack, message, error, dry_run, discard):
+                    done.append(outcome)
+                if outcome and outcome["outcome"] in GOES:
+                    queue.delete_message(QueueUrl=url, ReceiptHandle=held[message["MessageId"]])
+                    del held[message["MessageId"]]  # only now: one that could not be deleted is shown again at the end
+    finally:
+        for receipt in held.values():
+            queue.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=0)
+    return done
+
+
+def _in_queue(queue: Any, url: str) -> int:
+    name = "ApproximateNumberOfMessages"
+    return int(queue.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
+
+
+def _refused_again(message: dict[str, Any], done: list[dict[str, Any]]) -> bool:
+    """Whether an execution that was started just now put it there."""
+    return any(each["executionArn"] and each["executionArn"] in message["Body"] for each in done)
+
+
+def _receive(queue: Any, url: str) -> list[dict[str, Any]]:
+    answer = queue.receive_message(
+        QueueUrl=url, MaxNumberOfMessages=10, WaitTimeSeconds=1, VisibilityTimeout=HIDDEN_SECONDS
+    )
+    messages: list[dict[str, Any]] = answer.get("Messages", [])
+    return messages
+
+
+def _replay_one(
+    stack: Stack, message: dict[str, Any], error: str | None, dry_run: bool, discard: bool
+) -> dict[str, Any] | None:
+    """What became of a message, or None when it is refused for another reason than the one asked for."""
+    unknown = dict.fromkeys(("id", "error", "message", "refused", "executionArn", "reason"))
+    about = {"messageId": message["MessageId"], **unknown, "outcome": ""}
+    try:
+        body = json.loads(message["Body"])
+        if "inputText" in body:  # what no queue takes as it is, a half of a character for one
+            body["input"] = json.loads(body["inputText"])
+        about |= {"error": body["error"], "message": body.get("message"), "id": id_of(body.get("input"))}
+        source = about["refused"] = body["executionArn"]
+    except (ValueError, KeyError, TypeError):
+        reason = "it is no message of Once"
+        return {**about, "outcome": "UNREADABLE", "reason": reason} if error is None else None
+    if error not in (None, about["error"]):
+        return None
+    if discard:
+        return {**about, "outcome": "WOULD_DISCARD" if dry_run else "DISCARDED"}
+    text = _text(body["input"]) if "input" in body else input_of(stack, source)
+    if text is None:
+        return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
+    if dry_run:
+        return {**about, "outcome": "WOULD_START"}
+    return {**about, **_start(stack, message["MessageId"], text)}
+
+
+def _text(request: Any) -> str:
+    """As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only its escape."""
+    return json.dumps(request, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+
+
+def _start(stack: Stack, message: str, text: str) -> dict[str, str | None]:
+    """By the message's id: receiving it a second time, after a delete that was lost, starts nothing more."""
+    client = stack.client("stepfunctions")
+    name = f"replay-{hashlib.sha256(message.encode()).hexdigest()[:40]}"
+    try:
+        started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=text)["executionArn"]
+    except client.exceptions.ExecutionAlreadyExists:
+        started = stack.execution(name)
+    except client.exceptions.InvalidExecutionInput as refused:
+        return {"outcome": "NOT_STARTED", "reason": str(refused)}
+    return {"outcome": "STARTED", "executionArn": started}

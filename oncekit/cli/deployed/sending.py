@@ -1,0 +1,56 @@
+"""`once send`: a request to a deployed stack, on one of the ways that requests come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+
+DETAIL_TYPE = "OperationRequested"
+SOURCE = "once.send"
+
+
+def send(stack: Stack, request: str, via: str, times: int) -> dict[str, Any]:
+    """{via, to, sent: [event id, message id or execution ARN]}. Raises Problem when that trigger is switched off."""
+    output, what, one = WAYS[via]
+    if output not in stack.outputs:
+        raise Problem(
+            f"--via {via}: this trigger is switched off in the stack {stack.name} (it has no output {output}); "
+            f"deploy with {what}, or send another way"
+        )
+    return {"via": via, "to": stack.outputs[output], "sent": [one(stack, request) for _ in range(times)]}
+
+
+def _event(stack: Stack, request: str) -> str:
+    # A stack may want a beginning of the source; empty lets every source request.
+    wanted = stack.parameters.get("EventSource", "")
+    entry = {
+        "EventBusName": stack.outputs["EventBusName"],
+        "Source": SOURCE if SOURCE.startswith(wanted) else f"{wanted}{SOURCE}",
+        "DetailType": DETAIL_TYPE,
+        "Detail": request,
+    }
+    (answer,) = stack.client("events").put_events(Entries=[entry])["Entries"]
+    if "EventId" not in answer:
+        raise Problem(f"the bus refused the event: {answer.get('ErrorCode')}: {answer.get('ErrorMessage')}")
+    return str(answer["EventId"])
+
+
+def _message(stack: Stack, request: str) -> str:
+    url = stack.outputs["RequestQueueUrl"]
+    return str(stack.client("sqs").send_message(QueueUrl=url, MessageBody=request)["MessageId"])
+
+
+def _execution(stack: Stack, request: str) -> str:
+    started = stack.client("stepfunctions").start_execution(stateMachineArn=stack.start_at, input=request)
+    return str(started["executionArn"])
+
+
+WAYS: dict[str, tuple[str, str, Callable[[Stack, str], str]]] = {
+    "eventbridge": ("EventBusName", "EventTrigger=true", _event),
+    "sqs": ("RequestQueueUrl", "QueueTrigger=true", _message),
+    "direct": ("StateMachineArn", "", _execution),
+}
+"""The output that a way needs, the parameter that switches it on, and what sends one request."""

@@ -1,0 +1,157 @@
+"""The deployed stack that operator commands work on: AWS, or the local cloud when AWS_ENDPOINT_URL names it."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
+from oncekit.cli.problem import Problem
+
+_EXECUTION = re.compile('[^\\s<>{}\\[\\]?*"#%\\\\^|~`$&,;:/\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff\\ud800-\\udfff]{1,80}')
+"""The names that StartExecution takes."""
+NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A stack's outputs and parameters, and clients where it lives."""
+
+    name: str
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
+    session: Any
+    endpoint_url: str | None = None
+    """The local cloud's, whatever the environment says of a service; None for AWS."""
+    now: Callable[[], float] = time.time
+    id: str = ""
+    status: str = ""
+    is_protected: bool = False
+    """Whether CloudFormation refuses to delete it (termination protection)."""
+    clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def client(self, service: str) -> Any:
+        if service not in self.clients:
+            self.clients[service] = self.session.client(service, endpoint_url=self.endpoint_url)
+        return self.clients[service]
+
+    @property
+    def table(self) -> str:
+        return self.outputs["TableName"]
+
+    @property
+    def start_at(self) -> str:
+        """Where executions are started: the alias, so that they follow deployments as recovery does."""
+        return self.outputs.get("StateMachineAliasArn", self.outputs["StateMachineArn"])
+
+    def execution(self, name: str) -> str:
+        """The ARN that an execution of this name has."""
+        return self.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{name}"
+
+    def has_execution(self, arn: str) -> bool:
+        """Whether an ARN could be of one of this stack's operations; a record may have been given any other text."""
+        machine, _, name = arn.rpartition(":")
+        own = self.execution("").removesuffix(":")
+        former = self.parameters.get("FormerStateMachineName")
+        machines = (own, f"{own.rpartition(':')[0]}:{former}") if former else (own,)
+        return machine in machines and _EXECUTION.fullmatch(name) is not None
+
+    def number(self, parameter: str) -> int:
+        return int(self.parameters[parameter])
+
+
+def connect(name: str, profile: str | None, region: str | None, needed: Collection[str] = NEEDED) -> Stack:
+    """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
+    from botocore.exceptions import ClientError
+
+    endpoint = local_endpoint()
+    session = _session(profile, region, endpoint is not None)
+    try:
+        stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ValidationError":
+            raise Problem(
+                f"there is no stack {name} here; give --stack (or ONCE_STACK), --region or --profile"
+            ) from error
+        raise
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
+    parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
+    if missing := [each for each in needed if each not in outputs]:
+        raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
+    protected = bool(stack.get("EnableTerminationProtection"))
+    return Stack(
+        name,
+        outputs,
+        parameters,
+        session,
+        endpoint,
+        id=stack["StackId"],
+        status=stack["StackStatus"],
+        is_protected=protected,
+    )
+
+
+def _session(profile: str | None, region: str | None, is_local: bool) -> Any:
+    import boto3
+    import botocore.session
+    from botocore.config import Config
+
+    core = unconfigured() if is_local else botocore.session.Session(profile=profile)
+    retries = {"mode": "standard", "total_max_attempts": 4}
+    # No proxy for the local cloud: what is signed for it stays on this machine.
+    way = Config(retries=retries, connect_timeout=5, read_timeout=30, proxies={} if is_local else None)  # type: ignore[arg-type]
+    core.set_default_client_config(way)
+    return boto3.Session(botocore_session=core, region_name=region, **(local_key(profile) if is_local else {}))
+
+
+THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
+BAD_CREDENTIALS = ("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException")
+ADVICE = {
+    "NoCredentialsError": "log in, give --profile, or for the local cloud the export lines that `once up` printed",
+    "PartialCredentialsError": "log in, or give --profile",
+    "NoRegionError": "give --region, or for the local cloud the export lines that `once up` printed",
+    "ProfileNotFound": "see `aws configure list-profiles`",
+    "EndpointConnectionError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
+    "ConnectTimeoutError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
+}
+"""What to do about botocore's own errors, by their class."""
+
+
+def is_denied(code: str) -> bool:
+    """Whether an error code says that a permission is missing; SNS has a word of its own for it."""
+    return "AccessDenied" in code or code.startswith("Unauthorized") or code == "AuthorizationError"
+
+
+def is_throttling(code: str) -> bool:
+    """Whether an error code says that the call may be made later."""
+    return "Throttl" in code or code in THROTTLED
+
+
+def _advice(code: str) -> str:
+    if code in BAD_CREDENTIALS:
+        return "; log in again, or give --profile"
+    if is_denied(code):
+        return "; use a profile that may do this (--profile)"
+    return "; AWS is throttling: try again in a moment" if is_throttling(code) else ""
+
+
+@contextmanager
+def clear_aws_errors(about: str = "") -> Iterator[None]:
+    """What AWS, the network and the credentials refuse, as problems of one line that name what it was about."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    prefix = f"{about}: " if about else ""
+    try:
+        yield
+    except ClientError as error:
+        code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+        text = " ".join(f"{error.operation_name}: {code}: {message}".split())
+        raise Problem(prefix + text + _advice(code)) from error
+    except BotoCoreError as error:
+        advice = ADVICE.get(type(error).__name__)
+        text = " ".join(str(error).split()).rstrip(".")
+        raise Problem(prefix + text + (f"; {advice}" if advice else "")) from error

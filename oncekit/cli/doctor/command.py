@@ -1,0 +1,79 @@
+"""`once doctor`: what is wrong with a stack, as people and as programs read it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.doctor.deployment import deployment_of
+from oncekit.cli.doctor.examination import examine
+from oncekit.cli.doctor.machines import OPERATION
+from oncekit.cli.doctor.verdict import Finding, Outcome
+from oncekit.cli.problem import Problem
+
+MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipped": "-"}
+GRAVITY: tuple[Outcome, ...] = ("wrong", "warning", "ok", "skipped")
+WIDTH = 12
+"""Of a group's name."""
+
+
+def findings(stack: Stack) -> list[Finding]:
+    """What every check came to. Raises Problem for a stack that is none of Once."""
+    deployment = deployment_of(stack)
+    if OPERATION not in deployment.resources and not stack.status.endswith(("_FAILED", "ROLLBACK_COMPLETE")):
+        raise Problem(f"the stack {stack.name} is no stack of Once: it has no {OPERATION}; give --stack")
+    return list(examine(deployment))
+
+
+def answer(stack: str, found: Sequence[Finding]) -> dict[str, Any]:
+    """{stack, checks, wrong, warnings}: the findings, and how many are wrong or warnings."""
+    counts = Counter(each.outcome for each in found)
+    return {
+        "stack": stack,
+        "checks": [asdict(each) for each in found],
+        "wrong": counts["wrong"],
+        "warnings": counts["warning"],
+    }
+
+
+def exit_code(found: Sequence[Finding]) -> int:
+    return 1 if any(each.outcome == "wrong" for each in found) else 0
+
+
+def lines(found: Sequence[Finding]) -> Iterator[str]:
+    """A line for each group of checks with what is fine in it; below it, in full, what is not."""
+    for group, members in groupby(found, lambda each: each.name.partition(".")[0]):
+        yield from _group(group, list(members))
+    yield ""
+    yield _sum(found)
+
+
+def _group(group: str, found: Sequence[Finding]) -> Iterator[str]:
+    gravest = min((each.outcome for each in found), key=GRAVITY.index)
+    fine = Counter(_subject(each) for each in found if each.outcome == "ok")
+    shown = ", ".join(subject if times == 1 else f"{subject} ×{times}" for subject, times in fine.items())
+    yield f"{MARKS[gravest]} {group:<{WIDTH}}{shown}".rstrip()
+    for each in found:
+        if each.outcome in ("wrong", "warning"):
+            yield f"  {MARKS[each.outcome]} {_subject(each)}  {each.resource}: {each.message}"
+            yield f"      {each.advice}"
+    skipped = [each for each in found if each.outcome == "skipped"]
+    for message in dict.fromkeys(each.message for each in skipped):
+        alike = Counter(_subject(each) for each in skipped if each.message == message)
+        subjects = ", ".join(subject if times == 1 else f"{subject} ×{times}" for subject, times in alike.items())
+        yield f"  {MARKS['skipped']} {subjects}: {message}"
+
+
+def _subject(finding: Finding) -> str:
+    return finding.name.partition(".")[2]
+
+
+def _sum(found: Sequence[Finding]) -> str:
+    counts = Counter(each.outcome for each in found)
+    warnings = f"{counts['warning']} warning{'' if counts['warning'] == 1 else 's'}"
+    left = f", {counts['skipped']} not looked at" if counts["skipped"] else ""
+    return f"{counts['wrong'] or 'Nothing'} wrong, {warnings}, {counts['ok']} fine{left}."

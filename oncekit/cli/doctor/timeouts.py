@@ -1,0 +1,64 @@
+"""How long a deployed definition lets things take: tasks, leases, the execution, in seconds."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+INVOKES = "arn:aws:states:::lambda:invoke"
+_LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
+_PARTITION = re.compile(r"^arn:[a-z-]+:")
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """`tasks` by the state that invokes a function, `leases` by the state that sets one; None: it cannot be told."""
+
+    tasks: Mapping[str, float | None]
+    leases: Mapping[str, float | None]
+    execution: float | None
+
+
+def timeouts_of(definition: str) -> Timeouts:
+    """What a definition (JSON) says, its expressions evaluated at the time 0, so that a lease is its length."""
+    machine = json.loads(definition)
+    states: Mapping[str, Mapping[str, Any]] = machine["States"]
+    tasks = {
+        name: _seconds(state.get("TimeoutSeconds"))
+        for name, state in states.items()
+        if _PARTITION.sub("arn:aws:", str(state.get("Resource", ""))) == INVOKES
+    }
+    leases = {
+        name: seconds
+        for name, state in states.items()
+        for text in _lease_texts(state)
+        if (seconds := _seconds(text)) != 0
+    }
+    return Timeouts(tasks, leases, _seconds(machine.get("TimeoutSeconds")))
+
+
+def _lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
+    arguments = state.get("Arguments")
+    if isinstance(arguments, Mapping) and str(state.get("Resource", "")).endswith(":dynamodb:updateItem"):
+        update = str(arguments.get("UpdateExpression", "")).partition("SET ")[2]
+        for value in _LEASE.findall(update):
+            yield str(arguments.get("ExpressionAttributeValues", {}).get(value, {}).get("N", ""))
+
+
+def _seconds(value: Any) -> float | None:
+    """A number, or what an expression comes to that needs nothing of the execution."""
+    from oncekit.local.engine.expression import Evaluator
+    from oncekit.local.engine.values import JSONataError
+
+    text = str(value)
+    try:
+        if text.startswith("{%"):
+            source = text.removeprefix("{%").removesuffix("%}").strip()
+            return float(Evaluator(lambda: 0.0, random.Random(0)).evaluate(source, {}))  # noqa: S311 no secret
+        return float(text)
+    except (JSONataError, TypeError, ValueError):
+        return None

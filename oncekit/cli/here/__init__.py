@@ -1,0 +1,1 @@
+"""Commands that work here: run, demo, up and graph."""

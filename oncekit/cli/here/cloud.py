@@ -1,0 +1,65 @@
+"""Opens the local cloud for a command. What a user can mend comes as a Problem, never as a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oncekit.cli.problem import Problem
+
+if TYPE_CHECKING:
+    from oncekit.local import Clock
+    from oncekit.local.cloud import LocalCloud
+
+NEEDED_OUTPUTS = ("StateMachineArn", "FunctionPrefix")
+
+
+def find_template(given: Path | None) -> Path:
+    """The template to use. Raises Problem where there is none."""
+    if given is not None:
+        if not given.is_file():
+            raise Problem(f"there is no template at {given}")
+        return given
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "template.yaml").is_file():
+            return folder / "template.yaml"
+    raise Problem("no template.yaml here or in a folder above: go to the folder of the application, or give --template")
+
+
+@contextmanager
+def local_cloud(
+    template: Path, clock: Clock | None = None, port: int = 0, on_output: Callable[[str, str], None] | None = None
+) -> Iterator[LocalCloud]:
+    """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
+    with clear_errors():
+        from oncekit.local.cloud import LocalCloud
+
+        with LocalCloud(template, clock=clock, port=port, on_output=on_output) as cloud:
+            if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
+                raise Problem(
+                    f"{template} is a template without Once: it has no output {', '.join(missing)}; "
+                    "go to the folder of the application, or give --template"
+                )
+            yield cloud
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Errors of the template, the definition, the port and the engine as problems."""
+    from oncekit.local.definition import DefinitionError
+    from oncekit.local.engine import EngineReplaced
+    from oncekit.local.server import PortInUseError
+    from oncekit.local.template import TemplateError
+
+    try:
+        yield
+    except (TemplateError, DefinitionError, EngineReplaced, PortInUseError) as error:
+        raise Problem(" ".join(str(error).split())) from error  # an error of YAML has lines
+    except UnicodeDecodeError as error:
+        raise Problem(f"a file of the template is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise Problem(f"{error.filename}: {error.strerror}") from error

@@ -1,0 +1,41 @@
+"""Counts what runs have done to the outside: starts of business logic, and items in the tables of the functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oncekit.local.cloud import LocalCloud
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """What the run did: starts of business logic by operation, items added by table (logical id)."""
+
+    business_logic_starts: Mapping[str, int]
+    tables: Mapping[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"businessLogicStarts": dict(self.business_logic_starts), "tables": dict(self.tables)}
+
+
+class Effects:
+    """Remembers how things stand, to tell later what has been added."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._cloud = cloud
+        self._before = self._items()
+        self._starts_before = len(cloud.invocations())
+
+    def since(self) -> SideEffects:
+        starts = Counter(each.operation for each in self._cloud.invocations()[self._starts_before :])
+        return SideEffects(starts, {table: n - self._before[table] for table, n in self._items().items()})
+
+    def _items(self) -> dict[str, int]:
+        client = self._cloud.client("dynamodb")
+        tables = {logical: name for logical, name in self._cloud.tables.items() if logical != "IdempotencyTable"}
+        pages = {t: client.get_paginator("scan").paginate(TableName=name, Select="COUNT") for t, name in tables.items()}
+        return {table: sum(page["Count"] for page in found) for table, found in pages.items()}

@@ -1,0 +1,97 @@
+"""`once graph`: the state machine as SVG, with the path that a run took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.drawing.svg import drawing
+from oncekit.cli.here.drawing.vertices import Edge, Node
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import say, tell
+
+if TYPE_CHECKING:
+    from oncekit.local import Execution
+
+MACHINE = "operation"
+ENDS = {"Succeed": "success", "Fail": "failure"}
+
+
+def draw(event: str | None, output: Path | None, template: Path | None) -> int:
+    path = find_template(template)
+    taken: tuple[str, ...] = ()
+    heading = f"State machine {MACHINE}"
+    if event is not None:
+        from oncekit.cli.here.report import came_to
+
+        execution = _run(event, path)
+        taken = execution.states
+        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {came_to(execution)}"
+    definition = _definition(path)
+    svg = drawing(nodes(definition), edges(definition), taken, heading)
+    if output is None:
+        say(*svg.removesuffix("\n").split("\n"))
+        return 0
+    try:
+        output.write_text(svg, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
+    on_path = f", {len(taken)} steps on the path" if taken else ""
+    tell(f"{output}: {len(definition['States'])} states{on_path}")
+    return 0
+
+
+def _run(event: str, template: Path) -> Execution:
+    from oncekit.cli.deployed.reading import read_event
+    from oncekit.cli.here.progress import follow
+    from oncekit.cli.paper import Paper
+
+    text = read_event(event)
+    with local_cloud(template) as cloud:
+        return follow(cloud, cloud.start(text), Paper(error=True))
+
+
+def _definition(template: Path) -> dict[str, Any]:
+    """The definition as it is deployed. Raises Problem when the template has no such state machine."""
+    with clear_errors():
+        from oncekit.local.deploy import rendered_definitions
+
+        for file, definition in rendered_definitions(template).items():
+            if file.name.partition(".")[0] == MACHINE:
+                return definition
+    raise Problem(f"{template} has no state machine with a definition named {MACHINE}.asl.yaml; give --template")
+
+
+def nodes(definition: dict[str, Any]) -> list[Node]:
+    """Every state, by what kind of work it does; the one to start with first."""
+    states = definition["States"]
+    names = sorted(states, key=lambda name: bool(name != definition["StartAt"]))
+    return [Node(name, _kind(states[name]), states[name].get("Comment", "")) for name in names]
+
+
+def _kind(state: dict[str, Any]) -> str:
+    kind = str(state["Type"])
+    return "finish" if state.get("End") else ENDS.get(kind, kind.lower())
+
+
+def edges(definition: dict[str, Any]) -> list[Edge]:
+    """Every transition once; one that only an error takes is marked."""
+    found: dict[tuple[str, str], Edge] = {}
+    for name, state in definition["States"].items():
+        for target, caught, reason in _targets(state):
+            known = found.get((name, target))
+            reasons = ", ".join(dict.fromkeys(filter(None, (known.reason if known else "", reason))))
+            found[name, target] = Edge(name, target, caught and (known is None or known.on_error), reasons)
+    return list(found.values())
+
+
+def _targets(state: dict[str, Any]) -> Iterator[tuple[str, bool, str]]:
+    for key in ("Next", "Default"):
+        if key in state:
+            yield state[key], False, ""
+    for choice in state.get("Choices", ()):
+        yield choice["Next"], False, ""
+    for catcher in state.get("Catch", ()):
+        yield catcher["Next"], True, " ".join(catcher["ErrorEquals"])

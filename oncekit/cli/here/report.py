@@ -1,0 +1,116 @@
+"""How executions are shown: as a table for people, as JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oncekit.cli.here.effects import SideEffects
+from oncekit.cli.paper import Paper
+from oncekit.cli.terminal import say, say_json
+from oncekit.local import Execution
+
+if TYPE_CHECKING:
+    from oncekit.local.permissions import Denial
+
+CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
+WIDTH_OF_A_RESULT = 60
+COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
+
+
+def mark(execution: Execution) -> str:
+    """✓ executed, ↻ answered from what is there, ✗ failed."""
+    if execution.status != "SUCCEEDED":
+        return "✗"
+    return "✓" if execution.output["disposition"] == "EXECUTED" else "↻"
+
+
+def came_to(execution: Execution) -> str:
+    """The disposition, or the error, or the status where neither is known."""
+    disposition = (execution.output or {}).get("disposition")
+    return str(disposition or execution.error or execution.status)
+
+
+def as_json(execution: Execution) -> dict[str, Any]:
+    output = execution.output or {}
+    return {
+        "name": execution.name,
+        "status": execution.status,
+        "disposition": output.get("disposition"),
+        "error": execution.error,
+        "cause": execution.cause,
+        "attempt": output.get("attempt"),
+        "result": json.loads(output["result"]) if "result" in output else None,
+        "resultRef": output.get("resultRef"),
+        "states": list(execution.states),
+        "transitions": execution.transitions,
+    }
+
+
+def exit_code(executions: Sequence[Execution]) -> int:
+    """0 when all are done, 3 when the worst is a conflict or work in progress, else 1."""
+    codes = set()
+    for execution in executions:
+        if execution.status != "SUCCEEDED":
+            codes.add(3 if execution.error in CONFLICTS else 1)
+        elif execution.output["disposition"] == "IN_PROGRESS":
+            codes.add(3)
+    return 1 if 1 in codes else max(codes, default=0)
+
+
+def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
+    say_json({"executions": [as_json(e) for e in executions], "sideEffects": effects.as_json()})
+
+
+def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
+    rows = [
+        (
+            mark(each),
+            each.name[:8],
+            came_to(each),
+            str((each.output or {}).get("attempt", "")),
+            _result(each),
+        )
+        for each in executions
+    ]
+    head = ("", "execution", "came to", "attempt", "result")
+    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions])
+    say("", _told(effects))
+
+
+def tell_denials(denials: Iterable[Denial]) -> None:
+    """Calls that a role did not allow: who, what, and what to do. On standard error, beside what goes out as JSON."""
+    for denial in denials:
+        Paper(error=True).line(f"✗ {denial}", COLOURS["✗"])
+
+
+def _told(effects: SideEffects) -> str:
+    starts = [f"business logic of {name} started {_times(n)}" for name, n in effects.business_logic_starts.items()]
+    items = [f"{n} new in {table}" for table, n in effects.tables.items() if n]
+    return "; ".join([*(starts or ["no business logic started"]), *items])
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _result(execution: Execution) -> str:
+    if execution.status != "SUCCEEDED":
+        return message_of(execution)
+    output = execution.output
+    if "resultRef" in output:
+        ref = output["resultRef"]
+        return f"{ref['bytes']:,} bytes in S3, sha256 {ref['sha256'][:12]}…"
+    text = str(output.get("result", ""))
+    return text if len(text) <= WIDTH_OF_A_RESULT else text[: WIDTH_OF_A_RESULT - 1] + "…"
+
+
+def message_of(execution: Execution) -> str:
+    """Error and message in the cause of a failure."""
+    try:
+        told = json.loads(execution.cause or "")
+        message = ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message = execution.cause or execution.status
+    return " ".join(message.split("\n"))

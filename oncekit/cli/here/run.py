@@ -1,0 +1,61 @@
+"""`once run`: requests through the local cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oncekit.cli.deployed.reading import read_event
+from oncekit.cli.here.cloud import find_template, local_cloud
+from oncekit.cli.output import trouble
+from oncekit.cli.terminal import tell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from oncekit.local import Clock
+
+
+def run_events(
+    events: Sequence[str], times: int, concurrently: bool, real_time: bool, as_json: bool, template: Path | None
+) -> int:
+    requests = [text for text in map(read_event, events) for _ in range(times)]
+    path = find_template(template)
+    from oncekit.cli.here import report
+    from oncekit.cli.here.effects import Effects
+    from oncekit.cli.here.progress import follow, follow_all
+    from oncekit.cli.paper import Paper
+    from oncekit.local import RealClock, VirtualClock
+
+    progress = Paper(error=True, quiet=as_json)
+    with local_cloud(path, RealClock() if real_time else VirtualClock()) as cloud:
+        effects = Effects(cloud)
+        if concurrently:
+            with standing_still(cloud.clock):
+                arns = [cloud.start(request) for request in requests]
+            executions = follow_all(cloud, arns, progress)
+        else:
+            executions = [follow(cloud, cloud.start(request), progress) for request in requests]
+        happened = effects.since()
+        denials = cloud.denials()
+        printed = list(trouble(cloud))
+    if as_json:
+        report.print_json(executions, happened)
+    else:
+        progress.line()
+        report.print_table(executions, happened)
+    tell(*printed)
+    report.tell_denials(denials)
+    return report.exit_code(executions)
+
+
+@contextmanager
+def standing_still(clock: Clock) -> Iterator[None]:
+    """Virtual time stands still meanwhile: what is started inside starts at once."""
+    clock.enter()
+    try:
+        yield
+    finally:
+        clock.leave()

@@ -1,0 +1,142 @@
+"""The chapters of `once demo`: what is done on the local cloud, and what must come of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from oncekit.cli.here.report import came_to
+from oncekit.local import Execution, VirtualClock
+
+if TYPE_CHECKING:
+    from oncekit.local.cloud import LocalCloud
+
+Check = Callable[[str, object, object], None]
+"""What is checked, what is expected, what was seen; the last two can be written as JSON."""
+
+CHARGE: dict[str, Any] = {
+    "operation": "charge-payment",
+    "tenant": "acme",
+    "idempotencyKey": "order-12345",
+    "payload": {"orderId": "12345", "amount": 4200, "currency": "EUR"},
+}
+REPORT: dict[str, Any] = {
+    "operation": "build-report",
+    "tenant": "acme",
+    "idempotencyKey": "report-2026",
+    "payload": {"bytes": 2_000_000},
+}
+LONGER_THAN_LEASE_AND_SWEEP_S = 500
+"""By default a lease lasts 30 + 5 + 60 s, and every 300 s there is a sweep."""
+
+
+def charge_and_duplicates(cloud: LocalCloud, check: Check) -> None:
+    first = cloud.run(CHARGE)
+    check("the first request charges the card", "EXECUTED", came_to(first))
+    again = cloud.run(CHARGE)
+    check("the same request again is answered from the record", "REPLAYED", came_to(again))
+    check("with the same answer, byte for byte", answer(cloud, first), answer(cloud, again))
+    check("in five transitions", 5, again.transitions)
+    ten = {answer(cloud, each) for each in cloud.run_all([CHARGE] * 10)}
+    check("ten more at once get that answer too", [answer(cloud, first)], sorted(ten))
+    check("the provider's ledger has one charge", 1, ledger(cloud))
+
+
+def crash_in_mid_work(cloud: LocalCloud, check: Check) -> None:
+    request = _charge("crash")
+    before = ledger(cloud)
+    owner = _crashing(cloud, request)
+    check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
+    cloud.settle()
+    check("recovery heard of it, and the operation is completed", "COMPLETED", _record(cloud, request)["status"])
+    check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
+    check("a duplicate gets that answer", "REPLAYED", came_to(cloud.run(request)))
+    check("the provider still charged once", 1, ledger(cloud) - before)
+
+
+def crash_unheard(cloud: LocalCloud, check: Check) -> None:
+    request = _charge("unheard")
+    assert isinstance(cloud.clock, VirtualClock)
+    with cloud.lose_events():
+        _crashing(cloud, request)
+        cloud.settle()
+        check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", came_to(cloud.run(request)))
+    cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
+    cloud.settle()
+    check("the next sweep after the lease completes it", "COMPLETED", _record(cloud, request)["status"])
+    check("nobody had to send it again", "REPLAYED", came_to(cloud.run(request)))
+
+
+def _charge(key: str) -> dict[str, Any]:
+    return CHARGE | {"idempotencyKey": f"order-{key}", "payload": {**CHARGE["payload"], "orderId": key}}
+
+
+def _crashing(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
+    """The execution that dies after the card was charged, before it hears so."""
+    crashed: list[str] = []
+
+    def crash(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.service == "lambda" and not crashed:
+            crashed.append(call.execution_arn)
+            proceed()
+            cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn, error="Crash")
+            raise ConnectionError("the execution is gone")
+        return proceed()
+
+    with cloud.intercept(crash):
+        return cloud.run(request)
+
+
+def _record(cloud: LocalCloud, request: dict[str, Any]) -> dict[str, Any]:
+    return cloud.record(f"{request['tenant']}#{request['operation']}#{request['idempotencyKey']}") or {"status": "GONE"}
+
+
+def _fence_and_heir(cloud: LocalCloud, request: dict[str, Any], owner: Execution) -> list[Any]:
+    record = _record(cloud, request)
+    return [record.get("fence"), record.get("owner") != owner.arn]
+
+
+def large_report(cloud: LocalCloud, check: Check) -> None:
+    first, again = cloud.run(REPORT), cloud.run(REPORT)
+    check("the report is built, and its result is in S3", True, "resultRef" in (first.output or {}))
+    check("it has 2 MB", True, len(answer(cloud, first)) >= REPORT["payload"]["bytes"])
+    check("a duplicate gets the same bytes (SHA-256)", digest(cloud, first), digest(cloud, again))
+
+
+def payload_mismatch(cloud: LocalCloud, check: Check) -> None:
+    other = CHARGE | {"payload": {**CHARGE["payload"], "amount": 9900}}
+    before = ledger(cloud)
+    refused = cloud.run(other)
+    check("is refused", "PayloadMismatch", came_to(refused))
+    check("is kept for the operator", [other], [each.get("input") for each in cloud.rejected()][-1:])
+    check("and charges nothing", 0, ledger(cloud) - before)
+
+
+CHAPTERS: Mapping[str, Callable[[LocalCloud, Check], None]] = {
+    "A charge, the same charge again, and ten more at once": charge_and_duplicates,
+    "The owner crashes after it charged the card": crash_in_mid_work,
+    "Another one crashes, and the event of its death is lost": crash_unheard,
+    "A result of 2 MB, larger than Step Functions can carry": large_report,
+    "Another amount under the same key": payload_mismatch,
+}
+
+
+def answer(cloud: LocalCloud, execution: Execution) -> str:
+    """The text of the result, from the output or from S3; the error where there is none."""
+    output = execution.output or {}
+    if "resultRef" in output:
+        ref = output["resultRef"]
+        body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+        return body.decode()
+    return str(output.get("result", came_to(execution)))
+
+
+def digest(cloud: LocalCloud, execution: Execution) -> str:
+    return hashlib.sha256(answer(cloud, execution).encode()).hexdigest()
+
+
+def ledger(cloud: LocalCloud) -> int:
+    """The charges in the provider's ledger."""
+    table = cloud.resources["ProviderLedgerTable"]
+    return int(cloud.client("dynamodb").scan(TableName=table, Select="COUNT")["Count"])

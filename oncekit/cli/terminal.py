@@ -1,0 +1,111 @@
+"""Everything that people read goes through here: what a terminal would obey comes out as text that can be seen.
+
+Requests, records, messages and functions are written by others, and a terminal obeys what it is shown: it moves the
+cursor, hides or forges lines, writes to the clipboard. So each call prints whole lines, and within a line nothing but
+characters that can be seen: `\\x1b`, `\\u202e` and `\\n` are printed as these letters. Only this module ends a line.
+
+`guard` puts the same rule before standard output and standard error, for what others print: a traceback, a warning, an
+error of usage. Colours are on `oncekit.cli.paper`, which makes visible what it is given in the same way.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Callable, Sequence
+from typing import Any, TextIO, cast
+
+import typer
+
+
+def visible(value: object) -> str:
+    """The text of a value on one line, each character that cannot be seen as its escape."""
+    text = str(value)
+    return text if text.isprintable() else "".join(map(_seen, text))
+
+
+def _seen(character: str) -> str:
+    if character.isprintable() or unicodedata.category(character) == "Zs":  # spaces of other scripts can be seen
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def _seen_by_line(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+class Stream:
+    """A stream of text behind a rule. What its encoding does not have comes out as an escape, not as an error.
+
+    It has no `buffer`, by which it could be gone around.
+    """
+
+    encoding = "utf-8"
+    errors = "strict"
+
+    def __init__(self, beneath: TextIO, rule: Callable[[str], str]) -> None:
+        self.beneath = beneath
+        self._rule = rule
+
+    def write(self, text: str) -> int:
+        encoding = getattr(self.beneath, "encoding", None) or "utf-8"
+        self.beneath.write(self._rule(text).encode(encoding, "backslashreplace").decode(encoding))
+        return len(text)
+
+    def writelines(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def flush(self) -> None:
+        self.beneath.flush()
+
+    def isatty(self) -> bool:
+        return self.beneath.isatty()
+
+    def fileno(self) -> int:
+        return self.beneath.fileno()
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def closed(self) -> bool:
+        return self.beneath.closed
+
+
+def guard() -> None:
+    """From now on nothing reaches standard output and standard error but what can be seen, whoever prints it."""
+    sys.stdout = cast(TextIO, through(sys.stdout, _seen_by_line))
+    sys.stderr = cast(TextIO, through(sys.stderr, _seen_by_line))
+
+
+def through(stream: TextIO, rule: Callable[[str], str]) -> Stream:
+    """The stream behind this rule, in place of another one."""
+    return Stream(stream.beneath if isinstance(stream, Stream) else stream, rule)
+
+
+def say(*lines: str) -> None:
+    """Lines on standard output: what the command was asked for."""
+    _write(sys.stdout, lines)
+
+
+def tell(*lines: str) -> None:
+    """Lines on standard error: how it gets on, and what is wrong."""
+    _write(sys.stderr, lines)
+
+
+def _write(stream: TextIO, lines: Sequence[str]) -> None:
+    out = through(stream, _seen_by_line)
+    out.write("".join(f"{visible(line)}\n" for line in lines))
+    out.flush()
+
+
+def say_json(value: Any, indent: int | None = None) -> None:
+    """JSON in ASCII: everything else is an escape of JSON's own."""
+    say(*json.dumps(value, indent=indent).split("\n"))
+
+
+def ask(question: str) -> bool:
+    """Yes or no, asked on standard error."""
+    return typer.confirm(visible(question), err=True)

@@ -1,0 +1,185 @@
+"""A definition as the checks read it: states in their scopes, ways from state to state, and expressions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oncekit.gate.finding import Finding
+
+_INNER = ("ItemProcessor", "Iterator", "Branches")
+_OWN_FIELDS = ("Comment", "Type", "Next", "Default", "Resource", "ErrorEquals", "QueryLanguage", *_INNER)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string in a state, and where it is: `("Catch", "0", "Assign", "failure")`."""
+
+    path: tuple[str, ...]
+    value: str
+
+    @property
+    def field(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def is_expression(self) -> bool:
+        return self.value.startswith("{%") and self.value.endswith("%}")
+
+    @property
+    def source(self) -> str:
+        """The JSONata in it."""
+        return self.value.removeprefix("{%").removesuffix("%}").strip()
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way out of a state, and the variables that are assigned on it."""
+
+    target: str
+    path: tuple[str, ...]
+    assigned: frozenset[str]
+
+
+@dataclass(frozen=True)
+class State:
+    """One state, wherever it is."""
+
+    name: str
+    raw: Mapping[str, Any]
+    scope: Scope
+
+    @property
+    def type(self) -> str:
+        return str(self.raw.get("Type", ""))
+
+    @property
+    def resource(self) -> str:
+        """The integration of a Task without its prefix: `dynamodb:updateItem`."""
+        return str(self.raw.get("Resource", "")).removeprefix("arn:aws:states:::")
+
+    @property
+    def clauses(self) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+        """Every clause of Retry and of Catch, with its number from 0."""
+        for kind in ("Retry", "Catch"):
+            for number, clause in enumerate(self.raw.get(kind, [])):
+                yield kind, number, clause
+
+    def ways(self) -> Iterator[Way]:
+        """Every way out. What a state assigns holds on its own way; a choice or a catch assigns for itself alone."""
+        for number, rule in enumerate(self.raw.get("Choices", [])):
+            if "Next" in rule:
+                yield Way(rule["Next"], ("Choices", str(number)), _names(rule))
+        for number, rule in enumerate(self.raw.get("Catch", [])):
+            if "Next" in rule:
+                yield Way(rule["Next"], ("Catch", str(number)), _names(rule))
+        for key in ("Default", "Next"):
+            if key in self.raw:
+                yield Way(self.raw[key], (key,), _names(self.raw))
+
+    def texts(self) -> Iterator[Text]:
+        """Every string of the state itself that may be an expression."""
+        yield from _texts(self.raw, ())
+
+    def expressions(self) -> Iterator[Text]:
+        return (text for text in self.texts() if text.is_expression)
+
+    def assignments(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Every variable that the state assigns, and where."""
+        for path, clause in (((), self.raw), *self._rules()):
+            for name in clause.get("Assign", {}):
+                yield (*path, "Assign"), name
+
+    def _rules(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
+        for kind in ("Choices", "Catch"):
+            for number, rule in enumerate(self.raw.get(kind, [])):
+                yield (kind, str(number)), rule
+
+
+def _names(clause: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(clause.get("Assign", {}))
+
+
+def _texts(node: Any, path: tuple[str, ...]) -> Iterator[Text]:
+    if isinstance(node, str):
+        yield Text(path, node)
+    elif isinstance(node, Mapping):
+        for key, value in node.items():
+            # Inside of arguments these words are the service's own.
+            if key not in _OWN_FIELDS or set(path) & {"Arguments", "Assign", "Output"}:
+                yield from _texts(value, (*path, str(key)))
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from _texts(value, (*path, str(number)))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """States that go to each other: those of the machine, or those inside of one Map or branch."""
+
+    start: str
+    owner: State | None
+    """The Map that they are in."""
+    states: dict[str, State] = field(default_factory=dict)
+
+    def reached(self) -> frozenset[str]:
+        """The states that some way leads to."""
+        found, ahead = set(), [self.start]
+        while ahead:
+            name = ahead.pop()
+            if name in self.states and name not in found:
+                found.add(name)
+                ahead += [way.target for way in self.states[name].ways()]
+        return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A state machine of the template."""
+
+    file: str
+    logical_id: str
+    definition: Mapping[str, Any]
+    """Rendered with the defaults of the parameters."""
+    written: Mapping[str, Any]
+    """As it is in the file, placeholders included."""
+    type: str
+    """STANDARD or EXPRESS."""
+
+    @property
+    def name(self) -> str:
+        """`operation` for statemachine/operation.asl.yaml."""
+        return self.file.rpartition("/")[2].partition(".")[0]
+
+    @functools.cached_property
+    def scopes(self) -> tuple[Scope, ...]:
+        """The outermost first."""
+        return tuple(_scopes(self.definition, None))
+
+    @property
+    def states(self) -> Iterator[State]:
+        for scope in self.scopes:
+            yield from scope.states.values()
+
+    def tasks(self, *resources: str) -> Iterator[State]:
+        """The Tasks with one of these integrations; all of them without any."""
+        for state in self.states:
+            if state.type == "Task" and (not resources or state.resource in resources):
+                yield state
+
+    def finding(self, state: State | None, text: str) -> Finding:
+        return Finding(self.file, state.name if state else "", text)
+
+
+def _scopes(definition: Mapping[str, Any], owner: State | None) -> Iterator[Scope]:
+    scope = Scope(str(definition.get("StartAt", "")), owner)
+    for name, raw in definition.get("States", {}).items():
+        scope.states[name] = State(name, raw, scope)
+    yield scope
+    for state in scope.states.values():
+        for key in _INNER:
+            inner = state.raw.get(key, [])
+            for each in inner if isinstance(inner, list) else [inner]:
+                yield from _scopes(each, state)

@@ -1,0 +1,109 @@
+"""What time takes away: expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
+
+S3: a rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight
+UTC" (User Guide, *Lifecycle configuration elements*). AWS may be later; here an object is gone at that moment.
+
+DynamoDB: "deletes expired items within a few days of their expiration time", and never one that expired more than five
+years ago (Developer Guide, *Using time to live*). Until then it is read, written and stands in the way of conditions as
+ever. Here it is gone `TTL_DELAY_SECONDS` after it expired.
+
+Both are looked at when a bucket or a table is used.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.patching import replaced
+
+DAY = 86_400
+TTL_DELAY_SECONDS = 2 * DAY
+"""A few days; which, AWS does not say."""
+TTL_OLDEST_SECONDS = 5 * 365 * DAY
+LOOK_EVERY_SECONDS = 3600
+"""How often a table is looked through at most."""
+
+
+@contextmanager
+def ageing(clock: Clock) -> Iterator[None]:
+    """While open, what a lifecycle rule or a time to live is for goes away as the clock goes on."""
+    from moto.dynamodb.models import DynamoDBBackend
+    from moto.s3 import models as s3
+
+    get_bucket, get_table = s3.S3Backend.get_bucket, DynamoDBBackend.get_table
+
+    def bucket_now(self: Any, bucket_name: str) -> Any:
+        bucket = get_bucket(self, bucket_name)
+        _expire_objects(bucket, clock.now())
+        return bucket
+
+    def table_now(self: Any, table_name: str) -> Any:
+        table = get_table(self, table_name)
+        _expire_items(table, clock.now())
+        return table
+
+    def utcnow() -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC).replace(tzinfo=None)
+
+    with replaced(
+        (s3.S3Backend, "get_bucket", bucket_now), (DynamoDBBackend, "get_table", table_now), (s3, "utcnow", utcnow)
+    ):
+        yield
+
+
+def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rules of a bucket in a template, as PutBucketLifecycleConfiguration takes them."""
+    rules = []
+    for number, given in enumerate((properties.get("LifecycleConfiguration") or {}).get("Rules", [])):
+        rule = {"ID": given.get("Id", f"rule-{number}"), "Status": given["Status"]}
+        rule["Filter"] = {"Prefix": given.get("Prefix", "")}
+        if "ExpirationInDays" in given:
+            rule["Expiration"] = {"Days": int(given["ExpirationInDays"])}
+        if "AbortIncompleteMultipartUpload" in given:
+            rule["AbortIncompleteMultipartUpload"] = {
+                "DaysAfterInitiation": int(given["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"])
+            }
+        rules.append(rule)
+    return rules
+
+
+def expires_at(written: float, days: int) -> float:
+    """When an object is gone that a rule of so many days is for; epoch seconds, like `written`."""
+    return math.ceil((written + days * DAY) / DAY) * float(DAY)
+
+
+def _expire_objects(bucket: Any, now: float) -> None:
+    rules = [rule for rule in getattr(bucket, "rules", ()) if rule.status == "Enabled" and rule.expiration_days]
+    looked = (math.floor(now / DAY), bucket.rules) if rules else None
+    if looked is None or getattr(bucket, "looked", None) == looked:
+        return
+    bucket.looked = looked
+    for name, key in list(bucket.keys.items()):
+        written = key.last_modified.replace(tzinfo=datetime.UTC).timestamp()
+        days = [int(rule.expiration_days) for rule in rules if name.startswith(_prefix_of(rule))]
+        if days and expires_at(written, min(days)) <= now:
+            bucket.keys.pop(name)
+
+
+def _prefix_of(rule: Any) -> str:
+    in_filter = rule.filter.prefix if rule.filter is not None else None
+    return str(rule.prefix or in_filter or "")
+
+
+def _expire_items(table: Any, now: float) -> None:
+    attribute = table.ttl.get("AttributeName") if table.ttl.get("TimeToLiveStatus") == "ENABLED" else None
+    if attribute is None or now - getattr(table, "looked", -math.inf) < LOOK_EVERY_SECONDS:
+        return
+    table.looked = now
+    for hash_value, found in list(table.items.items()):
+        for range_value, item in list(found.items()) if table.has_range_key else [(None, found)]:
+            value = item.attrs.get(attribute)
+            if value is not None and value.type == "N":
+                over = now - float(value.value)
+                if TTL_DELAY_SECONDS <= over <= TTL_OLDEST_SECONDS:
+                    table.delete_item(hash_value, range_value)

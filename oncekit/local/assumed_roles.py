@@ -1,0 +1,20 @@
+"""Keys that a client of this run got for a role: AssumeRole makes them, and their calls are held against that role."""
+
+from __future__ import annotations
+
+import hmac
+
+from oncekit.local.access_keys import Holder
+
+
+def holder_of_temporary(key: str) -> Holder | None:
+    """Who has a key that AssumeRole made here; None for any other. The role may be one that the template has not."""
+    from moto.sts.models import sts_backends
+
+    found = None
+    for account in list(sts_backends.values()):
+        for backend in list(account.values()):
+            for assumed in list(backend.assumed_roles):
+                if hmac.compare_digest(assumed.access_key_id.encode(), key.encode()):
+                    found = Holder(assumed.session_name, assumed.role_arn)
+    return found

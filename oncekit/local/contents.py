@@ -1,0 +1,67 @@
+"""What tables, buckets and queues hold: kept when their properties change, and forgotten on a reset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION
+
+_CONTENTS = {
+    "AWS::DynamoDB::Table": ("items",),
+    "AWS::S3::Bucket": ("keys",),
+    "AWS::SQS::Queue": ("_messages", "_pending_messages", "deleted_messages"),
+}
+"""The attributes of moto's models."""
+
+
+def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
+    """What the resource holds, by attribute; it is empty afterwards, and may be deleted."""
+    model = _model(kind, ref)
+    if kind == "AWS::DynamoDB::Table":
+        model.deletion_protection_enabled = False  # nothing is deleted: it is made anew, with what it held
+    held = {attribute: getattr(model, attribute) for attribute in _CONTENTS.get(kind, ())}
+    for attribute, content in held.items():
+        setattr(model, attribute, type(content)())
+    return held
+
+
+def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
+    """Put what was taken into the resource that was made in its place."""
+    model = _model(kind, ref)
+    for attribute, content in held.items():
+        setattr(model, attribute, content)
+
+
+def empty_everything() -> None:
+    """Straight at moto's backends: through their APIs it would take longer than most tests."""
+    from moto.dynamodb.models import dynamodb_backends
+    from moto.s3.models import s3_backends
+    from moto.sqs.models import sqs_backends
+
+    holders = {
+        "AWS::DynamoDB::Table": dynamodb_backends[ACCOUNT][REGION].tables,
+        "AWS::S3::Bucket": s3_backends[ACCOUNT]["aws"].buckets,
+        "AWS::SQS::Queue": sqs_backends[ACCOUNT][REGION].queues,
+    }
+    for kind, models in holders.items():
+        for model in models.values():
+            for attribute in _CONTENTS[kind]:
+                getattr(model, attribute).clear()
+
+
+def _model(kind: str, ref: str) -> Any:
+    if kind == "AWS::DynamoDB::Table":
+        from moto.dynamodb.models import dynamodb_backends
+
+        return dynamodb_backends[ACCOUNT][REGION].tables[ref]
+    if kind == "AWS::S3::Bucket":
+        from moto.s3.models import s3_backends
+
+        return s3_backends[ACCOUNT]["aws"].buckets[ref]
+    if kind == "AWS::SQS::Queue":
+        from moto.sqs.models import sqs_backends
+
+        return sqs_backends[ACCOUNT][REGION].queues[ref.rpartition("/")[2]]
+    return None

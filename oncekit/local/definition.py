@@ -1,0 +1,84 @@
+"""Renders a state machine's definition with its substitutions: one function for lint, tests, local cloud and graph."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+
+
+class DefinitionError(ValueError):
+    """A placeholder without a substitution, or a substitution that no placeholder uses."""
+
+
+def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[str, Any]:
+    """The definition at `path` with every `${Name}` replaced, as text inside strings, as CloudFormation does.
+
+    Raises DefinitionError when a name has no substitution or a substitution no use.
+    """
+    used: set[str] = set()
+
+    def value_of(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in substitutions:
+            raise DefinitionError(f"{path}: ${{{name}}} has no substitution; add it to DefinitionSubstitutions")
+        used.add(name)
+        return str(substitutions[name])
+
+    def render(node: Any) -> Any:
+        if isinstance(node, dict):
+            return {key: render(value) for key, value in node.items()}
+        if isinstance(node, list):
+            return [render(value) for value in node]
+        return _PLACEHOLDER.sub(value_of, node) if isinstance(node, str) else node
+
+    rendered: dict[str, Any] = render(read_definition(path))
+    if unused := set(substitutions) - used:
+        raise DefinitionError(
+            f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions"
+        )
+    return rendered
+
+
+def read_definition(path: Path) -> dict[str, Any]:
+    """The definition at `path` as written, placeholders included. Raises DefinitionError unless it is an object."""
+    try:
+        # The parser in C takes 10 ms for the operation machine where the other takes 70.
+        definition = yaml.load(path.read_text(), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
+    except OSError as error:
+        raise DefinitionError(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise DefinitionError(f"{path} is not YAML: {error}") from error
+    if not isinstance(definition, dict):
+        raise DefinitionError(f"{path} is not an object")
+    return definition
+
+
+def placeholders(path: Path) -> set[str]:
+    """The names of all placeholders in the definition at `path`."""
+    return set(_PLACEHOLDER.findall(json.dumps(read_definition(path))))
+
+
+def main() -> None:
+    """Write every definition of a template as JSON, substituted as the local cloud would: what the lint gate checks."""
+    parser = argparse.ArgumentParser(prog="python -m oncekit.local.definition", description=main.__doc__)
+    parser.add_argument("--template", type=Path, default=Path("template.yaml"))
+    parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
+    arguments = parser.parse_args()
+
+    from oncekit.local.deploy import rendered_definitions
+
+    arguments.to.mkdir(parents=True, exist_ok=True)
+    for path, rendered in rendered_definitions(arguments.template).items():
+        (arguments.to / path.with_suffix(".json").name).write_text(json.dumps(rendered, indent=2))
+
+
+if __name__ == "__main__":
+    main()

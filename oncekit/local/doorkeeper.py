@@ -1,0 +1,53 @@
+"""Stands before a WSGI application on this machine, and lets in only what keeps the rules of `oncekit.local.knocking`.
+
+No answer leaves that would let a page of another origin read it (CORS), whatever the application says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+from werkzeug.wrappers import Response
+
+from oncekit.local.access_keys import credential_of
+from oncekit.local.knocking import Rule, refusal
+from oncekit.local.permissions.http import in_protocol
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+CODE = "LocalCloudRefused"
+"""The error code that a client of AWS is told."""
+
+
+class Doorkeeper:
+    """The application, behind the rules: they are asked in their order."""
+
+    def __init__(self, application: WSGIApplication, *rules: Rule) -> None:
+        self._application = application
+        self._rules = rules
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        why = refusal(environ, self._rules)
+        if why is not None:
+            return _refused(environ, why)(environ, start_response)
+        return self._application(environ, _without_cors(start_response))
+
+
+def _refused(environ: WSGIEnvironment, why: str) -> Response:
+    """In the protocol of the service that the request is signed for, so that its client shows the reason."""
+    credential = credential_of(environ)
+    if credential is None:
+        return Response(f"{why}\n", 403, content_type="text/plain; charset=utf-8")
+    refused: Any = {"Error": {"Code": CODE, "Message": why}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+    return in_protocol(credential.service, environ, ClientError(refused, "HTTP"))
+
+
+def _without_cors(start_response: StartResponse) -> StartResponse:
+    def start(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        kept = [(name, value) for name, value in headers if not name.lower().startswith("access-control-")]
+        return start_response(status, kept, exc_info)
+
+    return start

@@ -1,0 +1,108 @@
+"""moto's Step Functions interpreter, mended so that it does what AWS does.
+
+Each module mends one thing and says what AWS does; `install` holds them together and undoes them at the end.
+
+    values.py              JSON values as the JSONata engine wants them
+    javascript.py          numbers, strings and regular expressions as JavaScript has them
+    jsonata_functions.py   functions of Step Functions, and those that the engine has wrong
+    expression.py          JSONata 2.0.6 with bindings
+    jsonata.py             expressions in the interpreter
+    door.py                the one door for every service call, with interceptors
+    shortcut.py            the most frequent calls, not over HTTP
+    services.py            names and shapes of parameters, responses and errors
+    states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
+    limits.py              256 KiB
+    timing.py              waits and timestamps from a clock
+    branching.py           Map and Parallel
+    runs.py, history.py    the life of an execution, once ended and for good; its events
+    executions.py          starts, stops, redrives
+    descriptions.py        what there is to tell of an execution
+    views.py, repeats.py   answers that are old; Express executions that run more than once
+    programs.py, scopes.py definitions parsed once, and the scopes of their variables
+    dynamodb.py            atomic writes, tokens of transactions
+    conditions.py          conditions on what is not there, or of another type
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.service_calls import Call, Door, Interceptor
+
+PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
+
+
+class EngineReplaced(RuntimeError):
+    """The installed engine is not the one that was mended and tested."""
+
+
+def check_pins() -> None:
+    for package, wanted in PINNED.items():
+        if (found := version(package)) != wanted:
+            raise EngineReplaced(
+                f"{package} {found} is installed, but the local cloud mends {package} {wanted}: "
+                f"install the pinned requirements, or run the tests in tests/local against {found} and change PINNED"
+            )
+
+
+@contextmanager
+def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iterator[None]:
+    """Mend the interpreter while the context is open; one at a time in a process.
+
+    `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
+    """
+    check_pins()
+    from oncekit.local.engine import (
+        branching,
+        dynamodb,
+        executions,
+        history,
+        jsonata,
+        limits,
+        programs,
+        runs,
+        scopes,
+        services,
+        states,
+        tasks,
+        timing,
+    )
+
+    chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
+    with ExitStack() as mended:
+        for mend in (
+            _deep_recursion(runs.RECURSION_LIMIT),
+            limits.mend(),
+            jsonata.mend(clock, chance),
+            states.mend(),
+            services.mend(door),
+            tasks.mend(door, chance),
+            branching.mend(),
+            timing.mend(clock),
+            history.mend(clock),
+            runs.mend(),
+            executions.mend(clock),
+            programs.mend(),
+            scopes.mend(),
+            dynamodb.mend(clock),
+        ):
+            mended.enter_context(mend)
+        yield
+
+
+@contextmanager
+def _deep_recursion(limit: int) -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, before))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+__all__ = ["Call", "Door", "EngineReplaced", "Interceptor", "check_pins", "install"]

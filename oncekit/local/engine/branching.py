@@ -1,0 +1,233 @@
+"""Map and Parallel: iterations and branches, each a life of its own inside an execution's.
+
+As on AWS: at most MaxConcurrency iterations at a time (40 when it says nothing), results in the order of the items, and
+the first failure ends the others and is the failure of the state. All results together are the state's result: over
+256 KiB it fails with `States.DataLimitExceeded`, also when Output or Assign would take a part only. What is assigned
+inside stays inside. Each branch counts as one that runs, so that virtual time waits for all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from moto.stepfunctions.parser.api import HistoryEventType
+from moto.stepfunctions.parser.asl.component.common.error_name.error_name import ErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import inline_iteration_component
+from moto.stepfunctions.parser.asl.component.state.exec.state_map.state_map import StateMap
+from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.branches_decl import BranchesDecl
+from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.state_parallel import StateParallel
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
+
+from oncekit.local.engine.history import Abandoned, record
+from oncekit.local.engine.limits import exceeded, is_within, text_of
+from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.runs import Branch, start_thread
+from oncekit.local.engine.states import failure, hand_on
+
+AT_ONCE = 40
+"""Iterations of an inline Map that run at the same time at most."""
+
+Begin = Callable[[Any, int], None]
+
+
+class _Branches:
+    """The branches of one state: `program` is what each runs, `begin` makes a frame ready for its number."""
+
+    def __init__(self, env: Any, programs: Sequence[Any], begin: Begin, events: str | None) -> None:
+        self._env = env
+        self._programs = programs
+        self._begin = begin
+        self._events = events
+        self._lock = threading.Lock()
+        self._waiting = iter(range(len(programs)))
+        self._alive: set[Branch] = set()
+        self._outputs: dict[int, Any] = {}
+        self._failure: BaseException | None = None
+        self._threads = 0
+
+    def run(self, at_once: int) -> list[Any]:
+        """The outputs, in order. Raises the first failure, Abandoned or TimedOut."""
+        count = min(at_once, len(self._programs))
+        if count == 1:
+            self._work()
+        elif count:
+            self._work_in_threads(count)
+        self._env.run.check()
+        if self._failure is not None:
+            raise self._failure
+        return [self._outputs[number] for number in range(len(self._programs))]
+
+    def _work_in_threads(self, count: int) -> None:
+        """The last thread at work takes the place of the one that waits here, as far as the clock is concerned."""
+        clock = self._env.run.clock
+        self._threads = count
+        for _ in range(count - 1):
+            clock.enter()
+
+        def work() -> None:
+            try:
+                self._work()
+            finally:
+                with self._lock:
+                    self._threads -= 1
+                    others = self._threads
+                if others:
+                    clock.leave()
+
+        name = self._env.run.execution.name
+        threads = [start_thread(work, f"{name}-{number}") for number in range(count)]
+        for thread in threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                number = None if self._failure is not None else next(self._waiting, None)
+                if number is None:
+                    return
+                branch = Branch(self._env.run)
+                self._alive.add(branch)
+            try:
+                self._outputs[number] = self._live(number, branch)
+            except BaseException as error:  # raised again where the state waits
+                self._fail(error)
+            finally:
+                with self._lock:
+                    self._alive.discard(branch)
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            if self._failure is None:
+                self._failure = error
+            others = list(self._alive)
+        for branch in others:
+            branch.end()
+
+    def _live(self, number: int, branch: Branch) -> Any:
+        """One branch, from its first state to its last; its output."""
+        env, program = self._env, self._programs[number]
+        frame = env.open_inner_frame()
+        frame.run, frame.assigned, frame.retries = branch, {}, {}
+        try:
+            self._begin(frame, number)
+            self._record(frame, number, "Started")
+            frame.next_state_name = program.start_at.start_at_name
+            while frame.is_running():
+                branch.check()
+                program._get_state(frame.next_state_name).eval(frame)
+                frame.stack.clear()
+                frame.heap.clear()
+            branch.check()
+            self._record(frame, number, "Succeeded")
+        except Abandoned:
+            with suppress(Abandoned):
+                self._record(frame, number, "Aborted")
+            raise
+        except FailureEventException as error:
+            self._record(frame, number, "Failed")
+            raise _OfBranch(env, error) from error
+        except Exception as error:  # a fault of the interpreter; AWS calls it States.Runtime
+            cause = f"{type(error).__name__}({error})"
+            raise failure(env, StatesErrorNameType.StatesRuntime, cause) from error
+        finally:
+            env.close_frame(frame)
+        return frame.states._states_data["input"]
+
+    def _record(self, frame: Any, number: int, what: str) -> None:
+        if self._events is not None:
+            details: Any = {f"mapIteration{what}EventDetails": {"name": self._events, "index": number}}
+            record(frame, HistoryEventType(f"MapIteration{what}"), EventDetails(details))
+
+
+class _OfBranch(FailureEventException):
+    """The failure of a branch as that of the state around it; its own event is in the history already."""
+
+    def __init__(self, env: Any, error: FailureEventException) -> None:
+        self._details = error.get_execution_failed_event_details() or {}
+        event = FailureEvent(
+            env=env,
+            error_name=_Name(self._details.get("error")),
+            event_type=HistoryEventType.ExecutionFailed,
+            event_details=EventDetails(executionFailedEventDetails=self._details),
+        )
+        event.recorded = True  # type: ignore[attr-defined]  # read by tasks.py
+        super().__init__(event)
+
+    def get_execution_failed_event_details(self) -> Any:
+        """With the state that it happened in, which moto would say once more for each state around it."""
+        return self._details
+
+
+class _Name(ErrorName):
+    """Any name: moto's for errors that are not its own refuses those of Step Functions."""
+
+
+def _iterate(self: Any, env: Any) -> None:
+    """An inline Map."""
+    given = env.stack.pop()
+    items = given.input_items
+    selector = given.item_selector or given.parameters
+    state_input = env.stack[-1] if env.stack else None
+
+    def begin(frame: Any, number: int) -> None:
+        context = frame.states.context_object.context_object_data
+        context["Map"] = {"Item": {"Index": number, "Value": items[number]}}
+        hand_on(frame, items[number])
+        if selector is not None:
+            hand_on(frame, state_input)
+            frame.stack.append(state_input)
+            selector.eval(frame)
+            hand_on(frame, frame.stack[-1])
+            frame.stack.clear()
+
+    program = self._get_iteration_program()
+    branches = _Branches(env, [program] * len(items), begin, given.state_name)
+    _give(env, branches.run(min(given.max_concurrency or AT_ONCE, AT_ONCE)), given.state_name)
+
+
+def _branch_off(self: Any, env: Any) -> None:
+    """The branches of a Parallel, all at once."""
+    given = env.stack.pop()
+    branches = _Branches(env, self.programs, lambda frame, _number: hand_on(frame, given), None)
+    _give(env, branches.run(len(self.programs)), env.states.context_object.context_object_data["State"]["Name"])
+
+
+def _give(env: Any, results: list[Any], state: str) -> None:
+    """What the branches gave, as the result of the state: one JSON value, with the limit of any other."""
+    if not is_within(text_of(results)):
+        raise exceeded(env, f"The state/task '{state}' returned a result")
+    env.stack.append(results)
+
+
+@contextmanager
+def mend() -> Iterator[None]:
+    eval_state = ExecutionState._eval_state  # as tasks.py has it
+
+    def eval_parallel(self: Any, env: Any) -> None:
+        if self.parargs is not None:
+            env.stack.pop()
+            self.parargs.eval(env=env)
+        eval_state(self, env)
+
+    def execute_parallel(self: Any, env: Any) -> None:
+        record(env, HistoryEventType.ParallelStateStarted)
+        env.stack.append(env.stack[-1])
+        self.branches.eval(env)
+        record(env, HistoryEventType.ParallelStateSucceeded)
+
+    with replaced(
+        (inline_iteration_component.InlineIterationComponent, "_eval_body", _iterate),
+        (BranchesDecl, "_eval_body", _branch_off),
+        (StateMap, "_eval_state", eval_state),
+        (StateMap, "failed_event", HistoryEventType.MapStateFailed),
+        (StateParallel, "_eval_state", eval_parallel),
+        (StateParallel, "_eval_execution", execute_parallel),
+        (StateParallel, "failed_event", HistoryEventType.ParallelStateFailed),
+    ):
+        yield

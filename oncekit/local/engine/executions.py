@@ -1,0 +1,321 @@
+"""Executions as Step Functions keeps them: starts, descriptions, stops and redrives.
+
+StartExecution with the name and input of a running execution answers with that one, any other use of a name is
+refused; an Express execution has an ARN of its own form, is never the same as another one, and cannot be asked about.
+A redrive goes on under the same ARN, from the state that failed or was running, with its input and variables.
+Ninety days after its end an execution is gone, and its name is free (API Reference, StartExecution: "You can reuse the
+name 90 days after it closes"; quota "Execution history retention time").
+What is told of executions may be old: views.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.core.exceptions import AWSError
+from moto.core.responses import ActionResult
+from moto.stepfunctions.exceptions import (
+    ExecutionAlreadyExists,
+    ExecutionDoesNotExist,
+    InvalidExecutionInput,
+    ValidationException,
+)
+from moto.stepfunctions.parser.api import ExecutionStatus, HistoryEventType
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
+from moto.stepfunctions.parser.backend.execution import Execution
+from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
+from moto.stepfunctions.parser.models import StepFunctionsParserBackend
+from moto.stepfunctions.responses import StepFunctionResponse
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine import views
+from oncekit.local.engine.descriptions import DEAD, IN_A_LIST, description, redrivability, time_of, why_not_redrivable
+from oncekit.local.engine.expression import iso
+from oncekit.local.engine.history import check_is_standard, continued, page_of, record
+from oncekit.local.engine.limits import MAX_BYTES
+from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.repeats import repeats
+from oncekit.local.engine.runs import Run, ended, instant, watchers
+
+REMEMBERED_SECONDS = 90 * 86_400
+EXPRESS_SECONDS = 300
+"""An Express execution lives no longer, whatever its machine says."""
+
+
+class ExecutionNotRedrivable(AWSError):
+    TYPE = "ExecutionNotRedrivable"
+
+
+class StateMachineTypeNotSupported(AWSError):
+    TYPE = "StateMachineTypeNotSupported"
+
+
+def _check_input(text: str) -> None:
+    if len(text) > MAX_BYTES:
+        raise ValidationException(
+            "1 validation error detected: Value at 'input' failed to satisfy constraint: "
+            f"Member must have length less than or equal to {MAX_BYTES}"
+        )
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: 'longer than {MAX_BYTES} bytes'")
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise InvalidExecutionInput(f"Invalid State Machine Execution Input: '{error}'") from error
+
+
+def _same_or_new(machine: Any, name: str, text: str) -> Any:
+    """The running execution that this start is the same as, None for a new one. Raises ExecutionAlreadyExists."""
+    for execution in machine.executions:
+        if execution.name == name:
+            if execution.execution_input == text and execution.exec_status == ExecutionStatus.RUNNING:
+                return execution
+            raise ExecutionAlreadyExists(f"Execution Already Exists: '{execution.exec_arn}'")
+    return None
+
+
+def forget_old(machine: Any, now: float) -> None:
+    """Drop the executions of a machine that ended too long ago to be told of."""
+    gone = now - REMEMBERED_SECONDS
+    if any(each.stop_date is not None and each.stop_date.timestamp() < gone for each in machine.executions):
+        machine.executions[:] = [e for e in machine.executions if not e.stop_date or e.stop_date.timestamp() >= gone]
+
+
+def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
+    """A new run with an environment of its own, not yet going; `after` is the environment of the run before it."""
+    worker = execution.exec_worker
+    program = worker._get_evaluation_entrypoint()
+    env = worker._get_evaluation_environment()
+    env.states.context_object.context_object_data["Execution"]["StartTime"] = iso(execution.start_date.timestamp())
+    env.run = Run(execution, env, clock, _limit(execution, program))
+    env.assigned, env.retries = {}, {}
+    if after is not None:
+        continued(after, env)
+    worker.env = env
+    return env.run, program
+
+
+def _limit(execution: Any, program: Any) -> float | None:
+    own = program.timeout_seconds.timeout_seconds if program.timeout_seconds else None
+    if execution.sm_type != "EXPRESS":
+        return own
+    return EXPRESS_SECONDS if own is None else min(own, EXPRESS_SECONDS)
+
+
+@contextmanager
+def mend(clock: Clock) -> Iterator[None]:
+    one_at_a_time = threading.RLock()
+
+    def start_execution(self: Any, arn: str, name: Any = None, execution_input: Any = None, trace: Any = None) -> Any:
+        execution = begin_execution(self, arn, name, execution_input)
+        if execution.sm_type == "EXPRESS":
+            run_again(self.describe_state_machine(arn), execution)
+        return execution
+
+    def begin_execution(self: Any, arn: str, name: Any, execution_input: Any) -> Any:
+        text = "{}" if execution_input is None else execution_input
+        _check_input(text)
+        if name:
+            self._validate_name(name)
+        name = name or str(uuid.uuid4())
+        with one_at_a_time:
+            machine = self.describe_state_machine(arn)
+            forget_old(machine, clock.now())
+            express = machine.type == "EXPRESS"
+            if not express and (same := _same_or_new(machine, name, text)) is not None:
+                return same
+            execution = _execution(self, machine, name, text, express)
+            machine.executions.append(execution)
+            execution.start()
+        return execution
+
+    def run_again(machine: Any, first: Any) -> None:
+        """What is said of it comes on top, under the same ARN."""
+
+        def run() -> None:
+            repeated = copy.copy(first)
+            repeated.start_date, repeated.told = instant(clock), []
+            repeated.stop_date = repeated.error = repeated.cause = repeated.output = repeated.exec_worker = None
+            machine.executions.append(repeated)
+            repeated.start()
+
+        def run_late() -> None:
+            try:
+                run()
+            finally:
+                clock.leave()
+
+        for delay in repeats.delays(first.exec_arn, first.execution_input):
+            if delay > 0:
+                repeats.to_come(clock.at(clock.now() + delay, run_late))
+            else:
+                run()
+
+    def _execution(backend: Any, machine: Any, name: str, text: str, express: bool) -> Any:
+        kind, own = ("express", f":{uuid.uuid4()}") if express else ("execution", "")
+        place = f"{backend.partition}:states:{backend.region_name}:{backend.account_id}"
+        snapshot = copy.copy(machine)  # an update of the machine replaces its definition, and changes nothing in it
+        return Execution(
+            name=name,
+            sm_type="EXPRESS" if express else "STANDARD",
+            role_arn=machine.roleArn,
+            exec_arn=f"arn:{place}:{kind}:{machine.name}:{name}{own}",
+            account_id=backend.account_id,
+            region_name=backend.region_name,
+            state_machine=snapshot,
+            start_date=instant(clock),
+            cloud_watch_logging_session=None,
+            input_data=text,
+            trace_header=None,
+            activity_store={},
+        )
+
+    def start(self: Any) -> None:
+        """Up to its first event at once, so that it can be stopped right after the start."""
+        execution = self._execution_communication.execution
+        execution.exec_status = ExecutionStatus.RUNNING
+        execution.redrive_count, execution.redrive_date = 0, None
+        run, program = _begin(execution, clock)
+        run.env.next_state_name = program.start_at.start_at_name
+        details = {
+            "input": execution.execution_input,
+            "inputDetails": {"truncated": False},
+            "roleArn": execution.role_arn,
+        }
+        record(run.env, HistoryEventType.ExecutionStarted, EventDetails(executionStartedEventDetails=details))  # type: ignore[typeddict-item]  # a plain dict
+        run.env.event_history_context.source_event_id = 0  # as AWS: the first state follows no event
+        run.go(program)
+
+    def stop(self: Any, _stop_date: Any, error: str | None, cause: str | None) -> None:
+        """The end comes first: what still runs must not take moto's sign to stop for the end of the last state."""
+        env = self.exec_worker.env
+        given = {key: value for key, value in (("error", error), ("cause", cause)) if value is not None}
+        if env.run.end(ExecutionStatus.ABORTED, given):
+            env.set_stop(stop_date=None, cause=cause, error=error)
+
+    def redrive(execution: Any) -> None:
+        with one_at_a_time:
+            if (reason := why_not_redrivable(execution, clock.now())) is not None:
+                raise ExecutionNotRedrivable(reason)
+            before = execution.exec_worker.env
+            checkpoint = before.run.checkpoint
+            run, program = _begin(execution, clock, after=before)
+            env = run.env
+            execution.redrive_count += 1
+            execution.redrive_date = instant(clock)
+            context = env.states.context_object.context_object_data["Execution"]
+            context |= {"RedriveCount": execution.redrive_count, "RedriveTime": iso(clock.now())}
+            env.states._states_data["input"] = checkpoint.input
+            env.variable_store._inner_scope.update(checkpoint.variables)
+            env.next_state_name = checkpoint.state
+            details = {"redriveCount": execution.redrive_count}
+            record(env, HistoryEventType.ExecutionRedriven, EventDetails(executionRedrivenEventDetails=details))  # type: ignore[typeddict-unknown-key]  # newer than moto
+            execution.stop_date = execution.error = execution.cause = None
+            execution.exec_status = ExecutionStatus.RUNNING
+            run.go(program)
+
+    def describe_execution(self: Any, arn: str) -> Any:
+        for machine in self.state_machines:
+            forget_old(machine, clock.now())
+        return describe(self, arn)
+
+    def find(response: Any) -> Any:
+        arn = response._get_param("executionArn")
+        check_is_standard(arn)
+        return response.stepfunction_backend.describe_execution(arn)
+
+    def note(execution: Any) -> None:
+        """Each change of status, for who is told of it late."""
+        views.note(execution, clock.now(), description(execution, clock.now()))
+
+    def respond_describe(self: Any) -> Any:
+        execution = find(self)
+        if (seen := views.seen(execution, clock.now())) is None:
+            raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution.exec_arn}'")
+        return ActionResult({**seen, **redrivability(seen, execution, clock.now())})
+
+    def respond_list(self: Any) -> Any:
+        """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
+        machine = self.stepfunction_backend.describe_state_machine(self._get_param("stateMachineArn"))
+        if machine.type == "EXPRESS":
+            raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
+        forget_old(machine, clock.now())
+        wanted = self._get_param("statusFilter")
+        told = [views.seen(each, clock.now()) for each in reversed(machine.executions)]
+        found = [each for each in told if each is not None and wanted in (None, each["status"])]
+        found.sort(key=time_of, reverse=True)
+        first, size, more = page_of(self, len(found), clock.now())
+        page = [{name: each[name] for name in IN_A_LIST if name in each} for each in found[first : first + size]]
+        return ActionResult({"executions": page, **more})
+
+    def respond_stop(self: Any) -> Any:
+        execution = find(self)
+        execution.stop(None, self._get_param("error"), self._get_param("cause"))
+        return ActionResult({"stopDate": execution.stop_date})
+
+    def respond_redrive(self: Any) -> Any:
+        execution = find(self)
+        redrive(execution)
+        return ActionResult({"redriveDate": execution.redrive_date})
+
+    def respond_start_sync(self: Any) -> Any:
+        """Waits for the end, in real time as well when the clock's is virtual: nothing else can be done meanwhile."""
+        arn = self._get_param("stateMachineArn")
+        if self.stepfunction_backend.describe_state_machine(arn).type != "EXPRESS":
+            raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
+        given = self._get_param("name"), self._get_param("input")
+        execution = begin_execution(self.stepfunction_backend, arn, *given)
+        ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
+        return ActionResult(description(execution, clock.now()))
+
+    describe = StepFunctionsParserBackend.describe_execution
+    with (
+        _quiet(),
+        _watching(note),
+        replaced(
+            (StepFunctionsParserBackend, "start_execution", start_execution),
+            (StepFunctionsParserBackend, "describe_execution", describe_execution),
+            (ExecutionWorker, "start", start),
+            (Execution, "stop", stop),
+            (StepFunctionResponse, "describe_execution", respond_describe),
+            (StepFunctionResponse, "list_executions", respond_list),
+            (StepFunctionResponse, "stop_execution", respond_stop),
+            (StepFunctionResponse, "redrive_execution", respond_redrive),
+            (StepFunctionResponse, "start_sync_execution", respond_start_sync),
+        ),
+    ):
+        yield
+
+
+@contextmanager
+def _watching(note: Callable[[Any], None]) -> Iterator[None]:
+    watchers.append(note)
+    try:
+        yield
+    finally:
+        watchers.remove(note)
+        repeats.forget()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """moto logs every failure of a state as an error, also those that the state handles."""
+    names = ("moto.stepfunctions", "moto.stepfunctions.parser")
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
+
+
+__all__ = ["DEAD", "ExecutionNotRedrivable", "ended", "mend", "why_not_redrivable"]

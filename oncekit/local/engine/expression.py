@@ -1,0 +1,214 @@
+"""JSONata 2.0.6 as Step Functions evaluates it, on jsonata-python, in pure Python.
+
+The engine's trees are only read by an evaluation, but it keeps the current evaluation in itself: so a tree is
+compiled once and shared, and every thread has an interpreter of its own.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import math
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from jsonata import Jsonata
+from jsonata.functions import Functions
+from jsonata.jexception import JException
+from jsonata.parser import Parser
+from jsonata.signature import Signature
+from jsonata.tokenizer import Tokenizer
+from jsonata.utils import Utils
+
+from oncekit.local.engine.javascript import Pattern
+from oncekit.local.engine.jsonata_functions import Function, functions, same, string
+from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.values import JSONataError, unbound
+
+_LATER_OPERATORS = ("??", "?:")
+
+
+class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
+    """Evaluates trees in one thread, with the operators of the reference."""
+
+    def __init__(self, environment: Any) -> None:
+        self.parser = Parser()
+        self.regex_engine = Pattern
+        self.environment = environment
+        self.input = None
+        self._by_type = {
+            "path": self.evaluate_path,
+            "binary": self.evaluate_binary,
+            "unary": self.evaluate_unary,
+            "name": self.evaluate_name,
+            "string": _literal,
+            "number": _literal,
+            "value": _literal,
+            "regex": _regex,
+            "wildcard": lambda expr, value, _frame: self.evaluate_wildcard(expr, value),
+            "descendant": lambda expr, value, _frame: self.evaluate_descendants(expr, value),
+            "parent": lambda expr, _value, frame: frame.lookup(expr.slot.label),
+            "condition": self.evaluate_condition,
+            "block": self.evaluate_block,
+            "bind": self.evaluate_bind_expression,
+            "function": lambda expr, value, frame: self.evaluate_function(expr, value, frame, Utils.NONE),
+            "variable": self.evaluate_variable,
+            "lambda": self.evaluate_lambda,
+            "partial": self.evaluate_partial_application,
+            "apply": self.evaluate_apply_expression,
+            "transform": self.evaluate_transform_expression,
+        }
+
+    def get_per_thread_instance(self) -> Interpreter:
+        return self
+
+    def eval(self, expr: Any, input: Any, environment: Any) -> Any:
+        """What the engine's `_eval` does, without its callbacks and its look-ups of the thread's instance."""
+        kind = expr.type
+        result = self._by_type[kind](expr, input, environment)
+        if (predicates := expr.predicate) is not None:
+            for each in predicates:
+                result = self.evaluate_filter(each.expr, result, environment)
+        if kind != "path" and expr.group is not None:
+            result = self.evaluate_group_expression(expr.group, result, environment)
+        if type(result) is Utils.JList and result.sequence and not result.tuple_stream:
+            if expr.keep_array:
+                result.keep_singleton = True
+            if not result:
+                return None
+            if len(result) == 1 and not result.keep_singleton:
+                return result[0]
+        return result
+
+    def evaluate_variable(self, expr: Any, input: Any, environment: Any) -> Any:
+        if expr.value == "":
+            return input[0] if isinstance(input, Utils.JList) and input.outer_wrapper else input
+        return environment.lookup(expr.value)
+
+    def evaluate_numeric_expression(self, lhs: Any, rhs: Any, op: Any) -> Any:
+        """The engine rounds the remainder of a division down to an integer."""
+        if op == "%" and rhs != 0 and Utils.is_numeric(lhs) and Utils.is_numeric(rhs):
+            return Utils.convert_number(math.fmod(lhs, rhs))
+        return super().evaluate_numeric_expression(lhs, rhs, op)
+
+    def evaluate_string_concat(self, lhs: Any, rhs: Any) -> str:
+        return (string(lhs) or "") + (string(rhs) or "")
+
+    def evaluate_includes_expression(self, lhs: Any, rhs: Any) -> bool:
+        if lhs is None or rhs is None:
+            return False
+        return any(same(lhs, each) for each in (rhs if isinstance(rhs, list) else [rhs]))
+
+    def evaluate_range_expression(self, lhs: Any, rhs: Any) -> Any:
+        """As a list: the engine's own range says that it is one longer than it is."""
+        lhs, rhs = _whole(lhs), _whole(rhs)
+        found = super().evaluate_range_expression(lhs, rhs)
+        return None if found is None else Utils.create_sequence_from_iter(found)
+
+
+def _literal(expr: Any, _input: Any, _environment: Any) -> Any:
+    return Utils.NULL_VALUE if expr.value is None else expr.value
+
+
+def _regex(expr: Any, _input: Any, _environment: Any) -> Any:
+    return expr.value
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+class Evaluator:
+    """Compiles each expression once and evaluates it with values as bindings.
+
+    `now` gives seconds since the epoch; `dice` is behind $random and $uuid.
+    """
+
+    def __init__(self, now: Callable[[], float], dice: random.Random) -> None:
+        self._now = now
+        self._base = Jsonata.Frame(Jsonata.static_frame)
+        for name, function in functions(dice).items():
+            self._base.bind(name, function)
+        self._threads = threading.local()
+        self.compiled = functools.lru_cache(maxsize=4096)(self._compile)
+
+    def _compile(self, source: str) -> Any:
+        tree = Parser().parse(source, Pattern)
+        if tree.errors:
+            raise tree.errors[0]
+        return tree
+
+    def evaluate(self, source: str, bindings: Mapping[str, Any]) -> Any:
+        """The value of `source` as plain JSON; the bindings are values of the engine (`values.bound`).
+
+        Raises JSONataError when it fails, gives nothing, or gives a function.
+        """
+        try:
+            result = self._evaluate(source, bindings)
+        except JSONataError:
+            raise
+        except JException as error:
+            raise JSONataError(f"threw an error during evaluation. {_message(error)}") from error
+        except RecursionError as error:
+            raise JSONataError("threw an error during evaluation. D1011: the expression goes too deep") from error
+        except Exception as error:  # the engine raises what Python raises inside it; on AWS each is an evaluation error
+            raise JSONataError(f"threw an error during evaluation. {type(error).__name__}: {error}") from error
+        if result is None:
+            raise JSONataError("returned nothing (undefined)")
+        return unbound(result)
+
+    def _evaluate(self, source: str, bindings: Mapping[str, Any]) -> Any:
+        interpreter = getattr(self._threads, "interpreter", None)
+        if interpreter is None:
+            interpreter = self._threads.interpreter = Interpreter(self._base)
+        frame = Jsonata.Frame(self._base)
+        frame.bindings.update(bindings)
+        if "$now" in source or "$millis" in source:
+            self._bind_time(frame)
+        interpreter.environment = frame
+        Jsonata.CURRENT.jsonata = interpreter  # where the engine's functions look for the one that called them
+        return interpreter.eval(self.compiled(source), None, frame)
+
+    def _bind_time(self, frame: Any) -> None:
+        """One instant for the whole expression."""
+        millis = round(self._now() * 1000)
+
+        def now(picture: str | None = None, timezone: str | None = None) -> str:
+            if picture is None and timezone is None:
+                return iso(millis / 1000)
+            return str(Functions.datetime_from_millis(millis, picture, timezone))
+
+        frame.bind("millis", Function("millis", lambda: millis, "<:n>"))
+        frame.bind("now", Function("now", now, "<s?s?:s>"))
+
+
+def _message(error: JException) -> str:
+    text = str(error)
+    return text if error.error not in JException.error_codes else f"{error.error}: {text}"
+
+
+def iso(seconds: float) -> str:
+    """An instant as AWS writes it: UTC, milliseconds."""
+    return (
+        datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    )
+
+
+@contextmanager
+def strict_syntax() -> Iterator[None]:
+    """In the engine's own classes: no operators later than JSONata 2.0.6, and null is no missing argument."""
+    create, symbol_of = Tokenizer.create, Signature.get_symbol
+
+    def create_2_0_6(self: Any, kind: str | None, value: Any) -> Any:
+        if kind == "operator" and value in _LATER_OPERATORS:
+            raise JException("S0201", self.position, value)
+        return create(self, kind, value)
+
+    def symbol(self: Any, value: Any) -> str:
+        return "l" if value is Utils.NULL_VALUE else symbol_of(self, value)
+
+    with replaced((Tokenizer, "create", create_2_0_6), (Signature, "get_symbol", symbol)):
+        yield

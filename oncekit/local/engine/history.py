@@ -1,0 +1,150 @@
+"""The history of an execution: events in order, closed at its end, and GetExecutionHistory as AWS answers it.
+
+Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000).
+
+`includeExecutionData: false` leaves out inputs and outputs, nothing else: "whether execution data (input or output of a
+history event) is returned" (API Reference, GetExecutionHistory). The parameters of a task are a required member of
+TaskScheduledEventDetails in the API's model, and errors and causes are not said to be data: they stay. So a page can be
+large all the same. That AWS leaves out no more is unconfirmed.
+
+The token of a page goes with the arguments that it was given for: "Keep all other arguments unchanged", and it "expires
+after 24 hours". What else AWS takes for an InvalidToken is unconfirmed; here other arguments are one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.stepfunctions.exceptions import InvalidArn, InvalidToken
+from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
+from moto.stepfunctions.responses import StepFunctionResponse
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine import views
+from oncekit.local.engine.expression import iso
+from oncekit.local.engine.patching import replaced
+
+PAGE, LARGEST_PAGE = 100, 1000
+TOKEN_SECONDS = 24 * 3600
+_DATA = ("input", "output")
+
+
+class Abandoned(BaseException):
+    """The execution is over. Not an Exception, since no state may handle it."""
+
+
+def record(env: Any, kind: Any, details: Any = None, *, last: bool = False) -> None:
+    """Add an event that follows the one before it. Raises Abandoned when the last one is there already."""
+    _append(env.event_manager, env.run.clock, env.event_history_context, kind, details, last=last)
+
+
+def _append(
+    manager: Any, clock: Clock, context: Any, kind: Any, details: Any, *, follow: bool = True, last: bool = False
+) -> int:
+    with manager._mutex:
+        if getattr(manager, "closed", False):
+            raise Abandoned
+        manager.closed = last
+        number: int = manager._event_id_gen.get()
+        event = dict(details or {})
+        event |= {"id": number, "previousEventId": context.source_event_id, "type": kind, "timestamp": iso(clock.now())}
+        context.last_published_event_id = number
+        if follow:
+            context.source_event_id = number
+        manager._history_event_list.append(event)
+        return number
+
+
+def continued(before: Any, after: Any) -> None:
+    """Let the events of one environment follow those of another that has ended."""
+    events = list(before.event_manager._history_event_list)
+    after.event_manager._history_event_list.extend(events)
+    after.event_manager._event_id_gen._next_id = len(events) + 1
+    after.event_history_context.source_event_id = after.event_history_context.last_published_event_id = len(events)
+
+
+@contextmanager
+def mend(clock: Clock) -> Iterator[None]:
+    def add_event(
+        self: Any,
+        context: Any,
+        event_type: Any,
+        event_details: Any = None,
+        *_: Any,
+        update_source_event_id: bool = True,
+    ) -> int:
+        return _append(self, clock, context, event_type, event_details, follow=update_source_event_id)
+
+    def get_event_history(self: Any) -> list[dict[str, Any]]:
+        with self._mutex:
+            return [dict(event) for event in self._history_event_list]
+
+    def get_execution_history(self: Any) -> Any:
+        check_is_standard(self._get_param("executionArn"))
+        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
+        events = views.seen_of_history(execution.to_history_output()["events"], clock.now())
+        if self._get_param("reverseOrder") in (True, "true"):
+            events.reverse()
+        if self._get_param("includeExecutionData") in (False, "false"):
+            events = [_without_data(event) for event in events]
+        first, size, more = page_of(self, len(events), clock.now())
+        answer = {"events": events[first : first + size], **more}
+        return ActionResult(answer)
+
+    with replaced(
+        (EventManager, "add_event", add_event),
+        (EventManager, "get_event_history", get_event_history),
+        (StepFunctionResponse, "get_execution_history", get_execution_history),
+    ):
+        yield
+
+
+def page_of(response: Any, count: int, now: float) -> tuple[int, int, dict[str, str]]:
+    """Where the page that is asked for begins, how long it is at most, and the token of the next one, if any."""
+    token = response._get_param("nextToken")
+    asked = _arguments(response)
+    first = 0 if token is None else _first_of(str(token), asked, now)
+    size = min(int(response._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
+    return first, size, {"nextToken": _token(first + size, asked, now)} if first + size < count else {}
+
+
+def _arguments(response: Any) -> str:
+    """What a token is bound to: everything that was asked but the token itself."""
+    names = ("executionArn", "stateMachineArn", "maxResults", "reverseOrder", "includeExecutionData", "statusFilter")
+    text = json.dumps([str(response._get_param(name)).lower() for name in names])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _token(first: int, asked: str, now: float) -> str:
+    return base64.urlsafe_b64encode(json.dumps([first, asked, now + TOKEN_SECONDS]).encode()).decode()
+
+
+def _first_of(token: str, asked: str, now: float) -> int:
+    """Raises InvalidToken."""
+    try:
+        first, bound, expires = json.loads(base64.urlsafe_b64decode(token.encode()))
+    except (ValueError, binascii.Error) as error:
+        raise InvalidToken(f"'{token}'") from error
+    if bound != asked or now > expires:
+        raise InvalidToken(f"'{token}'")
+    return int(first)
+
+
+def check_is_standard(arn: str) -> None:
+    """An Express execution is known by its own ARN only to whoever reads its log. Raises InvalidArn."""
+    if arn.split(":")[5:6] == ["express"]:
+        raise InvalidArn("Invalid Arn: 'Resource type not valid in this context: express'")
+
+
+def _without_data(event: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: {k: v for k, v in value.items() if k not in _DATA} if isinstance(value, dict) else value
+        for key, value in event.items()
+    }

@@ -1,0 +1,141 @@
+"""JSONata in the interpreter: moto has the hook and no engine, and would splice values into source text.
+
+AWS evaluates JSONata 2.0.6 with `$states` and the variables as bindings. An expression that fails, gives nothing or
+gives a function is `States.QueryEvaluationError`, with an event that says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from moto.stepfunctions.parser.api import EvaluationFailedEventDetails, HistoryEventType
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.common.string.string_expression import StringJSONata
+from moto.stepfunctions.parser.asl.component.state.choice.comparison.comparison import ConditionStringJSONata
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine import expression
+from oncekit.local.engine.history import record
+from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.values import JSONataError, bound
+
+_VARIABLE = re.compile(r"\$(\w+)")
+_OF_STATES = re.compile(r"\$states\b(?:\s*\.\s*(\w+))?")
+_OPTIONAL = ("result", "errorOutput")
+
+
+@dataclass(frozen=True)
+class Uses:
+    """What an expression may refer to: variables, and members of $states (None: any)."""
+
+    variables: frozenset[str]
+    states: frozenset[str] | None
+
+
+@functools.lru_cache(maxsize=4096)
+def uses(source: str) -> Uses:
+    members = _OF_STATES.findall(source)
+    return Uses(frozenset(_VARIABLE.findall(source)) - {"states"}, None if "" in members else frozenset(members))
+
+
+class Evaluator:
+    """Evaluates expressions as a state does: with $states and variables, as plain JSON values."""
+
+    def __init__(self, clock: Clock, dice: random.Random) -> None:
+        self._evaluator = expression.Evaluator(clock.now, dice)
+
+    def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
+        """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
+        return self.evaluate_bound(source, _Bound({}), states, variables)
+
+    def evaluate_bound(
+        self, source: str, known: _Bound, states: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> Any:
+        """The same, with what `known` has converted before."""
+        used = uses(source)
+        bindings = {name: known.of(name, variables[name]) for name in used.variables if name in variables}
+        if used.states is None or used.states:
+            bindings["states"] = known.states(
+                {k: v for k, v in states.items() if used.states is None or k in used.states}
+            )
+        return self._evaluator.evaluate(source, bindings)
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """Values of one execution as the engine wants them, converted once for as long as they stay the same objects."""
+
+    made: dict[str, tuple[Any, Any]]
+
+    def of(self, name: str, value: Any) -> Any:
+        before = self.made.get(name)
+        if before is None or before[0] is not value:
+            before = self.made[name] = (value, bound(value))
+        return before[1]
+
+    def states(self, states: Mapping[str, Any]) -> dict[str, Any]:
+        """$states; a result or an error that is not there is undefined, not null."""
+        given: dict[str, Any] = {}
+        for name, value in states.items():
+            if name == "context":
+                execution = (
+                    {"Execution": self.of("$states.context.Execution", value["Execution"])}
+                    if "Execution" in value
+                    else {}
+                )
+                given[name] = {**execution, **{key: bound(each) for key, each in value.items() if key != "Execution"}}
+            elif value is not None or name not in _OPTIONAL:
+                given[name] = self.of(f"$states.{name}", value)
+        return given
+
+
+def _failure(env: Any, source: str, problem: str) -> FailureEventException:
+    """Recorded at once, as AWS does for every type of state; the failure of the state follows."""
+    name = StatesErrorName(typ=StatesErrorNameType.StatesQueryEvaluationError)
+    field = env.next_field_name
+    where = f" specified for the field '{field}'" if field else ""
+    cause = f"The JSONata expression '{source.strip()}'{where} {problem}"
+    state = (env.states.context_object.context_object_data.get("State") or {}).get("Name")
+    details = EventDetails(
+        evaluationFailedEventDetails=EvaluationFailedEventDetails(
+            error=name.error_name, cause=cause, location=field, state=state
+        )
+    )
+    record(env, HistoryEventType.EvaluationFailed, details)
+    event = FailureEvent(env=env, error_name=name, event_type=HistoryEventType.EvaluationFailed, event_details=details)
+    event.recorded = True  # type: ignore[attr-defined]  # read by tasks.py
+    return FailureEventException(event)
+
+
+@contextmanager
+def mend(clock: Clock, dice: random.Random) -> Iterator[None]:
+    evaluator = Evaluator(clock, dice)
+
+    def eval_body(self: Any, env: Any) -> None:
+        known = vars(env).setdefault("bound", _Bound({}))
+        store = env.variable_store
+        variables = {**store._outer_scope, **store._inner_scope} if store._outer_scope else store._inner_scope
+        try:
+            env.stack.append(evaluator.evaluate_bound(self.expression, known, env.states._states_data, variables))
+        except JSONataError as error:
+            raise _failure(env, self.expression, str(error)) from error
+
+    def eval_condition(self: Any, env: Any) -> None:
+        self.string_jsonata.eval(env=env)
+        if not isinstance(env.stack[-1], bool):
+            raise _failure(env, self.string_jsonata.expression, "returned an unsupported result type: not a boolean")
+
+    with (
+        expression.strict_syntax(),
+        replaced((StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)),
+    ):
+        yield

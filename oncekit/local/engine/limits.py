@@ -1,0 +1,73 @@
+"""The 256 KiB that Step Functions passes at most: inputs, outputs, arguments, results and variables, as UTF-8 text.
+
+What is larger fails with `States.DataLimitExceeded`. Neither it nor `States.Runtime` is matched by `States.ALL`.
+`States.TaskFailed` matches "any known error name except for `States.Timeout`" (Developer Guide, *Handling errors*);
+that it does not match those two either is unconfirmed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetails
+from moto.stepfunctions.parser.asl.component.common.error_name.error_equals_decl import ErrorEqualsDecl
+from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
+from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
+from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
+
+from oncekit.local.engine.patching import replaced
+
+MAX_BYTES = 262_144
+NOT_MATCHED_BY_ALL = {"States.DataLimitExceeded", "States.Runtime"}
+
+
+def text_of(value: Any) -> str:
+    """A value as the JSON text that Step Functions passes on."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+
+
+def is_within(text: str) -> bool:
+    """Whether a text can be passed on."""
+    if len(text) * 4 <= MAX_BYTES:
+        return True
+    return len(text) <= MAX_BYTES and len(text.encode("utf-8", "surrogatepass")) <= MAX_BYTES
+
+
+def exceeded(env: Any, what: str) -> FailureEventException:
+    """The failure of a state whose data is too large."""
+    name = StatesErrorName(typ=StatesErrorNameType.StatesStatesDataLimitExceeded)
+    cause = f"{what} with a size exceeding the maximum number of bytes service limit."
+    details = EventDetails(taskFailedEventDetails=TaskFailedEventDetails(error=name.error_name, cause=cause))
+    return FailureEventException(
+        FailureEvent(env=env, error_name=name, event_type=HistoryEventType.TaskFailed, event_details=details)
+    )
+
+
+def matches(error_equals: Any, error_name: str | None) -> bool:
+    """Whether a Retry or Catch that names these errors is for this one."""
+    names = {each.error_name for each in error_equals.error_names}
+    if error_name in names:
+        return True
+    if "States.ALL" in names:
+        return error_name not in NOT_MATCHED_BY_ALL
+    return "States.TaskFailed" in names and error_name not in NOT_MATCHED_BY_ALL | {"States.Timeout"}
+
+
+@contextmanager
+def mend() -> Iterator[None]:
+    def is_within_size_quota(value: Any) -> bool:
+        return is_within(text_of(value))
+
+    def error_matches(self: Any, env: Any) -> None:
+        env.stack.append(matches(self, env.stack.pop().error_name))
+
+    with replaced(
+        (ErrorEqualsDecl, "_eval_body", error_matches),
+        (state_task_service, "is_within_size_quota", is_within_size_quota),
+    ):
+        yield

@@ -1,0 +1,182 @@
+"""The one door: every service call that the interpreter makes goes through it, and can be intercepted there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import boto3
+from botocore.client import BaseClient
+from botocore.config import Config
+
+from oncekit.local.access_keys import AccessKey
+from oncekit.local.permissions import Caller, Guard, Unrestricted
+
+if TYPE_CHECKING:
+    from oncekit.local.engine.runs import Run
+
+REGION = "us-east-1"
+
+
+class Lambda(Protocol):
+    """What runs functions; the shapes are those of boto3's Lambda client."""
+
+    def invoke(self, **parameters: Any) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Call:
+    """One service call of an execution; `action` is boto3's method name, `attempt` counts retries from 0."""
+
+    state: str
+    service: str
+    action: str
+    parameters: Mapping[str, Any]
+    execution_arn: str
+    attempt: int
+
+
+Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Where:
+    """Who calls: a state of a run, in which attempt, with how many real seconds of patience."""
+
+    run: Run
+    state: str
+    attempt: int
+    timeout: float
+
+
+class Door:
+    """Cached clients, and the interceptors that stand between the interpreter and them.
+
+    An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
+    means that its answer was lost, and returning something else is a lie. A TimeoutError is the state's own timeout.
+    Whether the role of the state machine allows a call, the service says: after the interceptors.
+    """
+
+    def __init__(self, functions: Lambda, guard: Guard | None = None, key: AccessKey | None = None) -> None:
+        self._functions = functions
+        self._key = key or AccessKey()
+        self._guard = guard or Unrestricted()
+        self._clients: dict[str, BaseClient] = {}
+        self._lock = threading.Lock()
+        self._interceptors: list[Interceptor] = []
+        self._thread = threading.local()
+
+    def client(self, service: str) -> Any:
+        """A client whose every method goes through the door."""
+        return _Guarded(self, service)
+
+    def direct(self, service: str) -> Any:
+        """The client itself, for tests and tools that are not the interpreter."""
+        with self._lock:
+            if service not in self._clients:
+                self._clients[service] = boto3.client(
+                    service,  # type: ignore[call-overload]  # the service is data here
+                    region_name=REGION,
+                    aws_access_key_id=self._key.id,
+                    aws_secret_access_key=self._key.secret,
+                    config=Config(parameter_validation=False, retries={"total_max_attempts": 1}),
+                )
+            return self._clients[service]
+
+    def quickly(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """A call of the client itself, the short way where there is one."""
+        from oncekit.local.engine import shortcut
+
+        return shortcut.call(self.direct(service), service, action, parameters)
+
+    @contextmanager
+    def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
+        """Put interceptors in front, the first outermost, while the context is open."""
+        with self._lock:
+            self._interceptors = [*interceptors, *self._interceptors]
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._interceptors = [i for i in self._interceptors if i not in interceptors]
+
+    def reset(self) -> None:
+        self._interceptors = []
+
+    def at(self, where: Where) -> None:
+        """The calls of this thread come from here until it says otherwise."""
+        self._thread.where = where
+
+    def call(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """Make a call through the interceptors. Raises Abandoned when the execution is over, before it or after it."""
+        where: Where = self._thread.where
+        call = Call(where.state, service, action, parameters, where.run.execution.exec_arn, where.attempt)
+
+        def make() -> dict[str, Any]:
+            self._ask(where, service, action, parameters)
+            if service == "lambda":
+                return self._invoke(where, parameters)
+            return self.quickly(service, action, parameters)
+
+        for interceptor in reversed(self._interceptors):
+            make = _around(interceptor, call, make)
+        where.run.check()
+        try:
+            return make()
+        finally:
+            where.run.check()  # who was stopped hears neither answers nor errors
+
+    def _ask(self, where: Where, service: str, action: str, parameters: dict[str, Any]) -> None:
+        meta = self.direct(service).meta
+        caller = Caller(where.run.execution.role_arn, where.run.execution.name)
+        self._guard.check(caller, meta.service_model.signing_name, meta.method_to_api_mapping[action], parameters)
+
+    def _invoke(self, where: Where, parameters: dict[str, Any]) -> dict[str, Any]:
+        """A function takes real time: its execution may end, or its task time out, while it goes on."""
+        done: Future[dict[str, Any]] = Future()
+        woken = threading.Event()
+
+        def work() -> None:
+            try:
+                done.set_result(self._functions.invoke(**parameters))
+            except Exception as error:  # handed over to the thread that waits
+                done.set_exception(error)
+            woken.set()
+
+        threading.Thread(target=work, name=f"invoke-{where.state}", daemon=True).start()
+        with where.run.waking(woken):
+            woken.wait(_patience(where))
+        where.run.check()
+        if not done.done():
+            raise TimeoutError
+        return done.result()
+
+
+def _patience(where: Where) -> float:
+    """Real seconds until the task or the whole execution times out."""
+    left = where.run.clock.real_seconds(where.run.deadline - where.run.clock.now())
+    longest = min(where.timeout, threading.TIMEOUT_MAX)
+    return longest if left is None else max(0.0, min(longest, left))
+
+
+def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    return lambda: interceptor(call, make)
+
+
+class _Guarded:
+    """Stands in for a boto3 client in the interpreter."""
+
+    def __init__(self, door: Door, service: str) -> None:
+        self._door = door
+        self._service = service
+
+    @property
+    def meta(self) -> Any:
+        return self._door.direct(self._service).meta
+
+    def __getattr__(self, action: str) -> Callable[..., dict[str, Any]]:
+        return lambda **parameters: self._door.call(self._service, action, parameters)

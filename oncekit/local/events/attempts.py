@@ -1,0 +1,150 @@
+"""Attempts: tries a delivery again as its retry policy says, and puts it into a dead-letter queue in the end.
+
+The waits between attempts double from a second to ten minutes. AWS adds jitter; here a run can be repeated.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from oncekit.local.clock import Clock
+from oncekit.local.events.courier import Courier
+from oncekit.local.events.deliveries import Delivery, Fate, Refusal, at_once
+from oncekit.local.events.targets import Targets, refusal_of
+from oncekit.local.permissions import ANYTHING, Caller
+
+LONGEST_PAUSE_SECONDS = 600.0
+KEPT = 10_000
+"""Deliveries that the list of them holds, the newest ones."""
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How long a delivery is tried; the defaults are those of EventBridge and of its Scheduler."""
+
+    attempts: int = 185
+    """Retries after the first attempt."""
+    age: float = 86_400.0
+    """Seconds since the event after which it is not tried again."""
+
+    @classmethod
+    def of(cls, target: Mapping[str, Any]) -> RetryPolicy:
+        given = target.get("RetryPolicy") or {}
+        return cls(
+            int(given.get("MaximumRetryAttempts", cls.attempts)),
+            float(given.get("MaximumEventAgeInSeconds", cls.age)),
+        )
+
+    def exhausted(self, retries: int, age: float) -> str | None:
+        """The condition that forbids one more attempt at that age, None when there may be one."""
+        if retries >= self.attempts:
+            return "MaximumRetryAttempts"
+        return "MaximumEventAgeInSeconds" if age > self.age else None
+
+
+@dataclass(frozen=True)
+class DeadLetter:
+    """What goes into the dead-letter queue, less what all of them carry."""
+
+    queue: str
+    """ARN."""
+    body: str
+    attributes: Mapping[str, str]
+    role: str | None = ANYTHING
+    """ARN of the role that puts it there; a rule has none for that, but the queue has a policy."""
+    error_code: Callable[[Refusal], str] = field(default=lambda refusal: refusal.code)
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """Something for one target, from its first attempt to its last."""
+
+    delivery: Delivery
+    target: Mapping[str, Any]
+    policy: RetryPolicy
+    dead_letter: DeadLetter | None = None
+    refusal: Refusal | None = None
+    """Why there is nothing to send: its input could not be made."""
+    done: Callable[[Delivery], None] = field(default=lambda _delivery: None)
+    """Called with the last attempt."""
+
+
+class Attempts:
+    """Makes deliveries and keeps a list of them."""
+
+    def __init__(self, clock: Clock, courier: Courier, targets: Targets) -> None:
+        self._clock = clock
+        self._courier = courier
+        self._targets = targets
+        self.made: collections.deque[Delivery] = collections.deque(maxlen=KEPT)
+        self.fates: list[Fate] = []
+
+    def ship(self, shipment: Shipment) -> None:
+        """Deliver now; call it on the courier's thread."""
+        delivery = replace(shipment.delivery, at=self._clock.now())
+        try:
+            delays = [] if shipment.refusal else list(self._fate(delivery))
+        except (Refusal, ClientError, BotoCoreError, OSError) as error:
+            self._refused(shipment, delivery, refusal_of(error))
+            return
+        if shipment.refusal:
+            self._refused(shipment, delivery, shipment.refusal)
+        elif not delays:
+            self._finish(shipment, delivery, "lost")
+        for delay in delays:
+            if delay > 0:
+                self._courier.later(delay, lambda: self._send(shipment))
+            else:
+                self._send(shipment)
+
+    def _fate(self, delivery: Delivery) -> list[float]:
+        """The last fate given decides; the delays of an earlier one come on top of each."""
+        delays = list(at_once(delivery))
+        for fate in self.fates:
+            delays = [one + other for one in delays for other in fate(delivery)]
+        return delays
+
+    def _send(self, shipment: Shipment) -> None:
+        delivery = replace(shipment.delivery, at=self._clock.now())
+        try:
+            result = self._targets.send(shipment.target, delivery.input, delivery.name)
+        except Refusal as refusal:
+            self._refused(shipment, delivery, refusal)
+        else:
+            self._finish(shipment, delivery, "delivered", result)
+
+    def _refused(self, shipment: Shipment, delivery: Delivery, refusal: Refusal) -> None:
+        pause = min(2.0**delivery.attempt, LONGEST_PAUSE_SECONDS)
+        born = shipment.delivery.at
+        condition = shipment.policy.exhausted(delivery.attempt, self._clock.now() + pause - born)
+        if refusal.again and condition is None:
+            self.made.append(replace(delivery, outcome="failed", result=str(refusal)))
+            again = replace(shipment, delivery=replace(shipment.delivery, attempt=delivery.attempt + 1))
+            self._courier.later(pause, lambda: self.ship(again))
+            return
+        outcome = "failed" if delivery.kind == "pipe" else "dropped"
+        if (letter := shipment.dead_letter) is not None:
+            attributes = {
+                **letter.attributes,
+                "TARGET_ARN": str(shipment.target["Arn"]),
+                "ERROR_CODE": letter.error_code(refusal),
+                "ERROR_MESSAGE": refusal.message or refusal.code,
+                "RETRY_ATTEMPTS": str(delivery.attempt),
+            }
+            if refusal.again and condition is not None:
+                attributes["EXHAUSTED_RETRY_CONDITION"] = condition
+            with suppress(ClientError):  # a dead-letter queue that cannot be reached loses what it gets, on AWS, too
+                self._targets.put(letter.queue, letter.body, Caller(letter.role, delivery.name), attributes)
+                outcome = "dead-lettered"
+        self._finish(shipment, delivery, outcome, str(refusal))
+
+    def _finish(self, shipment: Shipment, delivery: Delivery, outcome: str, result: str = "") -> None:
+        delivery = replace(delivery, outcome=outcome, result=result)
+        self.made.append(delivery)
+        shipment.done(delivery)

@@ -1,0 +1,128 @@
+"""The courier: one thread that does what is to be delivered, in order, while time stands still.
+
+What is to be done later comes in two kinds. `later` is bound to happen, as the retry of a delivery: virtual time goes
+on to it when nothing else is to be done. `at` happens if time comes by, as a schedule's next turn.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+
+from oncekit.local.clock import Clock
+
+Work = Callable[[], None]
+FAULT = "a delivery went wrong by a fault of the local cloud or of who intercepts it"
+_log = logging.getLogger(__name__)
+
+
+class Activity:
+    """Counts what is going on, so that one can wait until nothing is."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._going_on = 0
+
+    def begin(self) -> None:
+        with self._changed:
+            self._going_on += 1
+
+    def end(self) -> None:
+        with self._changed:
+            self._going_on -= 1
+            self._changed.notify_all()
+
+    def wait(self, timeout: float) -> bool:
+        """Wait until nothing goes on, `timeout` real seconds at most."""
+        end = time.monotonic() + timeout
+        with self._changed:
+            return self._changed.wait_for(lambda: self._going_on == 0, max(0.0, end - time.monotonic()))
+
+
+class Courier:
+    """Does work in a thread of its own. What goes wrong with one does not keep it from the next, but `check` tells."""
+
+    def __init__(self, clock: Clock, activity: Activity) -> None:
+        self._clock = clock
+        self._activity = activity
+        self._queue: queue.SimpleQueue[tuple[int, Work] | None] = queue.SimpleQueue()
+        self._round = 0
+        self._fault: Exception | None = None
+        self._numbers = itertools.count()
+        self._cancels: dict[int, Callable[[], None]] = {}
+        self._thread = threading.Thread(target=self._live, name="courier", daemon=True)
+        self._thread.start()
+
+    def soon(self, work: Work) -> None:
+        """Do it as soon as what came before is done."""
+        self._activity.begin()
+        self._clock.enter()
+        self._queue.put((self._round, work))
+
+    def later(self, seconds: float, work: Work) -> None:
+        """Do it after so much time."""
+        if seconds <= 0:
+            self.soon(work)
+            return
+        self._activity.begin()
+        self._clock.enter()
+        threading.Thread(
+            target=self._wait, args=(seconds, self._round, work), name="courier-later", daemon=True
+        ).start()
+
+    def _wait(self, seconds: float, round_: int, work: Work) -> None:
+        self._clock.sleep(seconds, lambda: self._round == round_)
+        self._queue.put((round_, work))
+
+    def at(self, when: float, work: Work) -> Callable[[], None]:
+        """Do it when time comes by; what comes back takes that back again."""
+        round_, number = self._round, next(self._numbers)
+
+        def go() -> None:
+            self._cancels.pop(number, None)
+            self._activity.begin()
+            self._queue.put((round_, work))
+
+        def take_back() -> None:
+            self._cancels.pop(number, None)
+            cancel()
+
+        cancel = self._clock.at(when, go)
+        self._cancels[number] = cancel
+        return take_back
+
+    def check(self) -> None:
+        """Raises RuntimeError, once, when work went wrong since the last time."""
+        fault, self._fault = self._fault, None
+        if fault is not None:
+            raise RuntimeError(FAULT) from fault
+
+    def forget(self) -> None:
+        """Give up whatever is still to be done. What is being done goes on to its end."""
+        self._round += 1
+        cancels, self._cancels = self._cancels, {}
+        for cancel in cancels.values():
+            cancel()
+        self._clock.wake()
+
+    def close(self) -> None:
+        self.forget()
+        self._queue.put(None)
+        self._thread.join(5)
+
+    def _live(self) -> None:
+        while (item := self._queue.get()) is not None:
+            round_, work = item
+            try:
+                if round_ == self._round:
+                    work()
+            except Exception as error:  # the courier outlives what it carries
+                _log.exception(FAULT)
+                self._fault = error
+            finally:
+                self._clock.leave()
+                self._activity.end()

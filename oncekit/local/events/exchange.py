@@ -1,0 +1,168 @@
+"""The exchange: everything that delivers, as deployed, and the switch that turns it on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from oncekit.local.clock import Clock
+from oncekit.local.deployed import Deployed
+from oncekit.local.events import queues, rules
+from oncekit.local.events.attempts import Attempts
+from oncekit.local.events.courier import Activity, Courier
+from oncekit.local.events.deliveries import Delivery, Event, Fate
+from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
+from oncekit.local.events.schedules import Schedule, Turns
+from oncekit.local.events.status import is_express, status_event
+from oncekit.local.events.targets import Clients, Targets
+from oncekit.local.permissions import Guard
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION
+
+
+class Exchange:
+    """Delivers events while it is on. What happens while it is off is never delivered."""
+
+    def __init__(self, clock: Clock, clients: Clients, guard: Guard, on: bool) -> None:
+        self._clock = clock
+        self._on = on
+        self._activity = Activity()
+        self._courier = Courier(clock, self._activity)
+        self._attempts = Attempts(clock, self._courier, Targets(clients, guard))
+        self._buses = rules.Buses()
+        self._schedules: list[Schedule] = []
+        self._turns = Turns(clock, self._courier, self._attempts.ship)
+        self._open_pipes: list[Pipe] = []
+        self._pipes = Pipes(clock, self._courier, self._attempts.ship, self._await_end, guard)
+        self._awaited: dict[str, Callable[[str], None]] = {}
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """While open, executions and moto's buses are listened to."""
+        from oncekit.local.engine.runs import watchers
+
+        with ExitStack() as stack:
+            stack.callback(self._courier.close)
+            stack.enter_context(rules.mend(self._clock, self._route))
+            stack.enter_context(queues.mend(self._clock, self._pipes.changed))
+            watchers.append(self._watch)
+            stack.callback(watchers.remove, self._watch)
+            yield
+
+    def deploy(self, resources: Mapping[str, Deployed]) -> None:
+        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not do."""
+        wanted = _of_type(resources, "AWS::Events::Rule")
+        for logical_id, rule in wanted.items():
+            rules.check_rule(logical_id, rule.properties)
+        schedules = [
+            Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
+            for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items()
+        ]
+        pipes = _pipes(resources)
+        buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
+        self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
+        self._schedules, self._open_pipes = schedules, pipes
+        self._run()
+
+    def _run(self) -> None:
+        self._turns.run(self._schedules if self._on else [])
+        self._pipes.run(self._open_pipes if self._on else [])
+
+    # ---- what happens ----
+
+    def _watch(self, execution: Any) -> None:
+        """An execution began to run or ended; time stands still until this returns."""
+        ended = execution.status != "RUNNING"
+        if not ended:
+            self._activity.begin()
+        if self._on and not is_express(execution.exec_arn):
+            event = status_event(execution, self._clock.now())
+            self._courier.soon(lambda: rules.publish(event))
+        if ended:
+            self._tell_end(execution)
+            self._activity.end()
+
+    def _await_end(self, arn: str, then: Callable[[str], None]) -> None:
+        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+        self._awaited[arn] = then
+        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
+            for execution in machine.executions:
+                if execution.exec_arn == arn and execution.status != "RUNNING":
+                    self._tell_end(execution)
+
+    def _tell_end(self, execution: Any) -> None:
+        then = self._awaited.pop(execution.exec_arn, None)
+        if then is not None:
+            status = str(execution.status)
+            self._courier.soon(lambda: then(status))
+
+    def _route(self, rule: Any, event: Event) -> None:
+        if self._on and rules.is_for(rule, event):
+            self._courier.soon(lambda: rules.set_off(rule, event, self._attempts.ship))
+
+    # ---- what tests and commands ask ----
+
+    @contextmanager
+    def switched(self, on: bool) -> Iterator[None]:
+        """On or off while the context is open; schedules begin anew when it is switched on."""
+        before = self._on
+        self._on = on
+        self._run()
+        try:
+            yield
+        finally:
+            self._on = before
+            self._run()
+
+    @contextmanager
+    def fated(self, fate: Fate) -> Iterator[None]:
+        """What becomes of deliveries while the context is open."""
+        self._attempts.fates = [*self._attempts.fates, fate]
+        try:
+            yield
+        finally:
+            self._attempts.fates = [each for each in self._attempts.fates if each is not fate]
+
+    def settle(self, timeout: float) -> bool:
+        """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time.
+
+        Raises RuntimeError when a delivery went wrong by a fault of the local cloud.
+        """
+        quiet = self._activity.wait(timeout)
+        self._courier.check()
+        return quiet
+
+    def deliveries(self) -> tuple[Delivery, ...]:
+        return tuple(self._attempts.made)
+
+    @contextmanager
+    def resetting(self) -> Iterator[None]:
+        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew."""
+        on, self._on = self._on, False
+        try:
+            yield
+        finally:
+            self._courier.forget()
+            self._activity.wait(10)
+            self._awaited.clear()
+            self._attempts.made.clear()
+            self._attempts.fates = []
+            self._on = on
+            self._turns.restart()
+
+
+def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:
+    """Those that were made: one whose condition does not hold has no name."""
+    return {logical_id: each for logical_id, each in resources.items() if each.type == kind and each.ref}
+
+
+def _pipes(resources: Mapping[str, Deployed]) -> list[Pipe]:
+    machines = _of_type(resources, "AWS::StepFunctions::StateMachine").values()
+    types = {machine.ref: str(machine.properties.get("StateMachineType", "STANDARD")) for machine in machines}
+    return [
+        pipe_of(logical_id, each.ref, each.attributes("Arn"), each.properties, types)
+        for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items()
+        if each.properties.get("DesiredState") != "STOPPED"
+    ]

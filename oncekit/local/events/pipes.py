@@ -1,0 +1,249 @@
+"""Pipes from a queue to a state machine, as EventBridge Pipes does it.
+
+- The target gets an array, also for one message. With an InputTemplate each member is what the template makes of it.
+- A body that is JSON text is looked into by filters and templates; what a filter is not for is deleted, unseen.
+  A template that is one path alone spoils such a body (templates.py): `{"body": <$.body>}` keeps it.
+- FIRE_AND_FORGET: the messages are deleted once the execution has started. REQUEST_RESPONSE, for Express machines only:
+  once it has succeeded. Otherwise they stay, hidden until their visibility timeout is over, and are tried again then,
+  until the queue's redrive policy moves them away. A pipe has no retries or dead-letter queue of its own for a queue.
+- A body that is not JSON fails a filter that looks into it (and is deleted!), and leaves placeholders that look into
+  it empty. As a value it is put between quotes, not escaped: with a quote, a backslash or a line break in it, the input
+  is no JSON. What does not come out as JSON, or is too large to start with, stays, and ends in the queue's dead-letter
+  queue.
+
+One message after the other is delivered; AWS polls several at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.limits import text_of
+from oncekit.local.events import queues
+from oncekit.local.events.attempts import RetryPolicy, Shipment
+from oncekit.local.events.courier import Courier
+from oncekit.local.events.deliveries import Delivery, Refusal, iso
+from oncekit.local.events.paths import PathError
+from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.local.events.targets import WAITS
+from oncekit.local.events.templates import TargetError, check_template, piped
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.permissions import Caller, Guard
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION
+
+Ship = Callable[[Shipment], None]
+AwaitEnd = Callable[[str, Callable[[str], None]], None]
+"""Calls the function with the status of the execution of that ARN when it has ended."""
+OWN = {
+    f"aws.pipes.{name}"
+    for name in ("pipe-arn", "pipe-name", "source-arn", "target-arn", "event", "event.json", "event.ingestion-time")
+}
+"""Placeholders that a pipe knows by itself."""
+ONE_ATTEMPT = RetryPolicy(attempts=0)
+
+
+@dataclass(frozen=True)
+class Pipe:
+    """A pipe as deployed."""
+
+    name: str
+    arn: str
+    source: str
+    """ARN of the queue."""
+    target: str
+    """ARN of the state machine."""
+    batch_size: int
+    patterns: tuple[Mapping[str, Any], ...]
+    template: str | None
+    waits: bool
+    """Whether it waits for the execution's result."""
+    role: str | None
+    """ARN."""
+
+    @property
+    def queue(self) -> str:
+        return self.source.split(":")[5]
+
+    def wants(self, record: Mapping[str, Any]) -> bool:
+        seen = {**record, "body": looked_into(record["body"])}
+        return not self.patterns or any(matches(pattern, seen) for pattern in self.patterns)
+
+    def input_of(self, records: list[dict[str, Any]], now: float) -> str:
+        """What the target gets. Raises Refusal."""
+        if self.template is None:
+            return text_of(records)
+        own = {
+            "aws.pipes.pipe-arn": self.arn,
+            "aws.pipes.pipe-name": self.name,
+            "aws.pipes.source-arn": self.source,
+            "aws.pipes.target-arn": self.target,
+            "aws.pipes.event.ingestion-time": iso(now, "milliseconds"),
+        }
+        made = []
+        for each in records:
+            seen = {**each, "body": looked_into(each["body"])}
+            made.append(piped(self.template, seen, {**own, "aws.pipes.event": seen, "aws.pipes.event.json": seen}))
+        return text_of(made)
+
+
+def looked_into(body: str) -> Any:
+    """A body that is the text of a JSON object or array as that, any other as it is."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return body
+    return value if isinstance(value, (dict, list)) else body
+
+
+def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any], types: Mapping[str, str]) -> Pipe:
+    """A pipe from its properties; `types` are those of state machines, by ARN. Raises TemplateError."""
+    source, target = str(properties["Source"]), str(properties["Target"])
+    if source.split(":")[2] != "sqs" or target.split(":")[2] != "states" or "Enrichment" in properties:
+        raise TemplateError(
+            f"{logical_id}: the local cloud has pipes from a queue to a state machine, without enrichment"
+        )
+    given = properties.get("SourceParameters") or {}
+    parameters = properties.get("TargetParameters") or {}
+    way = (parameters.get("StepFunctionStateMachineParameters") or {}).get("InvocationType", "REQUEST_RESPONSE")
+    if way == "REQUEST_RESPONSE" and types.get(":".join(target.split(":")[:7]), "STANDARD") == "STANDARD":
+        raise TemplateError(f"{logical_id}: a Standard state machine needs InvocationType FIRE_AND_FORGET")
+    patterns = []
+    for filter_ in (given.get("FilterCriteria") or {}).get("Filters", []):
+        try:
+            patterns.append(json.loads(filter_["Pattern"]))
+            check(patterns[-1])
+        except (ValueError, PatternError) as error:
+            raise TemplateError(f"{logical_id}: the filter {filter_['Pattern']!r} is no pattern: {error}") from error
+    size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
+    template = parameters.get("InputTemplate")
+    try:
+        check_template(template or "", OWN)
+    except (TargetError, PathError) as error:
+        raise TemplateError(f"{logical_id}: {error}") from error
+    return Pipe(
+        name, arn, source, target, size, tuple(patterns), template, way == "REQUEST_RESPONSE", properties.get("RoleArn")
+    )
+
+
+def record_of(message: Any, queue: Any) -> dict[str, Any]:
+    """A message as a pipe sees it."""
+    return {
+        "messageId": message.id,
+        "receiptHandle": message.receipt_handle,
+        "body": message.body,
+        "attributes": {
+            "ApproximateReceiveCount": str(message.approximate_receive_count),
+            "SentTimestamp": str(message.sent_timestamp),
+            "SenderId": message.sender_id,
+            "ApproximateFirstReceiveTimestamp": str(message.approximate_first_receive_timestamp),
+        },
+        "messageAttributes": {
+            name: {key[:1].lower() + key[1:]: value for key, value in attribute.items()}
+            for name, attribute in message.message_attributes.items()
+        },
+        "md5OfBody": hashlib.md5(message.body.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest(),
+        "eventSource": "aws:sqs",
+        "eventSourceARN": queue.queue_arn,
+        "awsRegion": REGION,
+    }
+
+
+class Pipes:
+    """Runs pipes: they look into their queues when a message comes, or is visible again."""
+
+    def __init__(self, clock: Clock, courier: Courier, ship: Ship, await_end: AwaitEnd, guard: Guard) -> None:
+        self._clock = clock
+        self._guard = guard
+        self._courier = courier
+        self._ship = ship
+        self._await_end = await_end
+        self._running: list[Pipe] = []
+        self._looks: dict[str, Callable[[], None]] = {}
+
+    def run(self, pipes: list[Pipe]) -> None:
+        """From now on these and no others."""
+        self._running = pipes
+        for pipe in pipes:
+            self._look_soon(pipe)
+
+    def changed(self, queue: Any) -> None:
+        """A queue has a message to offer, or may have."""
+        for pipe in self._running:
+            if pipe.source == queue.queue_arn:
+                self._look_soon(pipe)
+
+    def _look_soon(self, pipe: Pipe) -> None:
+        self._courier.soon(lambda: self._look(pipe))
+
+    def _look(self, pipe: Pipe) -> None:
+        """Deliver what is there, and look again when more can be received."""
+        backend = _backend()
+        if pipe not in self._running or pipe.queue not in backend.queues:
+            return
+        if not self._may(pipe, "ReceiveMessage", "GetQueueAttributes"):
+            return
+        queue = backend.queues[pipe.queue]
+        hidden = max(1, queue.visibility_timeout)  # with none at all, what fails would be received for ever
+        while messages := backend.receive_message(pipe.queue, pipe.batch_size, 0, hidden, ["All"]):
+            self._deliver(pipe, [record_of(message, queue) for message in messages])
+        if (take_back := self._looks.pop(pipe.name, None)) is not None:
+            take_back()
+        if (when := queues.next_offer(queue, self._clock.now())) is not None:
+            self._looks[pipe.name] = self._courier.at(when, lambda: self._look(pipe))
+
+    def _deliver(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
+        wanted = [record for record in records if pipe.wants(record)]
+        self._delete(pipe, [record for record in records if record not in wanted])
+        if not wanted:
+            return
+        text, refusal = "", None
+        try:
+            text = pipe.input_of(wanted, self._clock.now())
+        except Refusal as error:
+            refusal = error
+
+        def done(delivery: Delivery) -> None:
+            if delivery.outcome != "delivered":
+                return
+            if pipe.waits:
+                self._await_end(
+                    delivery.result, lambda status: self._delete(pipe, wanted if status == "SUCCEEDED" else [])
+                )
+            else:
+                self._delete(pipe, wanted)
+
+        delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": wanted})
+        target = {"Arn": pipe.target, "RoleArn": pipe.role, WAITS: pipe.waits}
+        self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
+
+    def _delete(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
+        """Delete messages; without the permission to they are received again."""
+        backend = _backend()
+        if records and pipe.queue in backend.queues and self._may(pipe, "DeleteMessage"):
+            for record in records:
+                backend.delete_message(pipe.queue, record["receiptHandle"])
+
+    def _may(self, pipe: Pipe, *operations: str) -> bool:
+        """Whether the pipe's role allows operations on its queue. If not, messages stay; the guard has noted why."""
+        try:
+            for operation in operations:
+                self._guard.check(
+                    Caller(pipe.role, pipe.name), "sqs", operation, {"QueueUrl": pipe.source.replace(":", "/")}
+                )
+        except ClientError:
+            return False
+        return True
+
+
+def _backend() -> Any:
+    from moto.sqs.models import sqs_backends
+
+    return sqs_backends[ACCOUNT][REGION]

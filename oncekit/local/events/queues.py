@@ -1,0 +1,91 @@
+"""Queues in the clock's time: visibility timeouts, delays, and the redrive policy, on moto's SQS.
+
+moto asks the wall clock, makes a message visible a millisecond too late, and has a long poll wait for virtual time to
+pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
+the dead-letter queue when it would be received once more, as on AWS.
+
+What a queue takes is counted in bytes of UTF-8 and held to the characters that SQS allows (API Reference, SendMessage:
+"#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are InvalidMessageContents). What is
+older than the queue's retention period is gone; a dead-letter queue counts from when the message was first sent.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.patching import replaced
+
+POLL_SECONDS = 0.05
+_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@contextmanager
+def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
+    """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
+    from moto.sqs import models
+    from moto.sqs.exceptions import InvalidParameterValue, SQSException
+
+    one_at_a_time = threading.RLock()
+    receive, add, change, validate = (
+        models.SQSBackend.receive_message,
+        models.Queue.add_message,
+        models.SQSBackend.change_message_visibility,
+        models.SQSBackend._validate_message,
+    )
+
+    def validate_message(self: Any, queue: Any, message_body: str, *args: Any, **kwargs: Any) -> None:
+        if _NOT_ALLOWED.search(message_body):
+            raise SQSException("InvalidMessageContents", "The message contains characters outside the allowed set.")
+        if len(message_body.encode()) > queue.maximum_message_size:
+            reason = f"Message must be shorter than {queue.maximum_message_size} bytes."
+            raise InvalidParameterValue(f"One or more parameters are invalid. Reason: {reason}")
+        validate(self, queue, message_body, *args, **kwargs)
+
+    def receive_message(
+        self: Any, queue_name: str, count: int, wait_seconds_timeout: int, *args: Any, **kwargs: Any
+    ) -> Any:
+        end = time.monotonic() + wait_seconds_timeout
+        while True:
+            with one_at_a_time:
+                _forget_old(self.get_queue(queue_name), clock.now())
+                found = receive(self, queue_name, count, 0, *args, **kwargs)
+            if found or time.monotonic() >= end:
+                return found
+            time.sleep(POLL_SECONDS)
+
+    def add_message(self: Any, message: Any) -> None:
+        add(self, message)
+        changed(self)
+
+    def change_message_visibility(self: Any, queue_name: str, *args: Any, **kwargs: Any) -> None:
+        change(self, queue_name, *args, **kwargs)
+        changed(self.get_queue(queue_name))
+
+    with replaced(
+        (models, "unix_time", lambda *_: clock.now()),
+        (models, "unix_time_millis", lambda *_: clock.now() * 1000),
+        (models.Message, "visible", property(lambda self: clock.now() * 1000 >= self.visible_at)),
+        (models.Queue, "add_message", add_message),
+        (models.SQSBackend, "receive_message", receive_message),
+        (models.SQSBackend, "_validate_message", validate_message),
+        (models.SQSBackend, "change_message_visibility", change_message_visibility),
+    ):
+        yield
+
+
+def _forget_old(queue: Any, now: float) -> None:
+    oldest = (now - int(queue.message_retention_period)) * 1000
+    if any(message.sent_timestamp <= oldest for message in queue._messages):
+        queue._messages[:] = [message for message in queue._messages if message.sent_timestamp > oldest]
+
+
+def next_offer(queue: Any, now: float) -> float | None:
+    """When the next of a queue's hidden or delayed messages can be received; None when there is none."""
+    times = [max(message.visible_at, message.delayed_until) / 1000 for message in queue._messages]
+    return min((each for each in times if each > now), default=None)

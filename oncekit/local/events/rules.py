@@ -1,0 +1,146 @@
+"""Rules: what an event on one of moto's buses sets off.
+
+PutRule, PutTargets and PutEvents stay moto's own; what a rule does with an event is done here, on the courier's thread.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.limits import text_of
+from oncekit.local.engine.patching import replaced
+from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
+from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
+from oncekit.local.events.paths import PathError
+from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.local.events.targets import is_state_machine, is_target
+from oncekit.local.events.templates import TargetError, check_json, check_target, target_input
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.resources import ACCOUNT
+from oncekit.local.template import REGION
+
+Ship = Callable[[Shipment], None]
+
+
+def publish(event: Event, bus: str = "default") -> None:
+    """Put an event on a bus as a service of AWS does."""
+    from moto.events.models import events_backends
+
+    for rule in list(events_backends[ACCOUNT][REGION].event_buses[bus].rules.values()):
+        rule.send_to_targets({**event.body, "ingestion-time": event.ingested_at})
+
+
+class Buses:
+    """The buses and rules that were deployed, on moto's."""
+
+    def __init__(self) -> None:
+        self._rules: list[tuple[str, str]] = []
+
+    def make(self, buses: Iterable[str], rules: Mapping[str, Mapping[str, Any]]) -> None:
+        """These buses and rules, by name, and none of the rules that were deployed before.
+
+        The properties of a rule are CloudFormation's. A bus that it names and nobody made is made: on AWS it is there.
+        """
+        from moto.events.models import Rule, events_backends
+
+        backend = events_backends[ACCOUNT][REGION]
+        for bus, name in self._rules:
+            if bus in backend.event_buses:
+                backend.event_buses[bus].rules.pop(name, None)
+        self._rules.clear()
+        named = (str(rule.get("EventBusName", "default")).rpartition("/")[2] for rule in rules.values())
+        for bus in [*buses, *named]:
+            if bus not in backend.event_buses:
+                backend.create_event_bus(bus)
+        for name, properties in rules.items():
+            template = {"Properties": copy.deepcopy(dict(properties))}
+            made = Rule.create_from_cloudformation_json(name, template, ACCOUNT, REGION)
+            self._rules.append((made.event_bus_name, made.name))
+
+
+@contextmanager
+def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
+    """While open, `route` gets every rule of a bus with each event that was put there."""
+    from moto.events import models
+    from moto.events.exceptions import InvalidEventPatternException, ValidationException
+
+    put, put_to = models.EventsBackend.put_rule, models.EventsBackend.put_targets
+
+    def send_to_targets(self: Any, original_event: Mapping[str, Any], transform_input: bool = True) -> None:
+        body = dict(original_event)
+        ingested = float(body.pop("ingestion-time", clock.now()))
+        if not isinstance(body["time"], str):
+            body["time"] = iso(body["time"])
+        route(self, Event(body, ingested))
+
+    def put_rule(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if pattern := kwargs.get("event_pattern"):
+            try:
+                check(json.loads(pattern))
+            except ValueError as error:
+                raise InvalidEventPatternException(f"Event pattern is not valid. Reason: {error}") from error
+        return put(self, *args, **kwargs)
+
+    def put_targets(self: Any, name: str, event_bus_arn: Any, targets: list[dict[str, Any]]) -> Any:
+        for target in targets:
+            try:
+                check_target(target)
+            except ValueError as error:
+                raise ValidationException(str(error)) from error
+        return put_to(self, name=name, event_bus_arn=event_bus_arn, targets=targets)
+
+    with replaced(
+        (models.Rule, "send_to_targets", send_to_targets),
+        (models.EventsBackend, "put_rule", put_rule),
+        (models.EventsBackend, "put_targets", put_targets),
+        (models, "unix_time", lambda *_: clock.now()),
+    ):
+        yield
+
+
+def is_for(rule: Any, event: Event) -> bool:
+    """Whether a rule is for an event, and on. Of moto's rules, one without a pattern is for a schedule."""
+    pattern = rule.event_pattern.get_pattern()
+    return bool(pattern) and rule.state != "DISABLED" and matches(pattern, event.body)
+
+
+def set_off(rule: Any, event: Event, ship: Ship) -> None:
+    """Send an event to all targets of a rule that it is for."""
+    for target in list(rule.targets):
+        ship(_shipment(rule, target, event))
+
+
+def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
+    text, refusal = "", None
+    try:
+        text = target_input(target, event, rule.arn, rule.name)
+        if is_state_machine(target["Arn"]):
+            check_json(text)
+    except Refusal as error:
+        refusal = error
+    if not is_target(target["Arn"]):
+        refusal = Refusal("NO_RESOURCE", f"the local cloud does not deliver to {target['Arn']}")
+    delivery = Delivery("rule", rule.name, target["Arn"], text, event.ingested_at, event=event.body)
+    queue = (target.get("DeadLetterConfig") or {}).get("Arn")
+    # The event itself, not the input that was made of it.
+    letter = DeadLetter(queue, text_of(event.body), {"RULE_ARN": rule.arn}) if queue else None
+    return Shipment(delivery, target, RetryPolicy.of(target), letter, refusal)
+
+
+def check_rule(logical_id: str, properties: Mapping[str, Any]) -> None:
+    """Raises TemplateError for what AWS would not take, or the local cloud does not do."""
+    if "ScheduleExpression" in properties:
+        raise TemplateError(f"{logical_id}: the local cloud has no rules with a schedule; use AWS::Scheduler::Schedule")
+    try:
+        check(properties.get("EventPattern"), "EventPattern")
+        for target in properties.get("Targets", []):
+            check_target(target)
+            if not is_target(target["Arn"]):
+                raise TemplateError(f"{logical_id}: the local cloud does not deliver to {target['Arn']}")
+    except (PatternError, PathError, TargetError) as error:
+        raise TemplateError(f"{logical_id}: {error}") from error

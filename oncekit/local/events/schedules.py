@@ -1,0 +1,121 @@
+"""Schedules: EventBridge Scheduler, as far as `rate(...)` goes.
+
+A schedule takes its first turn one period after it was deployed or the local cloud was reset; AWS takes the first at
+once unless there is a StartDate. In virtual time a turn comes when time passes it, never by itself: time would run
+away. FlexibleTimeWindow is not looked at: a turn comes at its time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.local.clock import Clock
+from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
+from oncekit.local.events.courier import Courier
+from oncekit.local.events.deliveries import Delivery, iso
+from oncekit.local.events.targets import is_target
+from oncekit.local.intrinsics import TemplateError
+
+_RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)(s?)\s*\)")
+_SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
+
+Ship = Callable[[Shipment], None]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule as deployed."""
+
+    name: str
+    arn: str
+    period: float
+    """Seconds."""
+    target: Mapping[str, Any]
+    enabled: bool
+
+    @classmethod
+    def of(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> Schedule:
+        """Raises TemplateError for what AWS would not take, or the local cloud does not do."""
+        target = properties["Target"]
+        if not is_target(target["Arn"]):
+            raise TemplateError(f"{logical_id}: the local cloud does not deliver to {target['Arn']}")
+        period = period_of(logical_id, str(properties["ScheduleExpression"]))
+        return cls(name, arn, period, target, properties.get("State", "ENABLED") != "DISABLED")
+
+    def shipment(self, scheduled: float) -> Shipment:
+        """What is sent at a turn."""
+        execution = uuid.uuid4().hex[:16]
+        text = str(self.target.get("Input", "{}"))
+        for name, value in (
+            ("schedule-arn", self.arn),
+            ("scheduled-time", iso(scheduled)),
+            ("execution-id", execution),
+            ("attempt-number", "1"),
+        ):
+            text = text.replace(f"<aws.scheduler.{name}>", value)
+        queue = (self.target.get("DeadLetterConfig") or {}).get("Arn")
+        letter = DeadLetter(
+            queue or "",
+            json.dumps({"StateMachineArn": self.target["Arn"], "Input": text}),
+            {
+                "SCHEDULE_ARN": self.arn,
+                "SCHEDULED_TIME": iso(scheduled),
+                "EXECUTION_ID": execution,
+                "IS_PAYLOAD_TRUNCATED": "false",
+            },
+            self.target.get("RoleArn"),
+            lambda refusal: refusal.api_code,
+        )
+        delivery = Delivery("schedule", self.name, self.target["Arn"], text, scheduled)
+        return Shipment(delivery, self.target, RetryPolicy.of(self.target), letter if queue else None)
+
+
+def period_of(logical_id: str, expression: str) -> float:
+    """Seconds between two turns. Raises TemplateError."""
+    rate = _RATE.fullmatch(expression)
+    if rate is None:
+        raise TemplateError(f"{logical_id}: the local cloud knows schedules as rate(5 minutes), but not {expression}")
+    number, unit, plural = int(rate[1]), rate[2], rate[3]
+    if (number == 1) == bool(plural):
+        raise TemplateError(f"{logical_id}: {expression} must be rate({number} {unit}{'s' if number > 1 else ''})")
+    return float(number * _SECONDS[unit])
+
+
+class Turns:
+    """Takes the turns of schedules."""
+
+    def __init__(self, clock: Clock, courier: Courier, ship: Ship) -> None:
+        self._clock = clock
+        self._courier = courier
+        self._ship = ship
+        self._running: dict[str, tuple[Schedule, Callable[[], None]]] = {}
+
+    def run(self, schedules: list[Schedule]) -> None:
+        """From now on these and no others; one that is unchanged keeps its rhythm."""
+        for known, cancel in list(self._running.values()):
+            if known not in schedules:
+                del self._running[known.name]
+                cancel()
+        for schedule in schedules:
+            if schedule.enabled and schedule.name not in self._running:
+                self._await(schedule, self._clock.now() + schedule.period)
+
+    def restart(self) -> None:
+        """Begin all anew; call it when the courier has forgotten them."""
+        schedules = [schedule for schedule, _cancel in self._running.values()]
+        self._running.clear()
+        self.run(schedules)
+
+    def _await(self, schedule: Schedule, when: float) -> None:
+        cancel = self._courier.at(when, lambda: self._take(schedule, when))
+        self._running[schedule.name] = (schedule, cancel)
+
+    def _take(self, schedule: Schedule, when: float) -> None:
+        if self._running.get(schedule.name, (None,))[0] == schedule:
+            self._await(schedule, when + schedule.period)
+            self._ship(schedule.shipment(when))

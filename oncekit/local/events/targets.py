@@ -1,0 +1,96 @@
+"""Targets: starts executions and sends messages, and says in EventBridge's words why that did not work."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from oncekit.local.events.deliveries import Refusal
+from oncekit.local.permissions import Caller, Guard
+
+Clients = Callable[[str], Any]
+WAITS = "Waits"
+"""In a target: whoever starts the state machine waits for the end of the execution."""
+
+# Which error of an API EventBridge calls what is not documented; that what cannot go better is not tried again, is.
+_FINAL = {
+    "StateMachineDoesNotExist": "NO_RESOURCE",
+    "StateMachineDeleting": "NO_RESOURCE",
+    "AWS.SimpleQueueService.NonExistentQueue": "NO_RESOURCE",
+    "QueueDoesNotExist": "NO_RESOURCE",
+    "AccessDenied": "NO_PERMISSIONS",
+    "AccessDeniedException": "NO_PERMISSIONS",
+    "InvalidArn": "INVALID_PARAMETER",
+    "InvalidExecutionInput": "INVALID_PARAMETER",
+    "InvalidParameterValue": "INVALID_PARAMETER",
+    "ValidationException": "INVALID_PARAMETER",
+}
+_THROTTLED = ("Throttling", "ThrottlingException", "TooManyRequestsException", "RequestThrottled")
+
+
+def is_target(arn: str) -> bool:
+    """Whether the local cloud delivers to a resource."""
+    return arn.split(":")[2:3] in (["states"], ["sqs"])
+
+
+def is_state_machine(arn: str) -> bool:
+    return arn.split(":")[2:3] == ["states"]
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """A failed call in EventBridge's words."""
+    if isinstance(error, Refusal):
+        return error
+    if not isinstance(error, ClientError):
+        return Refusal("SDK_CLIENT_ERROR", str(error), again=True)
+    code = error.response["Error"]["Code"]
+    message = error.response["Error"].get("Message", "")
+    if code in _FINAL:
+        return Refusal(_FINAL[code], message, api_code=code)
+    return Refusal("THROTTLING" if code in _THROTTLED else "ERROR_FROM_TARGET", message, again=True, api_code=code)
+
+
+class Targets:
+    """Sends to state machines and queues by their ARN, if the role of the rule, schedule or pipe allows it."""
+
+    def __init__(self, clients: Clients, guard: Guard) -> None:
+        self._clients = clients
+        self._guard = guard
+
+    def send(self, target: Mapping[str, Any], text: str, sender: str) -> str:
+        """Give a target its input. Returns the execution's ARN or the message's id. Raises Refusal.
+
+        A target without a RoleArn is a queue with a policy of its own, which is not looked at here.
+        """
+        arn = str(target["Arn"])
+        caller = Caller(target.get("RoleArn"), sender)
+        try:
+            if is_state_machine(arn):
+                operation = "StartSyncExecution" if target.get(WAITS) else "StartExecution"
+                self._guard.check(caller, "states", operation, {"stateMachineArn": arn})
+                return self.start(arn, text)
+            group = target.get("SqsParameters", {}).get("MessageGroupId")
+            return self.put(arn, text, caller, **({"MessageGroupId": group} if group else {}))
+        except (ClientError, BotoCoreError) as error:
+            raise refusal_of(error) from error
+
+    def start(self, arn: str, text: str) -> str:
+        # EventBridge and its relatives name an execution themselves; none of their users can.
+        started = self._clients("stepfunctions").start_execution(
+            stateMachineArn=arn, name=str(uuid.uuid4()), input=text
+        )
+        return str(started["executionArn"])
+
+    def put(
+        self, arn: str, body: str, caller: Caller, attributes: Mapping[str, str] | None = None, **parameters: Any
+    ) -> str:
+        """Send a message to a queue. Raises ClientError."""
+        sqs = self._clients("sqs")
+        self._guard.check(caller, "sqs", "SendMessage", {"QueueUrl": arn.replace(":", "/")})
+        url = sqs.get_queue_url(QueueName=arn.split(":")[5])["QueueUrl"]
+        given = {name: {"DataType": "String", "StringValue": value} for name, value in (attributes or {}).items()}
+        sent = sqs.send_message(QueueUrl=url, MessageBody=body, MessageAttributes=given, **parameters)
+        return str(sent["MessageId"])

@@ -1,0 +1,135 @@
+"""Inputs made of an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
+
+What comes out is the text that the target gets. A placeholder `<name>` outside quotes becomes the JSON of an object or
+array, and a text in quotes that are added; within quotes it becomes the text. A text is never escaped, so that a quote,
+a backslash or a line break in it breaks the JSON, and nothing is delivered. A path that leads nowhere becomes an empty
+text, `""` outside quotes. An object or array within quotes loses its own quotes in a template that is a text; in one
+that is JSON it breaks the JSON. One path as the whole template of a pipe loses the quotes of an object or array, too:
+what comes out is not JSON, and a state machine does not get it.
+
+Sources: User Guide, *EventBridge Pipes input transformation*: "`{"key": "value"}` will become `"{key: value}"` when
+delivered to the target", "this will cause delivery failure", "EventBridge doesn't escape values extracted by Input
+Path", "EventBridge Pipes automatically adds quotes to string variable values".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from oncekit.local.engine.limits import text_of
+from oncekit.local.events.deliveries import Event, Refusal, iso
+from oncekit.local.events.paths import MISSING, find
+
+_TOKEN = re.compile(r'\\.|"|<(?P<name>[^<>]+)>', re.DOTALL)
+
+
+def filled(template: str, value_of: Callable[[str], Any]) -> str:
+    """A template with its placeholders replaced. `value_of` gives their values."""
+    is_text = template.lstrip().startswith('"')
+    quoted = False
+
+    def put_in(token: re.Match[str]) -> str:
+        nonlocal quoted
+        name = token["name"]
+        if name is None:
+            quoted ^= token[0] == '"'
+            return token[0]
+        value = value_of(name)
+        value = "" if value is MISSING else value
+        if isinstance(value, str):
+            return value if quoted else f'"{value}"'
+        return _inside_quotes(value, is_text) if quoted else text_of(value)
+
+    return _TOKEN.sub(put_in, template)
+
+
+def placeholders(template: str) -> set[str]:
+    return {token["name"] for token in _TOKEN.finditer(template) if token["name"] is not None}
+
+
+def _inside_quotes(value: Any, is_text: bool) -> str:
+    return _without_quotes(value) if is_text else text_of(value)
+
+
+def _without_quotes(value: Any) -> str:
+    return text_of(value).replace('"', "")
+
+
+def check_json(text: str) -> str:
+    """The text, if it is JSON. Raises Refusal."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise Refusal("INVALID_JSON", f"The input is not valid JSON: {error}") from error
+    return text
+
+
+OWN = {
+    f"aws.events.{name}" for name in ("rule-arn", "rule-name", "event.ingestion-time", "event", "event.json")
+}  # fmt: skip
+"""Placeholders that a rule knows by itself."""
+
+
+def target_input(target: Mapping[str, Any], event: Event, rule_arn: str, rule_name: str) -> str:
+    """What a target of a rule gets for an event. Raises Refusal."""
+    if "Input" in target:
+        return str(target["Input"])
+    if "InputPath" in target:
+        found = find(target["InputPath"], event.body)
+        return text_of({} if found is MISSING else found)
+    if "InputTransformer" not in target:
+        return text_of(event.body)
+    paths = target["InputTransformer"].get("InputPathsMap") or {}
+    head = {"detailType" if name == "detail-type" else name: value for name, value in event.body.items()}
+    del head["detail"]
+    own = {
+        "aws.events.rule-arn": rule_arn,
+        "aws.events.rule-name": rule_name,
+        "aws.events.event.ingestion-time": iso(event.ingested_at, "milliseconds"),
+        "aws.events.event": head,
+        "aws.events.event.json": event.body,
+    }
+    template = str(target["InputTransformer"]["InputTemplate"])
+    text = filled(template, lambda name: own[name] if name in own else find(paths[name], event.body))
+    return text if template.lstrip().startswith('"') else check_json(text)
+
+
+def piped(template: str, record: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
+    """What a pipe makes of a record of its source; `own` are the variables `aws.pipes.*`. Raises Refusal."""
+
+    def value_of(name: str) -> Any:
+        return find(name, record) if name.startswith("$") else own[name]
+
+    if (alone := _TOKEN.fullmatch(template.strip())) is not None and alone["name"] is not None:
+        value = value_of(alone["name"])
+        if isinstance(value, dict | list):
+            raise Refusal("INVALID_JSON", f"The input is not valid JSON: {_without_quotes(value)}")
+    return json.loads(check_json(filled(template, value_of)))
+
+
+class TargetError(ValueError):
+    """A target, or the template of a pipe, that AWS would not take."""
+
+
+def check_target(target: Mapping[str, Any]) -> None:
+    """Raises TargetError or PathError."""
+    name = target.get("Id", "")
+    if len({"Input", "InputPath", "InputTransformer"} & set(target)) > 1:
+        raise TargetError(f"Only one of Input, InputPath, or InputTransformer must be provided for target {name}.")
+    transformer = target.get("InputTransformer") or {}
+    paths = transformer.get("InputPathsMap") or {}
+    for path in (*paths.values(), target.get("InputPath", "$")):
+        find(path, {})
+    if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths) - OWN:
+        raise TargetError(f"InputTemplate for target {name} contains invalid placeholder {min(unknown)}.")
+
+
+def check_template(template: str, own: set[str]) -> None:
+    """Checks the template of a pipe. Raises TargetError or PathError."""
+    for name in placeholders(template) - own:
+        if not name.startswith("$"):
+            raise TargetError(f"the template contains invalid placeholder {name}")
+        find(name, {})

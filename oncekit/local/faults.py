@@ -1,0 +1,252 @@
+"""Ready-made interceptors for the service door: what can go wrong with a call.
+
+Each selects calls by state, action (boto3's method name) and execution ARN, all when left out, and strikes the n-th of
+them, counted from 1; `nth=0` strikes all, and a range strikes each in it.
+
+    never_arrives, answer_lost, arrives_late    the connection breaks: before, after, or long before the call is applied
+    times_out, fails, answers, stale            no answer in time, a refusal, a lie, an answer that is old
+    before, after                               something else happens beside the call
+    runs_twice                                  for `cloud.repeating`: an Express execution runs once more
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError
+
+from oncekit.local.clock import Clock
+from oncekit.local.engine.repeats import Again
+from oncekit.local.engine.service_calls import Call, Interceptor
+from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind
+
+Proceed = Callable[[], dict[str, Any]]
+
+
+class Select(TypedDict, total=False):
+    """Which calls are struck."""
+
+    state: str
+    action: str
+    execution: str
+    nth: int | range
+
+
+def never_arrives(**select: Unpack[Select]) -> Interceptor:
+    """The connection breaks before the service sees the call."""
+
+    def strike(call: Call, _proceed: Proceed) -> dict[str, Any]:
+        raise _lost(call)
+
+    return _striking(strike, select)
+
+
+def answer_lost(**select: Unpack[Select]) -> Interceptor:
+    """The service does what it was asked, and the connection breaks before the answer is there."""
+
+    def strike(call: Call, proceed: Proceed) -> dict[str, Any]:
+        proceed()
+        raise _lost(call)
+
+    return _striking(strike, select)
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When a late call arrives: `seconds` later, or with a later call that is selected as by a fault."""
+
+    select: Select
+    seconds: float | None = None
+    clock: Clock | None = None
+    ahead: bool = True
+    """Whether it comes before that call, or after it."""
+
+
+def before_call(**select: Unpack[Select]) -> Moment:
+    """Just before a later call, of whatever execution; without more, before the very next one."""
+    return Moment(select)
+
+
+def after_call(**select: Unpack[Select]) -> Moment:
+    """Just after a later call, before its answer is heard."""
+    return Moment(select, ahead=False)
+
+
+def in_seconds(clock: Clock, seconds: float) -> Moment:
+    """When the clock comes by, so many seconds later."""
+    return Moment({}, seconds, clock)
+
+
+class Late:
+    """An interceptor that holds calls back; `outcomes` has what each came to when it arrived: an answer or an error."""
+
+    def __init__(self, until: Moment, select: Select) -> None:
+        self._until = until
+        self._struck = Selection(select)
+        self._later = Selection(until.select)
+        self._held: list[Proceed] = []
+        self._lock = threading.Lock()
+        self.outcomes: list[dict[str, Any] | Exception] = []
+
+    def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if self._held and self._later.strikes(call):
+            return self._let_in(proceed)
+        if not self._struck.strikes(call):
+            return proceed()
+        with self._lock:
+            self._held.append(proceed)
+        if self._until.seconds is not None and self._until.clock is not None:
+            self._until.clock.at(self._until.clock.now() + self._until.seconds, self._arrive_by_itself)
+        raise _lost(call)
+
+    def _let_in(self, proceed: Proceed) -> dict[str, Any]:
+        if self._until.ahead:
+            self.arrive()
+        answer = proceed()
+        if not self._until.ahead:
+            self.arrive()
+        return answer
+
+    def arrive(self) -> None:
+        """Apply what was held back; nobody hears what becomes of it."""
+        with self._lock:
+            held, self._held = self._held, []
+        for proceed in held:
+            try:
+                self.outcomes.append(proceed())
+            except (ClientError, BotoCoreError) as error:
+                self.outcomes.append(error)
+
+    def _arrive_by_itself(self) -> None:
+        assert self._until.clock is not None
+        try:
+            self.arrive()
+        finally:
+            self._until.clock.leave()
+
+
+def arrives_late(until: Moment, **select: Unpack[Select]) -> Late:
+    """The connection breaks, and the call arrives all the same: at a later moment, whatever has happened by then.
+
+    A call of a function cannot be late in this way: it belongs to its execution.
+    """
+    return Late(until, select)
+
+
+def times_out(*, applied: bool = False, **select: Unpack[Select]) -> Interceptor:
+    """The state's TimeoutSeconds pass without an answer: `States.Timeout`; `applied` says whether the call was made."""
+
+    def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
+        if applied:
+            proceed()
+        raise TimeoutError
+
+    return _striking(strike, select)
+
+
+def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Interceptor:
+    """The service refuses the call with an error code."""
+
+    def strike(call: Call, _proceed: Proceed) -> dict[str, Any]:
+        error = {
+            "Error": {"Code": code, "Message": code},
+            "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "local"},
+        }
+        raise ClientError(error, call.action)  # type: ignore[arg-type]  # botocore's stubs want more metadata
+
+    return _striking(strike, select)
+
+
+def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
+    """The service is not called, and says something else than it would: a lie."""
+    return _striking(lambda _call, _proceed: deepcopy(answer), select)  # its receiver may change what it is given
+
+
+def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:
+    """An execution is told of as it was so long ago; without `seconds`, before its status changed the last time.
+
+    Only calls that tell of executions count. For clients outside the state machines there is `cloud.stale`.
+    """
+    views = ("describe_execution", "list_executions", "get_execution_history")
+    struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)
+    return lambda call, proceed: struck(call, proceed) if call.action in views else proceed()
+
+
+def _behind(seconds: float, proceed: Proceed) -> dict[str, Any]:
+    with behind(seconds):
+        return proceed()
+
+
+def runs_twice(*, machine: str = "", later: float = 0.0, nth: int | range = 1) -> Again:
+    """The n-th asynchronous start of an Express machine, whose ARN holds `machine`, is run once more.
+
+    At once, side by side with the first run, or when the clock comes by `later`. For `cloud.repeating`.
+    """
+    counted = Counted(nth)
+    return lambda arn, _text: [later] if machine in arn and counted.strikes() else []
+
+
+def before(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
+    """Something else happens just before the call."""
+
+    def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
+        act()
+        return proceed()
+
+    return _striking(strike, select)
+
+
+def after(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
+    """Something else happens just after the call, before its answer is heard."""
+
+    def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
+        answer = proceed()
+        act()
+        return answer
+
+    return _striking(strike, select)
+
+
+def _lost(call: Call) -> Exception:
+    return ConnectionClosedError(endpoint_url=f"{call.service}.{call.action}")
+
+
+class Counted:
+    """Strikes the n-th of what is counted."""
+
+    def __init__(self, nth: int | range) -> None:
+        self._nth = nth
+        self._seen = 0
+        self._lock = threading.Lock()
+
+    def strikes(self) -> bool:
+        with self._lock:
+            self._seen += 1
+            return self._seen in self._nth if isinstance(self._nth, range) else self._nth in (0, self._seen)
+
+
+class Selection:
+    """The calls that a fault strikes."""
+
+    def __init__(self, select: Select) -> None:
+        self._select = select
+        self._counted = Counted(select.get("nth", 1))
+
+    def strikes(self, call: Call) -> bool:
+        """Counts the call, if it is one of those that were selected."""
+        select = self._select
+        selected = (
+            select.get("state", call.state) == call.state
+            and select.get("action", call.action) == call.action
+            and select.get("execution", call.execution_arn) == call.execution_arn
+        )
+        return selected and self._counted.strikes()
+
+
+def _striking(strike: Callable[[Call, Proceed], dict[str, Any]], select: Select) -> Interceptor:
+    struck = Selection(select)
+    return lambda call, proceed: strike(call, proceed) if struck.strikes(call) else proceed()

@@ -1,0 +1,17 @@
+"""Lambda on this machine: the Lambda Runtime API in front of the real runtime client `awslambdaric`.
+
+spec.py              what a function is, and what an invocation was
+runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
+refusals.py          what the service says when it does not invoke
+environment.py       one execution environment: one invocation at a time, its time limit and its end
+runtime_api.py       the Runtime API of one environment, on a port of its own
+process.py           the process of one environment, and what it prints
+variables.py         the environment variables that Lambda gives a function
+entry.py             the first lines that run in that process
+moto_invocations.py  `aws lambda invoke` through moto's endpoint
+"""
+
+from oncekit.local.lambda_runtime.runtime import LambdaRuntime
+from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation
+
+__all__ = ["FunctionSpec", "Invocation", "LambdaRuntime"]

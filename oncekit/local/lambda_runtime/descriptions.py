@@ -1,0 +1,105 @@
+"""What the Lambda API tells of functions: their configuration, alias and concurrency, which there are, and layers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import unquote
+
+from oncekit.local.engine.patching import replaced
+from oncekit.local.lambda_runtime.runtime import ALIAS, LATEST
+from oncekit.local.lambda_runtime.spec import FunctionSpec, function_arn, name_and_qualifier
+
+VERSION = "1"
+"""Of every function, as the template's own are named."""
+
+Functions = Callable[[], Mapping[str, FunctionSpec]]
+Answer = tuple[int, dict[str, str], str]
+
+
+@contextmanager
+def serve_descriptions(
+    functions: Functions,
+    more: Callable[[str], Mapping[str, Any]],
+    layers: Callable[[], Mapping[str, Mapping[str, Any]]],
+) -> Iterator[None]:
+    """While it is open, moto tells of these functions; of others it tells what it has been told itself.
+
+    `more` gives what a function's spec does not say of it, by its name; `layers` the properties of layers, by ARN.
+    """
+    from moto.awslambda.responses import LambdaResponse
+
+    theirs = {
+        name: getattr(LambdaResponse, name)
+        for name in ("get_function_configuration", "get_function_concurrency", "get_alias", "list_functions")
+    }
+
+    def get_function_configuration(self: Any) -> Any:
+        name, qualifier = name_and_qualifier(_part(self, -2), self._get_param("Qualifier"))
+        spec = functions().get(name)
+        if spec is None or qualifier not in (None, LATEST, ALIAS, VERSION):
+            return theirs["get_function_configuration"](self)
+        return _answer(configuration(name, spec, qualifier, more(name)))
+
+    def get_function_concurrency(self: Any) -> Any:
+        spec = functions().get(_part(self, -2))
+        if spec is None:
+            return theirs["get_function_concurrency"](self)
+        return _answer({} if spec.concurrency is None else {"ReservedConcurrentExecutions": spec.concurrency})
+
+    def get_alias(self: Any) -> Any:
+        name, alias = _part(self, -3), _part(self, -1)
+        if name not in functions() or alias != ALIAS:
+            return theirs["get_alias"](self)
+        return _answer({"AliasArn": function_arn(name, alias), "Name": alias, "FunctionVersion": VERSION})
+
+    def list_functions(self: Any) -> Any:
+        mine = [configuration(name, spec, None, more(name)) for name, spec in functions().items()]
+        return _answer({"Functions": [*mine, *json.loads(theirs["list_functions"](self))["Functions"]]})
+
+    def get_layer_version_by_arn(self: Any) -> Any:
+        arn = self._get_param("Arn")
+        if arn not in layers():
+            return (
+                404,
+                {"status": "404", "X-Amzn-ErrorType": "ResourceNotFoundException"},
+                '{"Message": "no such layer"}',
+            )
+        told = {key: value for key, value in layers()[arn].items() if key.startswith("Compatible")}
+        return _answer({"LayerVersionArn": arn, "Version": int(arn.rpartition(":")[2]), **told})
+
+    answers = (
+        get_function_configuration,
+        get_function_concurrency,
+        get_alias,
+        list_functions,
+        get_layer_version_by_arn,
+    )
+    with replaced(*((LambdaResponse, each.__name__, each) for each in answers)):
+        yield
+
+
+def _part(request: Any, index: int) -> str:
+    return unquote(request.path.rstrip("/").split("/")[index])
+
+
+def configuration(name: str, spec: FunctionSpec, qualifier: str | None, more: Mapping[str, Any]) -> dict[str, Any]:
+    """GetFunctionConfiguration's answer."""
+    return {
+        **more,
+        "FunctionName": name,
+        "FunctionArn": function_arn(name, qualifier),
+        "Handler": spec.handler,
+        "Timeout": int(spec.timeout),
+        "MemorySize": spec.memory,
+        "Version": LATEST if qualifier in (None, LATEST) else VERSION,
+        "State": "Active",
+        "LastUpdateStatus": "Successful",
+        "PackageType": "Zip",
+    }
+
+
+def _answer(body: Mapping[str, Any]) -> Answer:
+    return 200, {"Content-Type": "application/json", "status": "200"}, json.dumps(body)

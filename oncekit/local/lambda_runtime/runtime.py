@@ -1,0 +1,264 @@
+"""The Lambda service of the local cloud: functions by name, warm environments, throttling, the shapes of boto3."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from oncekit.local.access_keys import AccessKeys
+from oncekit.local.lambda_runtime import refusals
+from oncekit.local.lambda_runtime.environment import Environment, Outcome
+from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation, function_arn, name_and_qualifier
+from oncekit.local.lambda_runtime.variables import variables_of
+
+ALIAS, LATEST = "live", "$LATEST"
+LOG_LINES = 2000
+"""Kept per function."""
+
+MOST_IDLE = 64
+"""Warm environments kept per function; a burst of more leaves no more processes behind."""
+
+MOST_STARTING = max(4, 2 * (os.cpu_count() or 1))
+"""Environments of all functions that start at the same time: more would only take each other's processor."""
+
+SECONDS_TO_END = 15.0
+"""Bounds the wait for invocations that have been killed."""
+
+
+@dataclass(eq=False)
+class _Function:
+    """`version` grows with each registration, as AutoPublishAlias has it; both qualifiers run the newest code."""
+
+    name: str
+    spec: FunctionSpec
+    version: int = 1
+    idle: list[Environment] = field(default_factory=list)
+    waiting: int = 0
+    log: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
+
+
+class LambdaRuntime:
+    """Runs registered functions in processes of their own and remembers every invocation. Thread-safe.
+
+    `environment` is given to every function: endpoint and region. `on_output` gets a function's name and each line that
+    it prints, as it is printed, from other threads; it must not raise. `keys` gives each function an access key.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        on_output: Callable[[str, str], None] | None = None,
+        keys: AccessKeys | None = None,
+    ) -> None:
+        self._environment = dict(environment)
+        self._keys = keys or AccessKeys()
+        self._on_output = on_output
+        self._functions: dict[str, _Function] = {}
+        self._invocations: dict[str, Invocation] = {}
+        self._busy: dict[str, tuple[_Function, Environment]] = {}
+        self._closed = False
+        self._lock = threading.RLock()
+        self._quiet = threading.Condition(self._lock)
+
+    # ---- what there is ----
+
+    @property
+    def functions(self) -> Mapping[str, FunctionSpec]:
+        """The registered functions."""
+        with self._lock:
+            return {name: function.spec for name, function in self._functions.items()}
+
+    def register(self, name: str, spec: FunctionSpec) -> None:
+        """Add a function, or replace it, the code included: environments that are there run no further invocation."""
+        with self._lock:
+            function = self._functions.setdefault(name, _Function(name, spec, version=0))
+            function.spec = spec
+            function.version += 1
+            retired, function.idle = function.idle, []
+        _end(retired)
+
+    def unregister(self, name: str) -> None:
+        """Remove a function; what it runs now runs to its end."""
+        with self._lock:
+            function = self._functions.pop(name, None)
+            retired = function.idle if function else []
+        _end(retired)
+
+    # ---- what happened ----
+
+    @property
+    def invocations(self) -> list[Invocation]:
+        """Every invocation that was started, oldest first."""
+        with self._lock:
+            return list(self._invocations.values())
+
+    def logs(self, function: str) -> list[str]:
+        """The last lines that a function printed; those of an invocation that has ended are there."""
+        with self._lock:
+            return list(self._functions[function].log) if function in self._functions else []
+
+    def reset(self) -> None:
+        """Forget invocations and logs; end what runs now. Functions and warm environments stay."""
+        self._end_running()
+        with self._lock:
+            self._invocations.clear()
+            for function in self._functions.values():
+                function.log.clear()
+
+    def close(self) -> None:
+        """End every process. Invocations that are running fail; there will be no others."""
+        with self._lock:
+            self._closed = True
+            retired = [environment for function in self._functions.values() for environment in function.idle]
+        _end(retired)
+        self._end_running()
+
+    def _end_running(self) -> None:
+        with self._quiet:
+            _abort(environment for _, environment in self._busy.values())
+            self._quiet.wait_for(lambda: not self._busy, SECONDS_TO_END)
+
+    # ---- invoking ----
+
+    def invoke(self, **parameters: Any) -> dict[str, Any]:
+        """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
+
+        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (`live`,
+        `$LATEST` or the number of the version), InvocationType (RequestResponse or DryRun); others are ignored.
+
+        Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
+        concurrency), RequestTooLargeException, InvalidRequestContentException, InvalidParameterValueException.
+        What fails later is a FunctionError; its Payload says how.
+        """
+        name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
+        payload = _payload(parameters.get("Payload"))
+        invocation_type = parameters.get("InvocationType") or "RequestResponse"
+        if invocation_type == "DryRun":
+            self._find(name, qualifier)
+            return {"StatusCode": 204, "Payload": io.BytesIO(b"")}
+        if invocation_type != "RequestResponse":
+            raise refusals.not_offered(invocation_type)
+        event = _event(payload)
+        request_id = str(uuid.uuid4())
+        function, version, environment = self._take(name, qualifier, request_id)
+        try:
+            with self._lock:
+                self._invocations[request_id] = Invocation(request_id, name, event, time.time(), None, "running")
+            outcome = environment.run(request_id, payload, function_arn(name, qualifier))
+            self._note(request_id, outcome)
+        finally:
+            self._give_back(function, version, environment, request_id)
+        executed = LATEST if qualifier in (None, LATEST) else str(version)
+        answer = {"StatusCode": 200, "ExecutedVersion": executed, "Payload": io.BytesIO(outcome.payload)}
+        return answer if outcome.error is None else {**answer, "FunctionError": "Unhandled"}
+
+    def kill(self, name: str) -> int:
+        """Crash the environments that now run an invocation of the function; how many there were."""
+        with self._lock:
+            running = [environment for function, environment in self._busy.values() if function.name == name]
+            _abort(running)
+        return len(running)
+
+    def _find(self, name: str, qualifier: str | None) -> _Function:
+        function = None if self._closed else self._functions.get(name)
+        if function is None or qualifier not in (None, LATEST, ALIAS, str(function.version)):
+            raise refusals.function_not_found(function_arn(name, qualifier))
+        return function
+
+    def _take(self, name: str, qualifier: str | None, request_id: str) -> tuple[_Function, int, Environment]:
+        """A warm environment, or a new one; in a burst, whichever there can be first."""
+        with self._quiet:
+            function = self._find(name, qualifier)
+            cap = function.spec.concurrency
+            if cap is not None and self._at_work(function) >= cap:
+                raise refusals.throttled()
+            function.waiting += 1
+            try:
+                self._quiet.wait_for(lambda: self._closed or function.idle or self._starting() < MOST_STARTING)
+            finally:
+                function.waiting -= 1
+            function = self._find(name, qualifier)
+            dead = [environment for environment in function.idle if not environment.usable]
+            function.idle = [environment for environment in function.idle if environment.usable]
+            environment = function.idle.pop() if function.idle else self._environment_of(function)
+            self._busy[request_id] = function, environment
+            version = function.version
+        _end(dead)
+        return function, version, environment
+
+    def _at_work(self, function: _Function) -> int:
+        return function.waiting + sum(busy is function for busy, _ in self._busy.values())
+
+    def _starting(self) -> int:
+        return sum(environment.starting for _, environment in self._busy.values())
+
+    def _one_began(self) -> None:
+        with self._quiet:
+            self._quiet.notify_all()
+
+    def _environment_of(self, function: _Function) -> Environment:
+        def on_line(line: str) -> None:
+            with self._lock:
+                function.log.append(line)
+            if self._on_output is not None:
+                self._on_output(function.name, line)
+
+        key = self._keys.of_function(function.name, function.spec.role).environment
+        variables = variables_of(function.name, str(function.version), function.spec, self._environment, key)
+        return Environment(function.spec, variables, on_line, self._one_began)
+
+    def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:
+        with self._quiet:
+            current = self._functions.get(function.name) is function and function.version == version
+            keep = current and not self._closed and environment.usable and len(function.idle) < MOST_IDLE
+            if keep:
+                function.idle.append(environment)
+        try:
+            if not keep:
+                environment.end()
+        finally:
+            with self._quiet:
+                del self._busy[request_id]
+                self._quiet.notify_all()
+
+    def _note(self, request_id: str, outcome: Outcome) -> None:
+        with self._lock:
+            started = self._invocations.get(request_id)
+            if started is not None:  # else forgotten by a reset
+                ended = replace(started, ended_at=time.time(), outcome=outcome.error or "succeeded")
+                self._invocations[request_id] = ended
+
+
+def _payload(given: Any) -> bytes:
+    """Bytes, text or a file; nothing is an empty object, as on Lambda."""
+    if hasattr(given, "read"):
+        given = given.read()
+    return (given.encode() if isinstance(given, str) else bytes(given or b"")) or b"{}"
+
+
+def _event(payload: bytes) -> Any:
+    if len(payload) > refusals.MAX_REQUEST_BYTES:
+        raise refusals.request_too_large(len(payload))
+    try:
+        return json.loads(payload)
+    except ValueError as error:
+        raise refusals.request_is_no_json(str(error)) from error
+
+
+def _abort(environments: Iterable[Environment]) -> None:
+    for environment in environments:
+        environment.abort()
+
+
+def _end(environments: list[Environment]) -> None:
+    _abort(environments)  # all at once, then wait for each
+    for environment in environments:
+        environment.end()

@@ -1,0 +1,58 @@
+"""The environment variables that Lambda gives a function, and the few that a process on this machine needs besides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from oncekit.local.lambda_runtime.spec import REGION, FunctionSpec
+
+_OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What an interpreter in a virtual environment needs. Nothing else of the caller's environment is passed on."""
+
+
+def variables_of(
+    name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str], key: Mapping[str, str]
+) -> dict[str, str]:
+    """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's.
+
+    `key` is the access key by which the endpoint knows it: that of a function with a role cannot be another one.
+    """
+    path = os.pathsep.join(str(folder.resolve()) for folder in (spec.code, *spec.python_path))
+    return {
+        **{variable: os.environ[variable] for variable in _OF_THE_MACHINE if variable in os.environ},
+        **_of_lambda(name, version, spec),
+        # What a developer has configured for real accounts must not reach a function; HOME leads to it.
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        # Code is read-only on Lambda; and bytecode is taken for fresh when the code changes twice within a second.
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **shared,
+        **key,
+        **spec.environment,
+        "PYTHONPATH": path,
+        "_HANDLER": spec.handler,
+        **(key if spec.role else {}),
+    }
+
+
+def _of_lambda(name: str, version: str, spec: FunctionSpec) -> dict[str, str]:
+    return {
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_SESSION_TOKEN": "local",
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
+        "AWS_LAMBDA_FUNCTION_NAME": name,
+        "AWS_LAMBDA_FUNCTION_VERSION": version,
+        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(spec.memory),
+        "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
+        "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
+        "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[{version}]",
+        "LAMBDA_TASK_ROOT": str(spec.code.resolve()),
+        "LANG": "en_US.UTF-8",
+        "PYTHONIOENCODING": "utf-8",
+        "TZ": ":UTC",
+    }

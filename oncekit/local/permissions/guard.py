@@ -1,0 +1,194 @@
+"""The guard: holds a call against its caller's role, and remembers what was needed and what was refused."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from botocore.exceptions import ClientError
+
+from oncekit.local.deployed import Deployed
+from oncekit.local.lambda_runtime.spec import ACCOUNT
+from oncekit.local.permissions.needs import ANY, Need, needed
+from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
+
+ANYTHING = None
+"""The role of who is held to nothing."""
+
+MOST_DENIALS = 1000
+MOST_ALLOWED = 10_000
+
+# What a service calls a refusal where it is neither JSON's AccessDeniedException nor XML's AccessDenied.
+_CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError", "ec2": "UnauthorizedOperation"}
+_XML = {
+    "cloudformation",
+    "autoscaling",
+    "iam",
+    "monitoring",
+    "rds",
+    "sts",
+    "elasticloadbalancing",
+    "route53",
+    "cloudfront",
+}
+_STATUS_400 = {"dynamodb", "states", "kms", "logs", "secretsmanager", "ssm", "events", "kinesis"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls: the ARN of a role, and the name of the session in which it is assumed."""
+
+    role: str | None
+    session: str
+
+
+@dataclass(frozen=True)
+class Use:
+    """A need of a role, and the permissions that allow it: without all of these it would be refused."""
+
+    role: str
+    """Logical id."""
+    action: str
+    permissions: frozenset[Permission]
+
+
+@dataclass(frozen=True)
+class Denial:
+    """A call that was refused. `str` says of it who may not do what, and what to do, in one line."""
+
+    role: str
+    """Logical id."""
+    session: str
+    """Name of the function, execution, rule, pipe or schedule that was the first to be refused."""
+    action: str
+    resource: str
+    message: str
+    """As AWS has it."""
+    advice: str
+
+    def __str__(self) -> str:
+        return f"{self.session} ({self.role}) may not {self.action} on {self.resource}: {self.advice}"
+
+
+class Guard(Protocol):
+    """Whom a call is shown before it is made."""
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        """Raises ClientError, as AWS would, when the caller's role does not allow it.
+
+        `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
+        """
+        ...
+
+
+class Unrestricted:
+    """Lets everything pass."""
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class _Deployment:
+    roles: Mapping[str, Role]
+    """By ARN."""
+    refusals: tuple[Permission, ...] = ()
+    """Of the policies of resources, whoever calls."""
+    allowed: set[tuple[str, Need]] = field(default_factory=set)
+    """Of a role by logical id: needs that have been allowed, and are noted as used."""
+
+
+class Permissions:
+    """The roles of what is deployed. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._deployed = _Deployment({})
+        self._uses: dict[Use, str] = {}
+        self._denials: dict[tuple[str, str, str], Denial] = {}
+        self._lock = threading.Lock()
+
+    def deploy(self, resources: Mapping[str, Deployed]) -> None:
+        """From now on these resources' roles and no others. Raises TemplateError."""
+        self._deployed = _Deployment(roles_of(resources), refusals_of(resources))
+
+    @property
+    def roles(self) -> Mapping[str, Role]:
+        """The roles by logical id."""
+        return {role.logical_id: role for role in self._deployed.roles.values()}
+
+    def arn_of(self, logical_id: str) -> str | None:
+        """The ARN of a role, None when there is none."""
+        return next((arn for arn, role in self._deployed.roles.items() if role.logical_id == logical_id), None)
+
+    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+        deployed = self._deployed
+        role = deployed.roles.get(caller.role or "")
+        if role is None:
+            return
+        for need in needed(service, operation, parameters):
+            if (role.logical_id, need) in deployed.allowed:
+                continue
+            answer, permissions = role.answer(need)
+            if any(each.is_for(need) for each in deployed.refusals):
+                answer = Answer.DENIED_THERE
+            if answer is not Answer.ALLOWED:
+                raise self._refusal(role, caller, need, answer, service, operation)
+            with self._lock:
+                self._uses.setdefault(Use(role.logical_id, need.action, permissions), need.resource or ANY)
+                if len(deployed.allowed) >= MOST_ALLOWED:
+                    deployed.allowed.clear()
+                deployed.allowed.add((role.logical_id, need))
+
+    def _refusal(
+        self, role: Role, caller: Caller, need: Need, answer: Answer, service: str, operation: str
+    ) -> ClientError:
+        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/{role.name}/{caller.session}"
+        resource = need.resource or ANY
+        why = answer.value.format(action=need.action)
+        message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
+        advice = f"allow it in {role.place}" if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
+        denial = Denial(role.logical_id, caller.session, need.action, resource, message, advice)
+        with self._lock:
+            self._denials.setdefault((role.logical_id, need.action, resource), denial)
+            while len(self._denials) > MOST_DENIALS:
+                del self._denials[next(iter(self._denials))]
+        return _error(service, operation, message)
+
+    @property
+    def uses(self) -> Mapping[Use, str]:
+        """What roles needed and were allowed since the start or the last reset, each with a resource for example."""
+        with self._lock:
+            return dict(self._uses)
+
+    @property
+    def denials(self) -> tuple[Denial, ...]:
+        """What was refused since the start or the last reset: each action on each resource once, oldest first."""
+        with self._lock:
+            return tuple(self._denials.values())
+
+    def reset(self) -> None:
+        """Forget what was needed and refused."""
+        with self._lock:
+            self._uses.clear()
+            self._deployed.allowed.clear()
+            self._denials.clear()
+
+
+def _error(service: str, operation: str, message: str) -> ClientError:
+    code = _CODES.get(service, "AccessDenied" if service in _XML else "AccessDeniedException")
+    status = 400 if service in _STATUS_400 else 403
+    return ClientError(
+        {
+            "Error": {"Code": code, "Message": message},
+            "ResponseMetadata": {
+                "HTTPStatusCode": status,
+                "RequestId": "local",
+                "HostId": "",
+                "HTTPHeaders": {},
+                "RetryAttempts": 0,
+            },
+        },
+        operation,
+    )

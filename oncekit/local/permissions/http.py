@@ -1,0 +1,181 @@
+"""The guard before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
+
+A function is known by its access key id, which is random and its own. What a request asks for is read as moto does,
+from the service's model in botocore, so that a call is held against the policies also where moto knows nothing of its
+service.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+from xml.sax.saxutils import escape
+
+from botocore.exceptions import ClientError
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response
+
+from oncekit.local.access_keys import credential_of
+from oncekit.local.permissions.guard import Caller, Guard
+
+Environ = dict[str, Any]
+Callers = Callable[[str], Caller | None]
+"""Who has an access key id; None for whom the guard need not be asked about."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a request asks for: the API's operation, its parameters as boto3 takes them."""
+
+    operation: str
+    parameters: Mapping[str, Any]
+
+
+class HttpGuard:
+    """Looks at requests before they reach moto."""
+
+    def __init__(self, callers: Callers, guard: Guard) -> None:
+        self._callers = callers
+        self._guard = guard
+
+    def refusal(self, environ: Environ) -> Response | None:
+        """What a request that is not allowed is answered; None lets it pass."""
+        signed = credential_of(environ)
+        caller = self._callers(signed.key) if signed else None
+        if signed is None or caller is None:
+            return None
+        service = signed.service
+        asked = asked_for(service, environ)
+        if asked is None:
+            return None  # no operation of AWS: moto says so
+        try:
+            self._guard.check(caller, service, asked.operation, asked.parameters)
+        except ClientError as error:
+            return in_protocol(service, environ, error)
+        return None
+
+
+def asked_for(service: str, environ: Environ) -> Asked | None:
+    """What a request asks of the service that it is signed for; None when that has no such operation."""
+    if target := environ.get("HTTP_X_AMZ_TARGET"):
+        return Asked(target.rpartition(".")[2], _json(_body(environ)))
+    if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+        form = dict(parse_qsl(_body(environ).decode()))
+        if "Action" in form:
+            return Asked(form["Action"], form)
+    if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
+        return Asked(rpc[1], {})  # in CBOR, which nobody here reads
+    if service == "s3" and (of_object := _of_an_object(environ)) is not None:
+        return of_object
+    for name in _services(service):
+        asked = _rest(name, environ)
+        if asked is not None:
+            return asked
+    return None
+
+
+_OF_AN_OBJECT = {"PUT": "PutObject", "GET": "GetObject", "HEAD": "HeadObject"}
+
+
+def _of_an_object(environ: Environ) -> Asked | None:
+    """The plainest calls of S3 without its model, which takes a twentieth of a second to read."""
+    operation = _OF_AN_OBJECT.get(environ["REQUEST_METHOD"])
+    path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # as WSGI has it
+    bucket, _, key = path.removeprefix("/").partition("/")
+    if operation is None or not key or environ.get("QUERY_STRING") or "HTTP_X_AMZ_COPY_SOURCE" in environ:
+        return None
+    given = {"IfMatch": environ.get("HTTP_IF_MATCH"), "IfNoneMatch": environ.get("HTTP_IF_NONE_MATCH")}
+    return Asked(operation, {"Bucket": bucket, "Key": key, **{name: each for name, each in given.items() if each}})
+
+
+def _rest(name: str, environ: Environ) -> Asked | None:
+    from moto.core.parse import PROTOCOL_PARSERS
+    from moto.core.request import Request
+    from moto.core.routing import get_service_router
+    from moto.core.utils import get_service_model
+
+    model = get_service_model(name)
+    if not model.protocol.startswith("rest"):
+        return None
+    request = Request(environ)
+    try:
+        operation, in_path = get_service_router(name).match(request)
+    except NotFound:
+        return None
+    parser = PROTOCOL_PARSERS[model.protocol](operation)
+    asked = parser.parse(
+        {
+            "method": request.method,
+            "values": request.args,
+            "headers": request.headers,
+            "body": b"" if operation.has_streaming_input else _body(environ),
+            "url_path": request.path,
+            "url_params": in_path,
+        }
+    )
+    return Asked(operation.name, asked)
+
+
+def _services(signed_for: str) -> Iterator[str]:
+    """The names in botocore of the services whose requests may be signed for this one, the likeliest first."""
+    likely = [each for each in _loader().list_available_services("service-2") if each.startswith(signed_for)]
+    yield from sorted(likely, key=len)
+    yield from (each for each in _all_services().get(signed_for, ()) if each not in likely)
+
+
+@functools.cache
+def _loader() -> Any:
+    from botocore.loaders import create_loader
+
+    return create_loader()
+
+
+@functools.cache
+def _all_services() -> Mapping[str, list[str]]:
+    """By what is signed for. Takes seconds: for a service whose name in botocore does not begin like that."""
+    found: dict[str, list[str]] = {}
+    for name in _loader().list_available_services("service-2"):
+        metadata = _loader().load_service_model(name, "service-2")["metadata"]
+        found.setdefault(metadata.get("signingName") or metadata["endpointPrefix"], []).append(name)
+    return found
+
+
+def _body(environ: Environ) -> bytes:
+    """The body, which moto finds in its place afterwards."""
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    body: bytes = environ["wsgi.input"].read(length) if length else b""
+    environ["wsgi.input"] = io.BytesIO(body)
+    return body
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(body or b"{}")
+    except ValueError:
+        return {}  # moto says what is wrong with it
+    return found if isinstance(found, dict) else {}
+
+
+def in_protocol(service: str, environ: Environ, error: ClientError) -> Response:
+    """The error in the protocol of the request."""
+    code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    headers = {"x-amzn-requestid": "local", "x-amzn-errortype": code}
+    if environ["REQUEST_METHOD"] == "HEAD":
+        return Response(status=status, headers=headers)
+    told = f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message>"
+    if service == "s3":
+        return Response(f"<Error>{told}</Error>", status, headers, content_type="application/xml")
+    if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+        body = f"<ErrorResponse><Error><Type>Sender</Type>{told}</Error><RequestId>local</RequestId></ErrorResponse>"
+        return Response(body, status, headers, content_type="text/xml")
+    if service == "sqs":
+        headers["x-amzn-query-error"] = f"{code};Sender"
+    body = json.dumps({"__type": code, "message": message, "Message": message})
+    return Response(body, status, headers, content_type="application/x-amz-json-1.0")

@@ -1,0 +1,251 @@
+"""What a call needs: the actions that IAM has for it, each with the resource that it is about.
+
+An action is called like the API's operation, and its service like what requests are signed for; what differs is in
+`_ACTIONS` and in the rules of some services, as AWS's Service Authorization Reference has it. A service without a rule
+is known by the ARN among its parameters; where there is none, nobody here knows the resource.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from oncekit.local.lambda_runtime.spec import ACCOUNT, REGION, function_arn, name_and_qualifier
+
+ANY = "*"
+"""The resource of an action that AWS holds against none: only a policy with `*` allows it."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """An action, as `dynamodb:PutItem`, on a resource."""
+
+    action: str
+    resource: str | None
+    """ARN, or ANY; None when nobody here knows which it is."""
+    context: tuple[tuple[str, str | None], ...] = ()
+    """Condition keys with what the call says of them; None where it is known to say nothing."""
+
+
+Parameters = Mapping[str, Any]
+
+_PREFIXES = {"monitoring": "cloudwatch", "email": "ses"}
+"""IAM's name of a service where it is not the one that requests are signed for."""
+
+_WITHOUT_PERMISSION = {("sts", "GetCallerIdentity"), ("sts", "GetSessionToken")}
+
+_ACTIONS = {
+    ("s3", "HeadObject"): "GetObject",
+    ("s3", "HeadBucket"): "ListBucket",
+    ("s3", "ListObjects"): "ListBucket",
+    ("s3", "ListObjectsV2"): "ListBucket",
+    ("s3", "ListObjectVersions"): "ListBucketVersions",
+    ("s3", "ListBuckets"): "ListAllMyBuckets",
+    ("s3", "ListParts"): "ListMultipartUploadParts",
+    ("s3", "ListMultipartUploads"): "ListBucketMultipartUploads",
+    ("s3", "CreateMultipartUpload"): "PutObject",
+    ("s3", "UploadPart"): "PutObject",
+    ("s3", "CompleteMultipartUpload"): "PutObject",
+    ("s3", "SelectObjectContent"): "GetObject",
+    ("lambda", "Invoke"): "InvokeFunction",
+    ("lambda", "InvokeAsync"): "InvokeFunction",
+    ("lambda", "InvokeWithResponseStream"): "InvokeFunction",
+    ("bedrock", "Converse"): "InvokeModel",
+    ("bedrock", "ConverseStream"): "InvokeModelWithResponseStream",
+    ("sns", "PublishBatch"): "Publish",
+    ("sqs", "SendMessageBatch"): "SendMessage",
+    ("sqs", "DeleteMessageBatch"): "DeleteMessage",
+    ("sqs", "ChangeMessageVisibilityBatch"): "ChangeMessageVisibility",
+}
+
+_OF_NO_RESOURCE = {
+    "cloudwatch:GetMetricData",
+    "cloudwatch:GetMetricStatistics",
+    "cloudwatch:ListMetrics",
+    "cloudwatch:PutMetricData",
+    "dynamodb:DescribeEndpoints",
+    "dynamodb:DescribeLimits",
+    "dynamodb:ListTables",
+    "lambda:ListFunctions",
+    "s3:ListAllMyBuckets",
+    "sns:ListTopics",
+    "sqs:ListQueues",
+    "states:ListStateMachines",
+    "xray:PutTelemetryRecords",
+    "xray:PutTraceSegments",
+}
+
+
+def needed(service: str, operation: str, parameters: Parameters) -> tuple[Need, ...]:
+    """What a call needs. `service` is what its request is signed for (`states`), `operation` the API's (`PutItem`)."""
+    prefix = _PREFIXES.get(service, service)
+    if (prefix, operation) in _WITHOUT_PERMISSION:
+        return ()
+    rule = _RULES.get(prefix, _of_any_service)
+    return tuple(dict.fromkeys(rule(prefix, operation, parameters)))
+
+
+def arn(service: str, rest: str) -> str:
+    """The ARN of something in this account and region."""
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{rest}"
+
+
+def _of_any_service(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    action = f"{prefix}:{_ACTIONS.get((prefix, operation), operation)}"
+    yield Need(action, ANY if action in _OF_NO_RESOURCE else _arn_among(prefix, parameters))
+
+
+def _arn_among(prefix: str, parameters: Parameters) -> str | None:
+    """In a parameter that names something, not in what is sent."""
+    names = (value for key, value in parameters.items() if key.lower().endswith(("arn", "id", "identifier", "name")))
+    return next((each for each in names if isinstance(each, str) and each.startswith(f"arn:aws:{prefix}:")), None)
+
+
+# ---- DynamoDB ----
+
+_OF_A_TRANSACTION = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+    "Get": "GetItem",
+}
+_PARTIQL = {"SELECT": "PartiQLSelect", "INSERT": "PartiQLInsert", "UPDATE": "PartiQLUpdate", "DELETE": "PartiQLDelete"}
+
+
+def _of_dynamodb(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    """A transaction needs what its items need; a batch has an action of its own; a query may be of an index."""
+    if operation in ("TransactWriteItems", "TransactGetItems"):
+        for item in parameters.get("TransactItems", []):
+            for kind, inner in item.items():
+                yield Need(f"dynamodb:{_OF_A_TRANSACTION[kind]}", _table(inner["TableName"]))
+    elif operation in ("BatchGetItem", "BatchWriteItem"):
+        for table in parameters.get("RequestItems", {}):
+            yield Need(f"dynamodb:{operation}", _table(table))
+    elif operation in ("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"):
+        statements = parameters.get("Statements") or parameters.get("TransactStatements") or [parameters]
+        for statement in statements:
+            verb = str(statement["Statement"]).split(maxsplit=1)[0].upper()
+            yield Need(f"dynamodb:{_PARTIQL.get(verb, operation)}", None)
+    elif "TableName" in parameters:
+        table = _table(parameters["TableName"])
+        index = parameters.get("IndexName")
+        yield Need(f"dynamodb:{operation}", f"{table}/index/{index}" if index else table)
+    else:
+        yield from _of_any_service(prefix, operation, parameters)
+
+
+def _table(name: str) -> str:
+    return name if name.startswith("arn:") else arn("dynamodb", f"table/{name}")
+
+
+# ---- S3 ----
+
+
+def _of_s3(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    """An operation on an object is about the object, any other about the bucket; a copy reads its source, too."""
+    action = f"s3:{_ACTIONS.get((prefix, operation), operation)}"
+    if "Bucket" not in parameters:
+        yield Need(action, ANY if action in _OF_NO_RESOURCE else None)
+        return
+    bucket = str(parameters["Bucket"])
+    bucket = bucket if bucket.startswith("arn:") else f"arn:aws:s3:::{bucket}"
+    if operation == "DeleteObjects":
+        for each in parameters["Delete"]["Objects"]:
+            yield Need(
+                "s3:DeleteObjectVersion" if "VersionId" in each else "s3:DeleteObject", f"{bucket}/{each['Key']}"
+            )
+        return
+    if source := parameters.get("CopySource"):
+        where = source if isinstance(source, str) else f"{source['Bucket']}/{source['Key']}"
+        yield Need("s3:GetObject", f"arn:aws:s3:::{where.partition('?')[0].lstrip('/')}")
+    if operation in ("CopyObject", "UploadPartCopy"):
+        action = "s3:PutObject"
+    if action == "s3:PutObject":
+        yield Need(action, f"{bucket}/{parameters['Key']}", _of_a_write(operation, parameters))
+        return
+    if action in ("s3:GetObject", "s3:DeleteObject") and "VersionId" in parameters:
+        action += "Version"
+    yield Need(action, f"{bucket}/{parameters['Key']}" if "Key" in parameters else bucket)
+
+
+_PARTS = ("CreateMultipartUpload", "UploadPart", "UploadPartCopy")
+
+
+def _of_a_write(operation: str, parameters: Parameters) -> tuple[tuple[str, str | None], ...]:
+    """Whether it makes an object, and on which condition: the parts of a multipart upload take none."""
+    given = {
+        f"s3:{name}": parameters.get(key) for name, key in (("if-match", "IfMatch"), ("if-none-match", "IfNoneMatch"))
+    }
+    return (*given.items(), ("s3:ObjectCreationOperation", str(operation not in _PARTS).lower()))
+
+
+# ---- queues, functions, state machines, events, metrics ----
+
+
+def _of_sqs(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    if "QueueUrl" in parameters:
+        account, name = urlsplit(str(parameters["QueueUrl"])).path.strip("/").split("/")[-2:]
+        yield Need(f"sqs:{_ACTIONS.get((prefix, operation), operation)}", f"arn:aws:sqs:{REGION}:{account}:{name}")
+    elif "QueueName" in parameters:
+        yield Need(f"sqs:{operation}", arn("sqs", parameters["QueueName"]))
+    else:
+        yield from _of_any_service(prefix, operation, parameters)
+
+
+def _of_lambda(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    if "FunctionName" not in parameters:
+        yield from _of_any_service(prefix, operation, parameters)
+        return
+    name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
+    yield Need(f"lambda:{_ACTIONS.get((prefix, operation), operation)}", function_arn(name, qualifier))
+
+
+_MACHINE = re.compile(r"(arn:[^:]+:states:[^:]+:[^:]+:stateMachine:[^:]+):(.+)")
+
+
+def _of_states(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    """AWS holds who starts by an alias or a version against the ARN of the state machine, never against the alias's."""
+    for need in _of_any_service(prefix, operation, parameters):
+        qualified = _MACHINE.fullmatch(need.resource or "")
+        if qualified is None:
+            yield need
+        else:
+            yield Need(need.action, qualified[1], (("states:StateMachineQualifier", qualified[2]),))
+
+
+def _of_events(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    if operation != "PutEvents":
+        yield from _of_any_service(prefix, operation, parameters)
+    for entry in parameters.get("Entries", []) if operation == "PutEvents" else []:
+        bus = entry.get("EventBusName", "default")
+        context = (("events:detail-type", str(entry.get("DetailType"))), ("events:source", str(entry.get("Source"))))
+        yield Need("events:PutEvents", bus if bus.startswith("arn:") else arn("events", f"event-bus/{bus}"), context)
+
+
+def _of_sns(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    if operation == "Publish" and "PhoneNumber" in parameters:
+        yield Need("sns:Publish", ANY)
+    else:
+        yield from _of_any_service(prefix, operation, parameters)
+
+
+def _of_cloudwatch(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
+    for need in _of_any_service(prefix, operation, parameters):
+        namespace = parameters.get("Namespace") if operation == "PutMetricData" else None
+        yield Need(need.action, need.resource, (("cloudwatch:namespace", namespace),) if namespace else ())
+
+
+_RULES: Mapping[str, Callable[[str, str, Parameters], Iterator[Need]]] = {
+    "cloudwatch": _of_cloudwatch,
+    "dynamodb": _of_dynamodb,
+    "events": _of_events,
+    "lambda": _of_lambda,
+    "s3": _of_s3,
+    "sns": _of_sns,
+    "sqs": _of_sqs,
+    "states": _of_states,
+}

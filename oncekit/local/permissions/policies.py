@@ -1,0 +1,188 @@
+"""What a role may do: its policies, taken apart into permissions of one action on one resource each.
+
+moto has an evaluator, for callers that it knows. It takes an unmet condition of an Allow for a Deny, knows no
+`?`, reads the `.` of a name as any character, and cannot say which part of a policy has allowed a call.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from oncekit.local.deployed import Deployed
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.permissions.conditions import holds, matches
+from oncekit.local.permissions.managed import managed_policy
+from oncekit.local.permissions.needs import Need
+
+_MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
+_OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")
+_log = logging.getLogger(__name__)
+
+
+class Answer(Enum):
+    """What a role's policies say of a need; the value is how AWS ends the message of a refusal."""
+
+    ALLOWED = ""
+    NOT_ALLOWED = "because no identity-based policy allows the {action} action"
+    DENIED = "with an explicit deny in an identity-based policy"
+    DENIED_THERE = "with an explicit deny in a resource-based policy"
+
+
+@dataclass(frozen=True)
+class Permission:
+    """One action on one resource, as a policy writes them: both may be patterns.
+
+    With NotAction or NotResource it is about all that none of the patterns is for.
+    """
+
+    policy: str
+    """Its logical id, one of AWS's name; one that is in a role is `Role.PolicyName`. So no two policies share one."""
+    allows: bool
+    actions: tuple[str, ...]
+    resources: tuple[str, ...]
+    other_actions: bool = False
+    other_resources: bool = False
+    condition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+
+    def is_for(self, need: Need) -> bool:
+        action = need.action.lower()
+        if any(matches(each.lower(), action) for each in self.actions) is self.other_actions:
+            return False
+        resource = need.resource
+        if resource is not None and any(matches(each, resource) for each in self.resources) is self.other_resources:
+            return False
+        # What cannot be told counts for the caller: better to let a call pass than to refuse what AWS would allow.
+        met = holds(self.condition, dict(need.context)) if self.condition else True
+        return self.allows if met is None else met
+
+    def __str__(self) -> str:
+        action = ("every action but " if self.other_actions else "") + ", ".join(self.actions)
+        resource = ("everything but " if self.other_resources else "") + ", ".join(self.resources)
+        return f"{self.policy}: {action} on {resource}"
+
+
+@dataclass(frozen=True)
+class Role:
+    """A role of the template."""
+
+    logical_id: str
+    name: str
+    place: str
+    """Where the template writes what it may do."""
+    permissions: tuple[Permission, ...]
+
+    def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
+        """What its policies say, and the permissions that allow it."""
+        fitting = [each for each in self.permissions if each.is_for(need)]
+        if not all(each.allows for each in fitting):
+            return Answer.DENIED, frozenset()
+        return (Answer.ALLOWED if fitting else Answer.NOT_ALLOWED), frozenset(fitting)
+
+
+def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
+    """The roles that a template makes, by ARN, each with the policies in it, beside it, and those it names.
+
+    A role with a policy that is neither in the template nor AWS's is left out: what it may do is not known here.
+    Raises TemplateError for a policy that AWS would not take.
+    """
+    made = {logical_id: each for logical_id, each in resources.items() if each.ref}
+    beside = list(_attached(made))
+    documents = {
+        each.ref: (logical_id, each.properties["PolicyDocument"])
+        for logical_id, each in made.items()
+        if each.type == "AWS::IAM::ManagedPolicy"
+    }
+    roles = {}
+    for logical_id, role in made.items():
+        if role.type != "AWS::IAM::Role":
+            continue
+        policies = [
+            *((f"{logical_id}.{each.get('PolicyName', '')}", each["PolicyDocument"]) for each in _policies_in(role)),
+            *((policy, document) for names, policy, document in beside if role.ref in names),
+            *(documents.get(arn) or _of_aws(arn) for arn in _policies_named_by(role)),
+        ]
+        unknown = [name for name, document in policies if document is None]
+        if unknown:
+            _log.warning("%s is held to nothing here: nobody knows what %s allows", logical_id, ", ".join(unknown))
+            continue
+        permissions = (each for name, document in policies for each in permissions_of(name, document or {}))
+        place = _place(logical_id, made)
+        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, tuple(dict.fromkeys(permissions)))
+    return roles
+
+
+def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
+    """What the policies of buckets refuse to everyone. What one allows is left out: a role has its own."""
+    return tuple(
+        each
+        for logical_id, policy in resources.items()
+        if policy.type == "AWS::S3::BucketPolicy" and policy.ref
+        for statement in _list(policy.properties["PolicyDocument"].get("Statement", []))
+        if statement["Effect"] == "Deny" and statement.get("Principal") in ("*", {"AWS": "*"})
+        for each in permissions_of(logical_id, {"Statement": [statement]})
+    )
+
+
+def _place(role: str, resources: Mapping[str, Deployed]) -> str:
+    """SAM makes the role `XRole` of a function or state machine X that has Policies in place of a role."""
+    owner = role.removesuffix("Role")
+    made_by_sam = owner in resources and resources[owner].type in _OF_SAM
+    return f"the Policies of {owner}" if made_by_sam else f"a policy of {role}"
+
+
+def _policies_in(role: Deployed) -> list[Mapping[str, Any]]:
+    policies: list[Mapping[str, Any]] = role.properties.get("Policies", [])
+    return policies
+
+
+def _policies_named_by(role: Deployed) -> list[str]:
+    return [str(arn) for arn in role.properties.get("ManagedPolicyArns", [])]
+
+
+def _attached(resources: Mapping[str, Deployed]) -> Iterator[tuple[list[str], str, Mapping[str, Any]]]:
+    """Policies that name their roles: the roles, the policy's logical id, its document."""
+    for logical_id, each in resources.items():
+        if each.type in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"):
+            given = each.properties
+            roles = given.get("Roles", []) if "RoleName" not in given else [given["RoleName"]]
+            yield [str(role) for role in roles], logical_id, given["PolicyDocument"]
+
+
+def _of_aws(arn: str) -> tuple[str, Mapping[str, Any] | None]:
+    """The name of a policy that the template does not make, and its document when it is one of AWS's."""
+    name = arn.rpartition("/")[2]
+    # SAM passes a bare name on, which on AWS it has looked up.
+    return name, managed_policy(name) if arn.startswith(_MANAGED_BY_AWS) or "/" not in arn else None
+
+
+def permissions_of(policy: str, document: Mapping[str, Any]) -> Iterator[Permission]:
+    """The permissions of a policy's document. Raises TemplateError for a statement without an action or a resource."""
+    for statement in _list(document.get("Statement", [])):
+        actions, other_actions = _either(policy, statement, "Action")
+        resources, other_resources = _either(policy, statement, "Resource")
+        for some_actions in [tuple(actions)] if other_actions else [(each,) for each in actions]:
+            for some_resources in [tuple(resources)] if other_resources else [(each,) for each in resources]:
+                yield Permission(
+                    policy,
+                    statement["Effect"] == "Allow",
+                    some_actions,
+                    some_resources,
+                    other_actions,
+                    other_resources,
+                    statement.get("Condition") or {},
+                )
+
+
+def _either(policy: str, statement: Mapping[str, Any], name: str) -> tuple[list[str], bool]:
+    for key in (name, f"Not{name}"):
+        if key in statement:
+            return [str(each) for each in _list(statement[key])], key != name
+    raise TemplateError(f"a statement of the policy {policy} has neither {name} nor Not{name}")
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

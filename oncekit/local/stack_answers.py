@@ -1,0 +1,64 @@
+"""What CloudFormation tells of the stack: DescribeStacks and ListStackResources, of what is deployed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.local.deployed import Deployed
+from oncekit.local.engine.patching import replaced
+from oncekit.local.resources import ACCOUNT, STACK
+from oncekit.local.template import REGION
+
+Values = Callable[[], Mapping[str, str]]
+
+
+@contextmanager
+def serve_stack(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
+    """While it is open, moto tells of this stack; of any other it says that there is none."""
+    from moto.cloudformation.exceptions import ValidationError
+    from moto.cloudformation.responses import CloudFormationResponse
+    from moto.core.responses import ActionResult
+
+    stack_id = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local"
+    created = datetime.datetime.now(datetime.UTC)
+
+    def check_name(wanted: str | None) -> None:
+        if wanted not in (None, STACK, stack_id):
+            raise ValidationError(wanted)
+
+    def list_stack_resources(self: Any) -> Any:
+        check_name(self._get_param("StackName"))
+        listed = [
+            {
+                "LogicalResourceId": logical_id,
+                "PhysicalResourceId": each.ref,
+                "ResourceType": each.type,
+                "ResourceStatus": "CREATE_COMPLETE",
+                "LastUpdatedTimestamp": created,
+            }
+            for logical_id, each in resources().items()
+            if each.ref
+        ]
+        return ActionResult({"StackResourceSummaries": listed})
+
+    def describe_stacks(self: Any) -> Any:
+        check_name(self._get_param("StackName"))
+        stack = {
+            "StackName": STACK,
+            "StackId": stack_id,
+            "StackStatus": "CREATE_COMPLETE",
+            "CreationTime": created,
+            "Tags": {},  # moto makes a list of it
+            "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in outputs().items()],
+            "Parameters": [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters().items()],
+        }
+        return ActionResult({"Stacks": [stack]})
+
+    with replaced(
+        (CloudFormationResponse, "describe_stacks", describe_stacks),
+        (CloudFormationResponse, "list_stack_resources", list_stack_resources),
+    ):
+        yield

@@ -1,0 +1,170 @@
+"""Reads template.yaml with its parameters and translates it from SAM to CloudFormation, as AWS would on deployment."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oncekit.local.intrinsics import TemplateError
+
+REGION = "us-east-1"
+FILE_SCHEME = "s3://local/"
+"""Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
+
+__all__ = ["FILE_SCHEME", "REGION", "Template", "TemplateError", "load", "parameter_values", "parse"]
+
+_CACHED = 20
+_FORMAT = "2"  # of what is cached; count it up when `_translate` changes
+_PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
+_DEFINITION = "DefinitionS3Location"
+"""The path of a definition in a machine that is not of SAM's own type."""
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template in plain CloudFormation, and the values of its parameters."""
+
+    folder: Path
+    """Code and definitions are named relative to it."""
+    parameters: Mapping[str, str]
+    body: Mapping[str, Any]
+
+    def section(self, name: str) -> Mapping[str, Any]:
+        section: Mapping[str, Any] = self.body.get(name) or {}
+        return section
+
+
+def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path | None = None) -> Template:
+    """The template at `path`, translated. A translation is kept in `cache` (default `build/local` beside the template),
+    because the translator alone takes half a second to import.
+
+    Raises TemplateError for a parameter that is unknown, missing or out of bounds, and for what the translator refuses.
+    """
+    text = path.read_bytes()
+    given = {name: str(value) for name, value in (parameters or {}).items()}
+    key = json.dumps([_FORMAT, version("aws-sam-translator"), given, hashlib.sha256(text).hexdigest()], sort_keys=True)
+    cache = cache or path.parent / "build" / "local"
+    file = cache / f"template-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
+    with suppress(OSError, ValueError):
+        kept = json.loads(file.read_text())
+        return Template(path.parent, kept["parameters"], kept["body"])
+    source = parse(text.decode(), path)
+    values = parameter_values(source.get("Parameters") or {}, given)
+    body = _translate(source, values, path)
+    _keep(file, {"parameters": values, "body": body})
+    return Template(path.parent, values, body)
+
+
+def parse(text: str, path: Path) -> dict[str, Any]:
+    """The YAML of a template as plain values, short forms (`!Ref x`) written out (`{"Ref": "x"}`)."""
+    try:
+        template = yaml.load(text, Loader=_Loader)  # noqa: S506 a SafeLoader underneath
+    except yaml.YAMLError as error:
+        raise TemplateError(f"{path} is not YAML: {error}") from error
+    if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
+        raise TemplateError(f"{path} has no Resources")
+    return template
+
+
+def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
+    """The value of every declared parameter, checked as CloudFormation does."""
+    if unknown := sorted(set(given) - set(declared)):
+        raise TemplateError(f"the template has no parameter {', '.join(unknown)}; it has {', '.join(sorted(declared))}")
+    values = {}
+    for name, declaration in declared.items():
+        if name not in given and "Default" not in declaration:
+            raise TemplateError(f"parameter {name} needs a value")
+        values[name] = given.get(name, str(declaration.get("Default")))
+        if problem := _out_of_bounds(values[name], declaration):
+            raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")
+    return values
+
+
+def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
+    allowed = [str(each) for each in declaration.get("AllowedValues", [])]
+    if allowed and value not in allowed:
+        return f"must be one of {', '.join(allowed)}"
+    if re.fullmatch(declaration.get("AllowedPattern", ".*"), value, re.DOTALL) is None:
+        return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
+    if declaration.get("Type") == "Number":
+        try:
+            number = float(value)
+        except ValueError:
+            return "must be a number"
+        if number < declaration.get("MinValue", number):
+            return f"must be at least {declaration['MinValue']}"
+        if number > declaration.get("MaxValue", number):
+            return f"must be at most {declaration['MaxValue']}"
+    return None
+
+
+def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) -> dict[str, Any]:
+    # Here, since importing it takes longer than everything else that a kept translation needs.
+    from samtranslator.model.exceptions import InvalidDocumentException
+    from samtranslator.translator.transform import transform
+
+    from oncekit.local.isolation import no_other_cloud
+
+    class NoManagedPolicies:
+        """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""
+
+        def load(self) -> dict[str, str]:
+            return {}
+
+    for resource in source["Resources"].values():
+        properties = resource.get("Properties") or {}
+        for name in _PATHS:
+            if isinstance(properties.get(name), str):
+                properties[name] = FILE_SCHEME + properties[name]
+        if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
+            properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
+    try:
+        with no_other_cloud():  # the translator asks for the region, and a profile that is not there would stop it
+            body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
+    except InvalidDocumentException as error:
+        raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
+    return body
+
+
+def _keep(file: Path, content: Mapping[str, Any]) -> None:
+    """Keep a translation; a folder that cannot be written to costs time, nothing else."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent)
+        with os.fdopen(handle, "w") as stream:
+            json.dump(content, stream)
+        Path(name).replace(file)
+        kept = sorted(file.parent.glob("template-*.json"), key=lambda each: each.stat().st_mtime)
+        for old in kept[:-_CACHED]:
+            old.unlink(missing_ok=True)
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with CloudFormation's short forms."""
+
+
+def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[str, Any]:
+    name = suffix if suffix in ("Ref", "Condition") else f"Fn::{suffix}"
+    value: Any
+    if isinstance(node, yaml.ScalarNode):
+        value = loader.construct_scalar(node)
+        value = value.split(".", 1) if suffix == "GetAtt" else value
+    elif isinstance(node, yaml.SequenceNode):
+        value = loader.construct_sequence(node, deep=True)
+    else:
+        value = loader.construct_mapping(node, deep=True)  # type: ignore[arg-type]  # the third kind of node there is
+    return {name: value}
+
+
+_Loader.add_multi_constructor("!", _short_form)

@@ -1,0 +1,1 @@
+"""Real processes that are killed, over an atomic DynamoDB-compatible server."""

@@ -1,0 +1,1 @@
+"""Odd input for everything that takes any: `python -m oncekit.proof.fuzz`."""

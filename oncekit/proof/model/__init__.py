@@ -1,0 +1,1 @@
+"""Every interleaving of owners and crashes, explored."""

@@ -1,0 +1,5 @@
+"""Runs what this room is for: `python -m oncekit.proof.model --help` says with which options."""
+
+from oncekit.proof.model.exploration import main
+
+main()

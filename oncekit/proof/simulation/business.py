@@ -1,0 +1,141 @@
+"""Business logic for the proof, and what it has done to the world: effects that can be counted.
+
+charge-payment, place-order, build-report   the real samples
+plain-work       knows nothing of Once; writes its effect under the provider's key
+hard-work        does what its payload's `script` says for each attempt or fence, after a write under a provider's key
+stepwise         two fenced steps, each of which adds one to a counter
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from oncekit.proof.simulation.faults import Fault
+from oncekit.proof.simulation.journal import Item, rows_of
+from oncekit.proof.simulation.scheduler import Turns
+
+if TYPE_CHECKING:
+    from oncekit.proof.simulation.world import World
+
+
+class Business:
+    """The functions that are not in the template, and the books."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.handlers: dict[str, Callable[[Any, Any], Any]] = {"plain-work": self._plain}
+        self.keys: dict[str, Counter[str]] = {}
+        """By id: how often which key was handed to a provider outside."""
+        from once import operation
+
+        self.handlers["hard-work"] = operation()(self._hard)
+        self.handlers["stepwise"] = operation()(self._stepwise)
+
+    def clear(self) -> None:
+        self.keys.clear()
+
+    def _provider(self, id: str, key: str) -> None:
+        """A call to a system outside: it may die before and after it like any other."""
+        self._world.functions.call("provider", lambda: self.keys.setdefault(id, Counter()).update([key]))
+
+    def _plain(self, event: dict[str, Any], _context: object) -> Any:
+        self._provider(event["lock"]["id"], hashlib.sha256(event["lock"]["id"].encode()).hexdigest())
+        return event["payload"].get("return", {"done": True})
+
+    def _hard(self, request: Any) -> Any:
+        from once import LockLostError, NeedsAttention, PermanentError
+
+        self._provider(request.id, request.provider_key("work"))
+        script = request.payload["script"]
+        turn = request.lock.fence if request.payload.get("by") == "fence" else request.attempt
+        what = script[min(turn, len(script)) - 1]
+        if what in ("PermanentError", "NeedsAttention", "LockLostError"):
+            raise {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "LockLostError": LockLostError}[
+                what
+            ]("as the script says")
+        if what == "slow":
+            self._world.turns.sleep(20)
+        if what == "error":
+            raise RuntimeError("as the script says")
+        return {"attempt": request.attempt, "return": what}
+
+    def _stepwise(self, request: Any) -> Any:
+        from once.clients import client  # noqa: F401 the one that is there now
+
+        table = self._world.cloud.resources["StockTable"]
+
+        def count(name: str) -> Callable[[Any], Any]:
+            def write(step: Any) -> Any:
+                key = {"sku": f"{request.id}/{name}"}
+                step.update(
+                    table, key, "SET available = if_not_exists(available, :none) + :one", {":none": 0, ":one": 1}
+                )
+                return {"step": name, "fence": request.lock.fence}
+
+            return write
+
+        return [request.step(name, count(name)) for name in ("first", "second")]
+
+    # ---- what it came to ----
+
+    def faults(self) -> Iterator[Fault]:
+        """P2: one effect for each step, one key for each call of a provider, one row in each book."""
+        for id, keys in self.keys.items():
+            if len(keys) > 1:
+                yield Fault("P2", "twice", f"{id}: a provider was handed {len(keys)} keys")
+        stock = {row["sku"]: int(row["available"]) for row in self._rows("StockTable")}
+        for sku, count in stock.items():
+            if "/" in sku and count != 1:
+                yield Fault("P2", "twice", f"step {sku} took effect {count} times")
+        yield from self._charge_faults()
+        yield from self._order_faults(stock)
+
+    def _charge_faults(self) -> Iterator[Fault]:
+        charged = Counter(row["orderId"] for row in self._rows("ProviderLedgerTable"))
+        for order, count in charged.items():
+            if count > 1:
+                yield Fault("P2", "twice", f"order {order} was charged {count} times")
+
+    def _order_faults(self, stock: dict[str, int]) -> Iterator[Fault]:
+        orders = self._rows("OrdersTable")
+        by_request = Counter(row.get("requestId", row["orderId"]) for row in orders)
+        yield from (Fault("P2", "twice", f"{id} made {n} orders") for id, n in by_request.items() if n > 1)
+        taken: Counter[str] = Counter()
+        for row in orders:
+            items = row["items"]
+            for sku, quantity in (
+                items.items() if isinstance(items, dict) else ((each["sku"], each["quantity"]) for each in items)
+            ):
+                taken[sku] += int(quantity)
+        for sku, left in stock.items():
+            if "/" not in sku and left != 100 - taken[sku]:
+                yield Fault("P2", "twice", f"{sku}: {left} left, but {taken[sku]} of 100 are ordered")
+
+    def _rows(self, table: str) -> list[Item]:
+        return rows_of(self._world.cloud, table)
+
+
+@contextmanager
+def pauses_in(turns: Turns) -> Iterator[None]:
+    """The library's pauses pass in virtual time, and are as long as they can be."""
+    try:
+        from once.step_log import StepLog
+    except ImportError:
+        yield
+        return
+    before = StepLog.__init__.__defaults__
+    assert before is not None
+    StepLog.__init__.__defaults__ = (turns.sleep, lambda _low, high: high, *before[2:])
+    try:
+        yield
+    finally:
+        StepLog.__init__.__defaults__ = before
+
+
+def text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,330 @@
+"""The one checker of the promises P1 to P7: on what is left at the end, and on every write on the way.
+
+Each rule yields sentences, one for each fault; `kinds` says what a fault amounts to. Rules of single writes need
+nothing but the write; those of the whole history need the executions and the starts of business logic, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from once.step import CLOSINGS
+
+from oncekit.local import Execution, LocalCloud
+from oncekit.proof.model.openings import CLOSED, is_expired, is_tried_again, openings, request_of, retry_faults
+from oncekit.proof.simulation import reasons
+from oncekit.proof.simulation.faults import Fault
+from oncekit.proof.simulation.journal import Item, Journal, Start, Write, rows_of
+
+ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
+SOMETIMES = {"recoveries", "steps"}
+BY_STATUS = {
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error"}),
+    "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
+    "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
+    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"}, {"requestRef"}),
+}
+DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
+WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
+"""Why recovery itself may quarantine: the request stays with its owner's execution."""
+REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
+
+
+# ---- single records and writes ----
+
+
+def shape_faults(record: Item) -> Iterator[Fault]:
+    """Section 4 of the design."""
+
+    def fault(what: str) -> Fault:
+        return Fault("P5", "broken", f"{record.get('id')}: {what}: {dict(record)}")
+
+    if record.get("status") not in BY_STATUS:
+        yield fault("no known status")
+        return
+    required, optional = BY_STATUS[record["status"]]
+    if missing := required - set(record):
+        yield fault(f"lacks {sorted(missing)}")
+    if left_over := set(record) - required - optional - SOMETIMES:
+        yield fault(f"has {sorted(left_over)}")
+    if (
+        record["status"] == "QUARANTINED"
+        and "requestRef" not in record
+        and record["error"]["name"] not in WITHOUT_REQUEST
+    ):
+        yield fault("quarantined without its request")
+    shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
+    if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
+        yield fault("another shard")
+    if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
+        yield fault("not exactly one answer")
+    if not record.get("fence", 0) >= record.get("attempts", 0) >= 1:
+        yield fault("attempts and fence do not fit")
+
+
+def write_faults(write: Write) -> Iterator[Fault]:
+    """What one change of a record may never be, whoever makes it."""
+    old, new = write.old, write.new
+    by_operator = write.actor is not None and write.actor.kind == "operator"
+    if new is None:
+        if not by_operator:
+            yield Fault("P5", "lost", f"{write.id}: its record was removed by {write.actor}")
+        return
+    yield from shape_faults(new)
+    if old is None:
+        if new["fence"] != 1:
+            yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
+        return
+    if not is_expired(old, write.at):
+        yield from _faults_of_change(write, old, new, by_operator)
+    reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS" and not by_operator
+    acquired = new["owner"] != old["owner"] or reopened
+    if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
+        yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
+
+
+def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
+    if is_tried_again(write):
+        if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
+            yield Fault(
+                "P2", "twice", f"{write.id}: a failure was tried again with another payload, attempt or other steps"
+            )
+        return
+    if old["status"] in CLOSED:
+        for name in ("status", "result", "resultRef", "error", "owner", "fence", "fingerprint"):
+            if old.get(name) != new.get(name):
+                yield Fault(
+                    "P3", "broken", f"{write.id}: {name} changed after it was {old['status']}, by {write.actor}"
+                )
+        return
+    if by_operator:
+        return
+    if old["status"] == "QUARANTINED" and new["status"] != "QUARANTINED":
+        yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
+    if old["fingerprint"] != new["fingerprint"]:
+        yield Fault("P6", "broken", f"{write.id}: the payload changed under an open lock")
+    if new["owner"] != old["owner"]:
+        if old["leaseExpiresAt"] >= write.at:
+            yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
+        if write.owner_status not in DEAD and ":express:" not in old["owner"]:
+            yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
+    if (
+        "steps" in old
+        and new["status"] not in CLOSED
+        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items() if name != CLOSINGS)
+    ):
+        yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
+    if write.actor is not None:
+        yield from _faults_of_actor(write, old, new)
+
+
+def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
+    """P4: the owner, whoever takes over, and three things that may be done to a dead owner's record."""
+    assert write.actor is not None
+    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    if write.actor.kind == "function":
+        mine = (old["owner"], old["fence"], old["status"]) == (write.actor.owner, write.actor.fence, "IN_PROGRESS")
+        if not mine or changed - {"steps"}:
+            yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
+        return
+    if write.actor.owner in (old["owner"], new["owner"]):
+        return
+    ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
+    quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
+    claims = changed == {"leaseExpiresAt"} and write.actor.state == "ClaimRedrive" and new["leaseExpiresAt"] > write.at
+    if not (ends_lease or quarantines or claims):
+        yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
+    elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
+        yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
+
+
+def history_faults(writes: Sequence[Write]) -> Iterator[Fault]:
+    """All writes: each by itself, and one owner for each fence of an id."""
+    owners: dict[tuple[str, Any], str] = {}
+    for write in writes:
+        yield from write_faults(write)
+        if write.new is None:
+            for known in [key for key in owners if key[0] == write.id]:
+                del owners[known]
+            continue
+        owner = owners.setdefault((write.id, write.new["fence"]), write.new["owner"])
+        if owner != write.new["owner"]:
+            yield Fault("P1", "twice", f"{write.id}: fence {write.new['fence']} has two owners")
+
+
+# ---- starts of business logic ----
+
+
+def start_faults(starts: Sequence[Start], executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P2: not after it succeeded, not twice under a fence, not again where onCrash is quarantine."""
+    by_life: dict[tuple[str, int], list[Start]] = defaultdict(list)
+    opened = openings(writes)
+    for start in starts:
+        by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
+    ended = {each for execution in executions for each in reasons.ends_of(execution)}
+    successes = {(each.id, each.fence) for each in ended if not each.error}
+    careful = {write.id for write in writes if write.new and write.new["onCrash"] == "quarantine"}
+    for (id, life), all_starts in by_life.items():
+        for fence, count in Counter(start.fence for start in all_starts).items():
+            if count > 1:
+                yield Fault("P2", "twice", f"{id}: started {count} times under fence {fence}")
+        if id in careful and len(all_starts) > 1:
+            yield Fault("P2", "twice", f"{id}: started {len(all_starts)} times though onCrash is quarantine")
+        for known, fence in successes:
+            same_life = known == id and bisect_right(opened[id], fence) == life
+            if same_life and any(start.fence > fence for start in all_starts):
+                yield Fault("P2", "twice", f"{id}: started again after it succeeded under fence {fence}")
+
+
+# ---- answers ----
+
+
+def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P3 and P7: the bytes that were kept, for every request of an id, and duplicates that start nothing.
+
+    That what was kept does not change while it is kept, the rules of single writes say.
+    """
+    answers: dict[str, list[str]] = defaultdict(list)
+    for write in writes:
+        if write.new is not None and write.new["status"] == "COMPLETED":
+            answers[write.id].append(_answer(write.new))
+    for execution in executions:
+        if execution.status != "SUCCEEDED" or not isinstance(execution.output, dict):
+            continue
+        id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
+        if disposition in ("EXECUTED", "REPLAYED") and _answer(execution.output) not in answers[id]:
+            yield Fault("P3", "broken", f"{id}: {execution.name} got {_answer(execution.output):.80}")
+        took_part = {"TakeOverLock", "RetryFailed", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
+        if disposition == "REPLAYED" and not took_part and set(execution.states) & {"CacheResponse", "KeepRequest"}:
+            yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
+
+
+def _answer(holder: Mapping[str, Any]) -> str:
+    """The result of a record or of an output, as text."""
+    return str(holder["result"]) if "result" in holder else _json(holder.get("resultRef"))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, default=int, sort_keys=True)
+
+
+# ---- what is left ----
+
+
+def record_faults(cloud: LocalCloud, record: Item) -> Iterator[Fault]:
+    """A record at the end: its shape, and that what it refers to is there, whole."""
+    yield from shape_faults(record)
+    if "resultRef" in record:
+        ref = record["resultRef"]
+        body = _object(cloud, ref)
+        if body is None or (hashlib.sha256(body).hexdigest(), len(body)) != (ref["sha256"], ref["bytes"]):
+            yield Fault("P3", "lost", f"{record['id']}: its result is not what its reference says")
+    if "requestRef" in record:
+        body = _object(cloud, record["requestRef"])
+        if not body:
+            yield Fault("P5", "lost", f"{record['id']}: quarantined without its request")
+        else:
+            yield from _request_faults(cloud, record, body)
+    if record["status"] == "COMPLETED" and "result" in record:
+        limit = int(cloud.parameters["InlineLimitBytes"])
+        steps = len(_json(record.get("steps", {})))
+        if (size := sum(len(str(value).encode()) for value in record.values()) - steps) > limit:
+            yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
+
+
+def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fault]:
+    """It is, exactly, what an execution of the id got, and its payload is the owner's."""
+    inputs = {execution.arn: execution.input for execution in executions_of(cloud)}
+    kept = json.loads(body)
+    if record["owner"] not in inputs:
+        return  # its history is gone
+    payload = request_of(inputs[record["owner"]]).get("payload")
+    if kept not in inputs.values() or request_of(kept).get("payload") != payload:
+        yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
+
+
+def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
+    from botocore.exceptions import ClientError
+
+    try:
+        body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    except ClientError:
+        return None
+    return body
+
+
+def all_records(cloud: LocalCloud) -> dict[str, Item]:
+    """Every record by its id."""
+    return {item["id"]: item for item in rows_of(cloud, "IdempotencyTable")}
+
+
+def executions_of(cloud: LocalCloud) -> list[Execution]:
+    """Every execution of the operation machine."""
+    from oncekit.local.execution import execution_of
+
+    machine = cloud.outputs["StateMachineArn"].rpartition(":")[2]
+    return [
+        execution_of(each)
+        for known in cloud._machines()
+        if known.name == machine or f":{known.name}:" in cloud.outputs["StateMachineArn"]
+        for each in known.executions
+    ]
+
+
+def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
+    """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it."""
+    rejected = cloud.rejected()
+    kept = {_canonical(each.get("input")) for each in rejected}
+    kept_by = {each["executionArn"] for each in rejected}
+    inputs = {execution.arn: execution.input for execution in executions}
+    for record in records.values():
+        if record["status"] == "IN_PROGRESS":
+            yield Fault("P5", "stuck", f"{record['id']} is in progress for {record['owner']}")
+    for execution in executions:
+        if execution.status == "RUNNING":
+            yield Fault("P5", "stuck", f"{execution.name} runs in {execution.states[-1:]}")
+            continue
+        refused = execution.status == "FAILED" and execution.error in REFUSALS
+        if refused and execution.arn in kept_by:
+            continue
+        record = records.get(id_of(execution.input), {})
+        owners = inputs.get(record.get("owner", ""), execution.input)
+        in_record = bool(record) and request_of(owners).get("payload") == request_of(execution.input).get("payload")
+        if refused or not (in_record or _canonical(execution.input) in kept):
+            yield Fault("P5", "lost", f"{execution.name} ended as {execution.status} {execution.error}, left nothing")
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def id_of(given: Any) -> str:
+    """The id of the request that an execution was given."""
+    request = request_of(json.loads(given) if isinstance(given, str) else given)
+    return f"{request.get('tenant', 'default')}#{request.get('operation')}#{request.get('idempotencyKey')}"
+
+
+# ---- all of it ----
+
+
+def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
+    """Every broken promise; `at_rest` says that recovery has had its time, so that everything must have ended."""
+    cloud = journal.cloud
+    records, executions = all_records(cloud), executions_of(cloud)
+    found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
+    ended = [each for execution in executions for each in reasons.ends_of(execution)]
+    found += reasons.decision_faults(journal.starts, ended, openings(journal.writes))
+    found += retry_faults(journal.writes, executions)
+    found += answer_faults(executions, journal.writes)
+    for record in records.values():
+        found += record_faults(cloud, record)
+    if at_rest:
+        # Elsewhere the machine may be told of refusals that never were.
+        found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
+        found += end_faults(cloud, executions, records)
+    return found

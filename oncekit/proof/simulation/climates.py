@@ -1,0 +1,69 @@
+"""Climates: what holds for a whole run, beneath the one fault of its weather.
+
+stale              DescribeExecution and ListExecutions tell what was true some seconds ago
+recovery twice     every run of the recovery machine comes twice, at once and in step
+recovery late      every run of it comes twice, the second long after
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from oncekit.local.engine import Call
+from oncekit.local.engine.views import behind
+
+if TYPE_CHECKING:
+    from oncekit.proof.simulation.world import Proceed, World
+
+LAG = 20.0
+"""Seconds for which a change may be unseen; AWS names no bound ("may not reflect very recent updates and changes")."""
+LATE = 400.0
+"""Seconds: longer than a recovery period."""
+
+
+class Climate:
+    """A mild one: nothing happens."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        return proceed()
+
+    def of_run(self, arn: str) -> Sequence[float]:
+        """After how many seconds an asynchronous execution runs once more."""
+        return ()
+
+
+class Stale(Climate):
+    """Also for operators."""
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.action not in ("describe_execution", "list_executions"):
+            return proceed()
+        with behind(LAG):
+            return proceed()
+
+
+class Doubled(Climate):
+    """The recovery machine is asynchronous and Express: it may run twice."""
+
+    def __init__(self, world: World, after: float) -> None:
+        super().__init__(world)
+        self._after = after
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        self._world.turns.wait()  # so that the other one goes on between any two calls
+        return proceed()
+
+    def of_run(self, arn: str) -> Sequence[float]:
+        return (self._after,) if "Recovery" in arn else ()
+
+
+CLIMATES: Mapping[str, Callable[[World], Climate]] = {
+    "mild": Climate,
+    "stale": Stale,
+    "recovery twice": lambda world: Doubled(world, 0.0),
+    "recovery late": lambda world: Doubled(world, LATE),
+}

@@ -1,0 +1,247 @@
+"""What can go wrong, one thing at a time: at a call, at the boundary of a state, at a point of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+from botocore.exceptions import ClientError, ConnectionClosedError
+
+from oncekit.local.engine import Call
+from oncekit.local.engine.history import Abandoned
+from oncekit.local.engine.runs import TimedOut
+from oncekit.local.events import Delivery
+from oncekit.proof.simulation.faults import Fault
+from oncekit.proof.simulation.functions import Died, Point
+from oncekit.proof.simulation.world import Boundary, Proceed, Weather, World
+
+LONG = 700.0
+"""Seconds: longer than a lease and a recovery period."""
+HOURS = 4 * 3600.0
+"""Longer than any retry of ours lasts: some 2.5 hours on average."""
+
+CALL_FAULTS = (
+    "never arrives",
+    "answer lost",
+    "fails once",
+    "fails thrice",
+    "fails for good",
+    "dies before",
+    "dies after",
+    "dies before, event lost",
+    "dies after, event lost",
+    "slow",
+    "late",
+)
+FIRST_FAULTS = ("down for hours", "down for hours, event lost")
+"""Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
+ASKING_FAULTS = ("refused for ever", "too large for ever")
+"""Of calls that ask or revive an owner: they fail from there on in this state, or answer more than 256 KiB about it."""
+OPERATOR_FAULTS = ("operator redrives", "operator retries", "operator resolves", "operator releases")
+"""Just before a call, on paths with something for an operator to do."""
+ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
+BOUNDARY_FAULTS = ("dies", "dies, event lost")
+POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
+CODES = {
+    "dynamodb": "InternalServerError",
+    "lambda": "ServiceException",
+    "s3": "InternalError",
+    "sqs": "InternalError",
+    "stepfunctions": "ThrottlingException",
+    "cloudwatch": "InternalFailure",
+}
+
+
+class Recording(Weather):
+    """Fine weather, taken down."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.boundaries: list[str] = []
+        self.points: list[str] = []
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        self.calls.append(label_of_call(call))
+        return super().at_call(call, proceed)
+
+    def at_boundary(self, boundary: Boundary) -> None:
+        self.boundaries.append(f"{boundary.place} {boundary.state}")
+
+    def at_point(self, point: Point) -> None:
+        self.points.append(label_of_point(point))
+
+
+def label_of_call(call: Call) -> str:
+    return f"{call.state} {call.action}"
+
+
+def label_of_point(point: Point) -> str:
+    return f"{point.function.rpartition('-')[2]} {point.place} {point.action}".strip()
+
+
+class Killing(Weather):
+    """The first execution is killed just before its call in a state."""
+
+    def __init__(self, world: World, state: str, lose_events: bool = False) -> None:
+        self._world, self._state, self._lose = world, state, lose_events
+        self._struck = False
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.state == self._state and not self._struck:
+            self._struck = True
+            self._world.stop(call.execution_arn)
+            raise Abandoned
+        return proceed()
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        return () if self._lose else (0.0,)
+
+
+class Operator(Protocol):
+    """Somebody with the commands."""
+
+    def act_now(self, what: str) -> None: ...
+
+    def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]: ...
+
+
+class Striking(Weather):
+    """One fault, at the n-th call, boundary or point (from 0) of a run; `under` is the weather besides."""
+
+    def __init__(self, world: World, place: str, n: int, fault: str, under: Weather) -> None:
+        self._world, self._place, self._n, self._fault, self._under = world, place, n, fault, under
+        self._seen = {"call": 0, "boundary": 0, "point": 0}
+        self._again: tuple[str, str, str] | None = None
+        self._last_attempt = -1
+        self._times = 0
+        self.struck_at: float | None = None
+        self.operators: Operator | None = None
+        self.down_until = 0.0
+        self._sweeps = 0
+        self._down: Callable[[Call], bool] = lambda call: False
+
+    def _strikes(self, place: str) -> bool:
+        number = self._seen[place]
+        self._seen[place] += 1
+        if (place, number) != (self._place, self._n):
+            return False
+        self.struck_at = self._world.turns.now()
+        return True
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        if delivery.kind == "rule" and self._fault.endswith("event lost"):
+            return ()
+        if delivery.kind == "schedule" and self._world.turns.now() < self.down_until:
+            self._sweeps += 1
+            if self._sweeps % 12:  # one an hour: they come to nothing
+                return ()
+        return self._under.of_delivery(delivery)
+
+    # ---- calls ----
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        def go_on() -> dict[str, Any]:
+            return self._under.at_call(call, proceed)
+
+        if self._strikes("call"):
+            return self._strike(call, go_on)
+        if self._down(call):
+            return self._refuse(call, go_on)
+        if self._again == (call.execution_arn, call.state, call.action):
+            return self._fail_again(call, go_on)
+        return go_on()
+
+    def _strike(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        kind = self._fault.removesuffix(", event lost")
+        if kind.startswith("operator "):
+            assert self.operators is not None
+            self.operators.act_now(kind.removeprefix("operator "))
+            return proceed()
+        if kind == "down for hours":
+            self.down_until = self._world.turns.now() + HOURS
+            self._down = lambda each: each.action == call.action and self._world.turns.now() < self.down_until
+            return self._refuse(call, proceed)
+        if kind.endswith("for ever"):
+            self._down = lambda each: _asks_the_same(each, call, kind)
+            return self._refuse(call, proceed)
+        if kind.startswith("fails"):
+            if kind != "fails once":
+                self._again = (call.execution_arn, call.state, call.action)
+            return self._fail_again(call, proceed)
+        if kind == "dies before":
+            self._world.stop(call.execution_arn)
+            raise Abandoned
+        if kind == "late":
+            return self._late(proceed)
+        if kind == "slow":
+            self._world.turns.sleep(LONG)
+        if kind == "never arrives":
+            raise ConnectionClosedError(endpoint_url=call.service)
+        try:
+            answer = proceed()
+        finally:
+            if kind == "dies after":
+                self._world.stop(call.execution_arn)
+        if kind == "answer lost":
+            raise ConnectionClosedError(endpoint_url=call.service)
+        return answer
+
+    def _refuse(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if self._fault != "too large for ever":
+            raise refusal(call)
+        return {**proceed(), "cause": "x" * 300_000}
+
+    def _fail_again(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        healed = call.attempt <= self._last_attempt or (self._fault == "fails thrice" and self._times == 3)
+        if healed:
+            self._again = None
+            return proceed()
+        self._last_attempt = call.attempt
+        self._times += 1
+        raise refusal(call)
+
+    def _late(self, proceed: Proceed) -> dict[str, Any]:
+        """The task times out, and the call is made long after."""
+
+        def arrive() -> None:
+            self._world.turns.sleep(LONG)
+            with suppress(Exception, Abandoned, TimedOut):
+                proceed()
+
+        self._world.turns.spawn(arrive, "late call")
+        self._world.turns.sleep(10)
+        raise TimeoutError
+
+    # ---- boundaries and points ----
+
+    def at_boundary(self, boundary: Boundary) -> None:
+        if self._strikes("boundary"):
+            self._world.stop(boundary.execution_arn)
+            raise Abandoned
+
+    def at_point(self, point: Point) -> None:
+        key = (point.owner, point.place, point.action)
+        struck = self._strikes("point")
+        if struck and self._fault == "connection broken":
+            self._again = key
+        if struck and self._fault == "function dies":
+            raise Died
+        if struck and self._fault == "hangs":
+            self._world.turns.sleep(LONG)
+        if (struck and self._fault == "connection breaks") or self._again == key:
+            raise ConnectionClosedError(endpoint_url=point.function)
+
+
+def _asks_the_same(one: Call, other: Call, fault: str) -> bool:
+    if fault == "refused for ever":
+        return (one.state, one.action) == (other.state, other.action)
+    return one.action == other.action and one.parameters["executionArn"] == other.parameters["executionArn"]
+
+
+def refusal(call: Call) -> ClientError:
+    code = CODES.get(call.service, "InternalFailure")
+    metadata: Any = {"HTTPStatusCode": 500, "RequestId": "local"}
+    return ClientError(
+        {"Error": {"Code": code, "Message": "as the proof says"}, "ResponseMetadata": metadata}, call.action
+    )

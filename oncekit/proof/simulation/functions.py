@@ -1,0 +1,213 @@
+"""Business functions in this process: the real code of the sample operations and of the library, as tasks.
+
+A function is loaded as Lambda does, with its folder first on the path. Its AWS client is the local cloud's own, behind
+a gate at which its calls can be faulted, and at which others can go on; it may die at every one of its points: before
+its first call, before and after each call, and after the last.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from botocore.exceptions import ConnectionClosedError
+
+from oncekit.local import LocalCloud
+from oncekit.local.cloud import PREFIX
+from oncekit.local.engine import Call
+from oncekit.local.engine.patching import replaced
+from oncekit.proof.simulation.journal import Actor, Journal
+from oncekit.proof.simulation.scheduler import Dropped, Turns
+
+ROOT = Path(__file__).parents[3]
+Handler = Callable[[Any, Any], Any]
+
+
+class Died(BaseException):
+    """The function's process is gone. Not an Exception, since no code in it may handle it."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a function: `begin`, `before` and `after` a call, `end`. `action` is boto3's method name."""
+
+    function: str
+    place: str
+    action: str
+    owner: str
+    fence: int
+    send: Callable[[], object] | None = field(default=None, compare=False, repr=False)
+    """Before a call: makes it, as this function, whenever that may be."""
+
+
+class Gate(Protocol):
+    """Is asked at every point; raises what happens there."""
+
+    def __call__(self, point: Point) -> None: ...
+
+
+@dataclass
+class Functions:
+    """Runs functions; an interceptor of the service door."""
+
+    cloud: LocalCloud
+    turns: Turns
+    journal: Journal
+    gate: Gate
+    plain: dict[str, Handler] = field(default_factory=dict)
+    """Handlers by operation that are not in the template."""
+    _handlers: dict[str, Handler] = field(default_factory=dict)
+    _at: dict[int, tuple[str, Actor]] = field(default_factory=dict)
+
+    def interceptor(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.service != "lambda":
+            return proceed()
+        return self.invoke(call)
+
+    def invoke(self, call: Call) -> dict[str, Any]:
+        """As boto3's `invoke`; a function that takes longer than its task goes on, and nobody hears of it."""
+        name = call.parameters["FunctionName"].rpartition("function:")[2].split(":")[0]
+        handler = self._handler(name)
+        event = json.loads(_text(call.parameters["Payload"]))
+        is_business = name.startswith(PREFIX)
+        answers: list[dict[str, Any]] = []
+
+        def work() -> None:
+            lock = event.get("lock", {})
+            actor = Actor("function", call.execution_arn, call.state, int(lock.get("fence", 0)))
+            self._at[self.turns.current.number] = name, actor
+            try:
+                with self.journal.acting(actor):
+                    self._pass("begin", "")
+                    if is_business:
+                        self.journal.started(event)
+                    answers.append(_reply(handler, event))
+                    self._pass("end", "")
+            except Died:
+                answers[:] = [
+                    _failure("Runtime.ExitError", "RequestId: 0 Error: Runtime exited with error: signal: killed")
+                ]
+            finally:
+                del self._at[self.turns.current.number]
+
+        task = self.turns.spawn(work, name)
+        patience = float(self.cloud.parameters["BusinessTimeoutSeconds"]) + 5 if is_business else 35.0
+        self.turns.wait(lambda: task.done, self.turns.now() + patience)
+        if not task.done:
+            raise TimeoutError
+        return answers[0]
+
+    def call(self, action: str, make: Callable[[], Any]) -> Any:
+        """A call that a function makes. A connection that breaks once is tried again, as botocore does."""
+        for attempt in range(4):
+            try:
+                self._pass("before", action, make)
+                answer = make()
+                self._pass("after", action)
+            except ConnectionClosedError:
+                if attempt == 3:
+                    raise
+            else:
+                return answer
+        raise AssertionError
+
+    def _pass(self, place: str, action: str, make: Callable[[], Any] | None = None) -> None:
+        if self.turns.current.dropped:
+            raise Dropped
+        known = self._at.get(self.turns.current.number)
+        if known is not None:
+            name, actor = known
+
+            def send() -> None:
+                assert make is not None
+                with self.journal.acting(actor):
+                    make()
+
+            self.gate(Point(name, place, action, actor.owner, actor.fence, send if make else None))
+
+    def _handler(self, name: str) -> Handler:
+        if name not in self._handlers:
+            operation = name.removeprefix(PREFIX)
+            if operation in self.plain:
+                self._handlers[name] = self.plain[operation]
+            elif name in self.cloud.functions.functions:
+                self._handlers[name] = _loaded(self.cloud.functions.functions[name].code)
+            else:
+                from oncekit.local.lambda_runtime.refusals import function_not_found
+
+                raise function_not_found(name)
+        return self._handlers[name]
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """The library finds the local cloud's clients, and each function its settings."""
+        import once.clients
+
+        before = dict(os.environ)
+        for spec in self.cloud.functions.functions.values():
+            os.environ.update(spec.environment)
+        clients = {name: _Client(self, self.cloud.client(name)) for name in ("dynamodb", "s3")}
+        try:
+            with replaced((once.clients, "client", clients.__getitem__)), self.cloud.intercept(self.interceptor):
+                yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+class _Client:
+    """An AWS client whose calls pass the gate."""
+
+    def __init__(self, functions: Functions, client: Any) -> None:
+        self._functions = functions
+        self._client = client
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._client, name)
+        if name in ("exceptions", "meta"):
+            return found
+        return lambda **parameters: self._functions.call(name, lambda: found(**parameters))
+
+
+def _reply(handler: Handler, event: Any) -> dict[str, Any]:
+    try:
+        answer = handler(event, None)
+    except Exception as error:
+        return _failure(type(error).__name__, str(error))
+    return {"StatusCode": 200, "Payload": io.BytesIO(json.dumps(answer).encode())}
+
+
+def _failure(kind: str, message: str) -> dict[str, Any]:
+    body = json.dumps({"errorType": kind, "errorMessage": message}).encode()
+    return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": io.BytesIO(body)}
+
+
+def _text(payload: Any) -> str:
+    return payload.decode() if isinstance(payload, bytes) else str(payload)
+
+
+def _loaded(folder: Path) -> Handler:
+    """The handler of a folder. Each has modules of the same names, so they are forgotten afterwards."""
+    _forget(folder)
+    sys.path.insert(0, str(folder))
+    try:
+        handler: Handler = importlib.import_module("app").handler
+    finally:
+        sys.path.remove(str(folder))
+        _forget(folder)
+    return handler
+
+
+def _forget(folder: Path) -> None:
+    names = {path.stem for path in folder.parent.glob("*/*.py")}
+    for name in names & set(sys.modules):
+        if "functions" in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]

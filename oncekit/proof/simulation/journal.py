@@ -1,0 +1,181 @@
+"""The journal: every write to the record as old and new item, and every start of business logic, in order.
+
+Writes are taken where moto keeps the items, so that those of the state machines, of functions in this process and of
+functions that come over HTTP are all here. Who writes is known for whoever says so with `acting`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from boto3.dynamodb.types import TypeDeserializer
+from botocore.exceptions import ClientError
+
+from oncekit.local import LocalCloud
+from oncekit.local.engine import Call
+from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.shortcut import DYNAMODB_LOCK
+
+Item = Mapping[str, Any]
+WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement", "execute_transaction")
+"""Methods of moto's backend; what it does in batches is made of these."""
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Who makes a call: an execution in a state, a function that an execution started, or an operator."""
+
+    kind: str
+    """`execution`, `function` or `operator`."""
+    owner: str = ""
+    """ARN of the execution."""
+    state: str = ""
+    fence: int = 0
+    """Of the function."""
+
+
+@dataclass(frozen=True)
+class Write:
+    """A change of a record. `owner_status` is that of the old owner's execution at this moment."""
+
+    at: float
+    actor: Actor | None
+    id: str
+    old: Item | None
+    new: Item | None
+    owner_status: str
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start of business logic that reached the function."""
+
+    at: float
+    id: str
+    owner: str
+    fence: int
+    attempt: int
+    operation: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A redrive that the service refused, and what its execution was then in truth."""
+
+    at: float
+    owner: str
+    code: str
+    status: str
+
+
+@dataclass
+class Journal:
+    """What happened since it was emptied."""
+
+    cloud: LocalCloud
+    writes: list[Write] = field(default_factory=list)
+    starts: list[Start] = field(default_factory=list)
+    refusals: list[Refusal] = field(default_factory=list)
+    _acting: threading.local = field(default_factory=threading.local)
+    _inside: bool = False
+
+    def clear(self) -> None:
+        self.writes.clear()
+        self.starts.clear()
+        self.refusals.clear()
+
+    def started(self, event: Mapping[str, Any]) -> None:
+        lock = event["lock"]
+        at = self.cloud.clock.now()
+        self.starts.append(
+            Start(at, lock["id"], lock["owner"], int(lock["fence"]), int(event["attempt"]), event["operation"])
+        )
+
+    @contextmanager
+    def acting(self, actor: Actor) -> Iterator[None]:
+        """This thread's writes are the actor's while the context is open."""
+        before = getattr(self._acting, "actor", None)
+        self._acting.actor = actor
+        try:
+            yield
+        finally:
+            self._acting.actor = before
+
+    def interceptor(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Says which execution makes a call."""
+        with self.acting(Actor("execution", call.execution_arn, call.state)):
+            try:
+                return proceed()
+            except ClientError as error:
+                if call.action == "redrive_execution":
+                    self._refused(call.parameters["executionArn"], error.response["Error"]["Code"])
+                raise
+
+    def _refused(self, arn: str, code: str) -> None:
+        self.refusals.append(Refusal(self.cloud.clock.now(), arn, code, self.status_of(arn)))
+
+    @contextmanager
+    def open(self) -> Iterator[Journal]:
+        """Writes are taken down while the context is open."""
+        from moto.dynamodb.models import DynamoDBBackend
+
+        with replaced(*((DynamoDBBackend, name, self._taking_down(getattr(DynamoDBBackend, name))) for name in WRITES)):
+            yield self
+
+    def _taking_down(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def taken_down(backend: Any, *args: Any, **kwargs: Any) -> Any:
+            with DYNAMODB_LOCK:
+                if self._inside:  # a write of a transaction, which may yet be taken back
+                    return method(backend, *args, **kwargs)
+                name = self.cloud.resources["IdempotencyTable"]
+                before = _items(backend.tables[name])
+                self._inside = True
+                try:
+                    return method(backend, *args, **kwargs)
+                finally:
+                    self._inside = False
+                    self._compare(before, _items(backend.tables[name]))
+
+        return taken_down
+
+    def _compare(self, before: Mapping[str, Item], after: Mapping[str, Item]) -> None:
+        actor = getattr(self._acting, "actor", None)
+        for id in {**before, **after}:
+            old, new = before.get(id), after.get(id)
+            if old != new:
+                at = self.cloud.clock.now()
+                status = self.status_of(plain(old)["owner"]) if old else ""
+                self.writes.append(Write(at, actor, id, plain(old), plain(new), status))
+
+    def status_of(self, arn: str) -> str:
+        """Of an execution, RUNNING for one that nobody knows: it is not known to be dead."""
+        from oncekit.local.cloud import LocalCloudError
+
+        try:
+            return str(self.cloud._find(arn).status)
+        except LocalCloudError:
+            return "DOES_NOT_EXIST"
+
+
+def _items(table: Any) -> dict[str, Item]:
+    return {id.value: item.to_json()["Attributes"] for id, item in table.items.items() if item}
+
+
+def rows_of(cloud: LocalCloud, table: str) -> list[Item]:
+    """All items of a table by its logical id, without a call: there are ten thousands of looks in a proof."""
+    from moto.dynamodb.models import dynamodb_backends
+
+    from oncekit.local.resources import ACCOUNT
+    from oncekit.local.template import REGION
+
+    items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources[table]).all_items()
+    return [plain(item.to_json()["Attributes"]) for item in items]
+
+
+def plain(item: Any) -> Any:
+    decode = TypeDeserializer().deserialize
+    return None if item is None else {name: decode(value) for name, value in item.items()}

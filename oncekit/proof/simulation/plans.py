@@ -1,0 +1,165 @@
+"""Plans: everything that is drawn for one schedule, so that it can be repeated, and made smaller.
+
+A step is a service call, a point of a function, or a state that is entered or left, counted from the beginning over all
+executions. A plan says at which steps something goes wrong, and at which choices another one goes on than who could.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from oncekit.proof.simulation.paths import ORDER, STEPS, Request, Sent, again, bulky, charge, enveloped, hard, request
+
+Value = TypeVar("Value", str, int)
+
+STEPS_DRAWN = (8, 25, 50, 100, 200)
+"""A request alone takes some 30 steps, four with a recovery some 200; and three times as many choices at most."""
+
+
+@dataclass(frozen=True)
+class Sending:
+    """A request, and when it is sent: seconds after the beginning."""
+
+    at: float
+    request: Sent
+
+
+@dataclass(frozen=True)
+class Act:
+    """What an operator, or somebody careless, does with the id number `target`: see `operators`."""
+
+    at: float
+    what: str
+    target: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One schedule. `faults` by step, `switches` by choice, `fates` of deliveries by their number."""
+
+    seed: int
+    sendings: tuple[Sending, ...]
+    acts: tuple[Act, ...] = ()
+    faults: Mapping[int, str] = field(default_factory=dict)
+    switches: Mapping[int, int] = field(default_factory=dict)
+    fates: Mapping[int, str] = field(default_factory=dict)
+    climate: str = "mild"
+
+    @property
+    def size(self) -> int:
+        parts = (self.sendings, self.acts, self.faults, self.switches, self.fates)
+        return sum(map(len, parts)) + (self.climate != "mild")
+
+    def smaller(self) -> Iterator[Plan]:
+        """Plans with something left out: halves first, then single ones."""
+        if len(self.sendings) > 1:
+            for number in range(len(self.sendings)):
+                yield replace(self, sendings=self.sendings[:number] + self.sendings[number + 1 :])
+        for number in range(len(self.acts)):
+            yield replace(self, acts=self.acts[:number] + self.acts[number + 1 :])
+        for switches in _with_less(self.switches):
+            yield replace(self, switches=switches)
+        for faults in _with_less(self.faults):
+            yield replace(self, faults=faults)
+        for fates in _with_less(self.fates):
+            yield replace(self, fates=fates)
+        if self.climate != "mild":
+            yield replace(self, climate="mild")
+
+
+def _with_less(members: Mapping[int, Value]) -> Iterator[dict[int, Value]]:
+    items = sorted(members.items())
+    size = len(items)
+    while size >= 1:
+        for first in range(0, len(items), size):
+            yield dict(items[:first] + items[first + size :])
+        size //= 2
+
+
+FAULTS = (
+    ("never arrives", 3),
+    ("answer lost", 4),
+    ("fails", 2),
+    ("dies before", 4),
+    ("dies after", 4),
+    ("slow", 2),
+    ("late", 3),
+    ("throttled", 1),
+    ("held", 4),
+    ("down", 2),
+    ("unasked", 2),
+)
+"""And how often each is drawn. At a point of a function: it dies, its connection breaks, it hangs.
+
+`held 5` is lost, and arrives five steps later, whoever's they are; `down 900` fails with all calls like it, so long;
+`unasked 900` is that for calls that ask or revive an owner. A fault waits for the first step where it is possible.
+"""
+HELD = (1, 2, 3, 5, 8, 13, 30, 80)
+DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
+ACTS = ("retry", "resolve", "abort", "redrive", "once redrive", "once redrive", "once release")
+CLIMATES = ("mild",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")
+
+
+def draw(seed: int) -> Plan:
+    """The plan of a seed."""
+    dice = random.Random(seed)  # noqa: S311 no secret
+    bodies = [_drawn_request(dice, number) for number in range(dice.choice((1, 1, 2)))]
+    sendings, together = [], dice.uniform(100, 400)
+    for number in range(dice.randint(len(bodies), 4)):
+        body = bodies[number] if number < len(bodies) else dice.choice(bodies)
+        more: dict[str, Any] = {}
+        if dice.random() < 0.4:
+            more["onConflict"] = dice.choice(("acknowledge", "reject", "wait"))
+        if dice.random() < 0.1:
+            more["payload"] = {"other": True}
+        at = dice.choice((0.0, 0.0, 1.0, dice.uniform(0, 60), together, together))
+        if dice.random() < 0.15:
+            more["onFailed"] = "retry"
+        sendings.append(Sending(round(at, 1), _as_sent(dice, {**body, **more} if number else body)))
+    acts = []
+    if dice.random() < 0.35:
+        acts = [
+            Act(round(dice.uniform(0, 900), 1), dice.choice(ACTS), dice.randrange(len(bodies)))
+            for _ in range(dice.choice((1, 1, 2)))
+        ]
+    names, weights = zip(*FAULTS, strict=True)
+    steps = dice.choice(STEPS_DRAWN)
+    faults = {}
+    for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 4))):
+        fault = dice.choices(names, weights)[0]
+        amount = f" {dice.choice(DOWN.get(fault, HELD))}" if fault in ("held", *DOWN) else ""
+        faults[dice.randrange(steps)] = fault + amount
+    switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
+    fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
+    return Plan(seed, tuple(sendings), tuple(acts), faults, switches, fates, dice.choice(CLIMATES))
+
+
+def _as_sent(dice: random.Random, given: Request) -> Sent:
+    """Once in a while by the queue, or as large a text as can be."""
+    chance = dice.random()
+    return enveloped(given) if chance < 0.1 else bulky(given) if chance < 0.13 else given
+
+
+def _drawn_request(dice: random.Random, number: int) -> Request:
+    body = dice.choice(
+        (
+            charge(),
+            charge(onCrash="quarantine"),
+            STEPS,
+            STEPS,
+            ORDER,
+            hard("error", "ok"),
+            hard("slow"),
+            hard("PermanentError"),
+            hard("error", "NeedsAttention"),
+            again("PermanentError", "error", "ok"),
+            request("plain-work", {"return": 1}),
+            request("build-report", {"bytes": 6000}),
+        )
+    )
+    if "orderId" in body["payload"]:
+        body = {**body, "payload": {**body["payload"], "orderId": f"o-{number}"}}
+    return {**body, "idempotencyKey": f"key-{number}"}

@@ -1,0 +1,243 @@
+"""A world to break: the local cloud with its real template, functions in this process, in turns and virtual time.
+
+One world serves many runs; `begin` empties it. Everything that is random is seeded, so that a run repeats exactly.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import oncekit.local.engine
+from oncekit.local import LocalCloud
+from oncekit.local.engine import Call, states
+from oncekit.local.engine.patching import replaced
+from oncekit.local.events import Delivery
+from oncekit.local.execution import as_text
+from oncekit.proof.simulation import business, checker
+from oncekit.proof.simulation.climates import CLIMATES, Climate
+from oncekit.proof.simulation.faults import Fault
+from oncekit.proof.simulation.functions import Functions, Point
+from oncekit.proof.simulation.journal import Actor, Journal
+from oncekit.proof.simulation.scheduler import Turns, seeded_uuid
+
+ROOT = Path(__file__).parents[3]
+BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+
+OWN_ENDS = (*checker.REFUSALS, "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost")
+"""Errors of the operation machine's own ends: such an execution has said all there is to say."""
+
+Proceed = Callable[[], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A state that an execution enters or leaves."""
+
+    place: str
+    """`enter` or `leave`."""
+    state: str
+    execution_arn: str
+    machine: str
+
+
+class Weather:
+    """What can happen in a run; each method is asked at its place, and does nothing unless told."""
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        return proceed()
+
+    def at_boundary(self, boundary: Boundary) -> None:
+        pass
+
+    def at_point(self, point: Point) -> None:
+        pass
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        return (0.0,)
+
+
+class World:
+    """The cloud and all that stands around it."""
+
+    def __init__(self, template: Path = ROOT / "template.yaml", parameters: Mapping[str, object] | None = None) -> None:
+        self.turns = Turns(BEGIN)
+        self.dice = random.Random(0)  # noqa: S311 no secret
+        self.weather = Weather()
+        self.climate = Climate(self)
+        self.trace: list[str] = []
+        self._template, self._parameters = template, parameters
+        self._stack = ExitStack()
+
+    def __enter__(self) -> World:
+        with self._stack as stack:
+            self._open(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.turns.drop()
+        self._stack.close()
+
+    def _open(self, stack: ExitStack) -> None:
+        install = oncekit.local.engine.install
+        stack.enter_context(redirect_stdout(io.StringIO()))  # the functions' logs
+        stack.enter_context(self.turns.installed())
+        with replaced((oncekit.local.engine, "install", lambda clock, door: install(clock, door, self.dice))):
+            self.cloud = stack.enter_context(LocalCloud(self._template, parameters=self._parameters, clock=self.turns))
+        self.journal = stack.enter_context(Journal(self.cloud).open())
+        self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
+        self.business = business.Business(self)
+        self.functions.plain.update(self.business.handlers)
+        stack.enter_context(self.functions.installed())
+        stack.enter_context(business.pauses_in(self.turns))
+        stack.enter_context(_boundaries(self._at_boundary))
+        stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
+
+    def begin(self, weather: Weather, seed: int = 0, climate: str = "mild") -> None:
+        """Everything empty, and the clock at its beginning."""
+        self.turns.drop()
+        self.turns.restart(BEGIN)
+        self.cloud.reset()
+        self.journal.clear()
+        self.business.clear()
+        self.trace.clear()
+        self.dice.seed(seed)
+        self.weather = weather
+        self.climate = CLIMATES[climate](self)
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Calls, deliveries and boundaries are under the weather while the context is open."""
+        with (
+            self.cloud.intercept(self._at_call, self.journal.interceptor, self.functions.interceptor),
+            self.cloud.lose_events(self._of_delivery),
+            self.cloud.repeating(lambda arn, _input: self.climate.of_run(arn)),
+        ):
+            yield
+
+    # ---- acts ----
+
+    def start(self, request: Any, name: str) -> str:
+        arn: str = self.cloud.client("stepfunctions").start_execution(
+            stateMachineArn=self.cloud.outputs["StateMachineArn"], name=name, input=as_text(request)
+        )["executionArn"]
+        return arn
+
+    def stop(self, arn: str) -> None:
+        self.cloud.client("stepfunctions").stop_execution(executionArn=arn, error="Killed", cause="by the proof")
+
+    def pass_time(self, seconds: float) -> None:
+        """In the main thread."""
+        self.turns.wait(until=self.turns.now() + seconds)
+
+    def leap(self, seconds: float) -> None:
+        """In the main thread, while nothing goes on: time passes without any turn of the schedule."""
+        self.turns.leap(seconds)
+
+    def recover(self, periods: int = 12) -> None:
+        """Let recovery have its time: the schedule, until nothing is open, for at most some turns of it."""
+        self.turns.rest()
+        for _ in range(periods):
+            if not self.is_unfinished():
+                return
+            self.pass_time(self._period + 1)
+            self.turns.rest()
+
+    def unfinished(self) -> list[Fault]:
+        """What recovery should find, or should have found."""
+        executions, records = checker.executions_of(self.cloud), checker.all_records(self.cloud)
+        return list(checker.end_faults(self.cloud, executions, records))
+
+    def is_unfinished(self) -> bool:
+        return bool(self.unfinished())
+
+    def set_recoveries(self, id: str, count: int) -> None:
+        """As if it had been recovered so often."""
+        with operator(self):
+            self.cloud.client("dynamodb").update_item(
+                TableName=self.cloud.resources["IdempotencyTable"],
+                Key={"id": {"S": id}},
+                UpdateExpression="SET recoveries = :count",
+                ExpressionAttributeValues={":count": {"N": str(count)}},
+            )
+
+    def faults(self) -> list[Fault]:
+        return [*checker.faults(self.journal), *self.business.faults()]
+
+    # ---- where the weather comes in ----
+
+    def note(self, what: str) -> None:
+        self.trace.append(f"{self.turns.now() - BEGIN:10.1f}  {what}")
+
+    def _at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        return self.weather.at_call(call, lambda: self.climate.at_call(call, proceed))
+
+    def _at_boundary(self, boundary: Boundary) -> None:
+        self.weather.at_boundary(boundary)
+
+    def _at_point(self, point: Point) -> None:
+        self.weather.at_point(point)
+
+    def _of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        if delivery.kind == "schedule" and not self._sweep_would_find():
+            return ()
+        return self.weather.of_delivery(delivery)
+
+    def _sweep_would_find(self) -> bool:
+        """A sweep that finds nothing dead is left out: it costs a hundred calls and changes nothing but metrics."""
+        now = self.turns.now()
+        for record in checker.all_records(self.cloud).values():
+            overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
+            if overdue and self.journal.status_of(record["owner"]) != "RUNNING":
+                return True
+        return any(now - ended < 4 * self._period for ended in self._deaths())
+
+    def _deaths(self) -> Iterator[float]:
+        """When executions ended that did not come to one of their own ends."""
+        for machine in self.cloud._machines():
+            for each in machine.executions:
+                own_end = each.status == "FAILED" and each.error in OWN_ENDS
+                if each.status in ("FAILED", "ABORTED", "TIMED_OUT") and not own_end:
+                    yield each.stop_date.timestamp()
+
+    @property
+    def _period(self) -> float:
+        return 60.0 * float(self.cloud.parameters["RecoveryPeriodMinutes"])
+
+
+def operator(world: World) -> Any:
+    return world.journal.acting(Actor("operator"))
+
+
+@contextmanager
+def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
+    """Told before a state begins its work and after it has left."""
+    enter, leave = states._enter, states._exit
+
+    def on_enter(state: Any, env: Any) -> None:
+        enter(state, env)
+        tell(_boundary("enter", state, env))
+
+    def on_leave(state: Any, env: Any, assigned: dict[str, str]) -> None:
+        leave(state, env, assigned)
+        tell(_boundary("leave", state, env))
+
+    with replaced((states, "_enter", on_enter), (states, "_exit", on_leave)):
+        yield
+
+
+def _boundary(place: str, state: Any, env: Any) -> Boundary:
+    execution = env.run.execution
+    return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name)
+
+
+def input_of(request: Mapping[str, Any]) -> str:
+    return json.dumps(request)
