@@ -101,7 +101,11 @@ def test_what_deploys_runs_nothing_of_the_repository_and_installs_nothing(deploy
         "actions/download-artifact",
         "aws-actions/configure-aws-credentials",
     ]
-    assert [step["run"].split()[:2] for step in steps if "run" in step] == [["sam", "deploy"]]
+    [run] = [step["run"].split() for step in steps if "run" in step]
+    assert run[:2] == ["sam", "deploy"]
+    assert run[run.index("--config-file") + 1] == '"$GITHUB_WORKSPACE/samconfig.toml"', (
+        "without a whole path sam looks beside the template"
+    )
 
 
 def test_what_is_deployed_is_what_was_tested_and_built(deploy: dict[str, Job]) -> None:
