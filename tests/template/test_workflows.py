@@ -171,7 +171,7 @@ def test_every_python_requirement_is_pinned_by_hash() -> None:
             assert "--hash=sha256:" in requirement, (path.name, requirement)
 
 
-def test_the_page_about_deploying_asks_for_audience_and_subject() -> None:
+def test_the_page_about_deploying_asks_for_audience_subject_and_branch() -> None:
     page = (ROOT / "docs/deploying.md").read_text()
     policy = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
 
@@ -179,5 +179,6 @@ def test_the_page_about_deploying_asks_for_audience_and_subject() -> None:
         "StringEquals": {
             "token.actions.githubusercontent.com:aud": "sts.amazonaws.com",
             "token.actions.githubusercontent.com:sub": "repo:OWNER/REPO:environment:prod",
+            "token.actions.githubusercontent.com:ref": "refs/heads/main",
         }
     }
