@@ -282,7 +282,7 @@ def test_key_of_an_assumed_role_is_let_in_and_held_against_that_role(cloud: Loca
         "region_name": "us-east-1",
     }
     s3 = boto3.client("s3", endpoint_url=cloud.endpoint_url, **temporary)
-    s3.put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="responses/k", Body=b"x")
+    s3.put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="responses/k", Body=b"x", IfNoneMatch="*")
     with pytest.raises(ClientError, match="AccessDenied"):
         s3.put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="requests/k", Body=b"x")
     assert [(each.session, each.role) for each in cloud.denials()] == [("mine", "BuildReportRole")]
