@@ -18,7 +18,7 @@ from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import empty_everything
 from oncekit.local.deploy import Stack, deploy
-from oncekit.local.engine.repeats import Again, repeats
+from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Door, Interceptor
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from oncekit.local.events import Delivery, Fate, lost
@@ -119,7 +119,8 @@ class LocalCloud:
             serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
         )
         self._door = Door(self.functions, self.permissions, self._keys.own)
-        self._stack.enter_context(install(self.clock, self._door))
+        self._repeats = Repeats()
+        self._stack.enter_context(install(self.clock, self._door, self._repeats))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
@@ -373,11 +374,11 @@ class LocalCloud:
     @contextmanager
     def repeating(self, *again: Again) -> Iterator[None]:
         """Asynchronous Express executions that start while the context is open may run more than once."""
-        repeats.says += again
+        self._repeats.says += again
         try:
             yield
         finally:
-            repeats.says[:] = [each for each in repeats.says if each not in again]
+            self._repeats.says[:] = [each for each in self._repeats.says if each not in again]
 
     @contextmanager
     def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
@@ -421,7 +422,7 @@ class LocalCloud:
         Schedules begin anew; the messages that deliveries left behind are gone, and so is what was allowed and denied.
         """
         self._door.reset()
-        repeats.forget()
+        self._repeats.forget()
         self._fall_silent()
         self.permissions.reset()
         self.functions.reset()

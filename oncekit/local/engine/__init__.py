@@ -32,6 +32,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 
 from oncekit.local.clock import Clock
+from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.service_calls import Call, Door, Interceptor
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
@@ -51,7 +52,7 @@ def check_pins() -> None:
 
 
 @contextmanager
-def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iterator[None]:
+def install(clock: Clock, door: Door, repeats: Repeats, dice: random.Random | None = None) -> Iterator[None]:
     """Mend the interpreter while the context is open; one at a time in a process.
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
@@ -86,7 +87,7 @@ def install(clock: Clock, door: Door, dice: random.Random | None = None) -> Iter
             timing.mend(clock),
             history.mend(clock),
             runs.mend(),
-            executions.mend(clock),
+            executions.mend(clock, repeats),
             programs.mend(),
             scopes.mend(),
             dynamodb.mend(clock),

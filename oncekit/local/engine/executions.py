@@ -41,7 +41,7 @@ from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import check_is_standard, continued, page_of, record
 from oncekit.local.engine.limits import MAX_BYTES
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.repeats import repeats
+from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, ended, instant, watchers
 
 REMEMBERED_SECONDS = 90 * 86_400
@@ -110,7 +110,7 @@ def _limit(execution: Any, program: Any) -> float | None:
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
+def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
     one_at_a_time = threading.RLock()
 
     def start_execution(self: Any, arn: str, name: Any = None, execution_input: Any = None, trace: Any = None) -> Any:

@@ -31,6 +31,3 @@ class Repeats:
             take_back()
         self._to_come.clear()
         self.says.clear()
-
-
-repeats = Repeats()

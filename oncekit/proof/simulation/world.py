@@ -90,7 +90,9 @@ class World:
         install = oncekit.local.engine.install
         stack.enter_context(redirect_stdout(io.StringIO()))  # the functions' logs
         stack.enter_context(self.turns.installed())
-        with replaced((oncekit.local.engine, "install", lambda clock, door: install(clock, door, self.dice))):
+        with replaced(
+            (oncekit.local.engine, "install", lambda clock, door, again: install(clock, door, again, self.dice))
+        ):
             self.cloud = stack.enter_context(LocalCloud(self._template, parameters=self._parameters, clock=self.turns))
         self.journal = stack.enter_context(Journal(self.cloud).open())
         self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
