@@ -16,7 +16,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from moto.core.exceptions import AWSError
@@ -279,6 +279,7 @@ def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
     with (
         _quiet(),
         _watching(note),
+        closing(repeats),
         replaced(
             (StepFunctionsParserBackend, "start_execution", start_execution),
             (StepFunctionsParserBackend, "describe_execution", describe_execution),
@@ -301,7 +302,6 @@ def _watching(note: Callable[[Any], None]) -> Iterator[None]:
         yield
     finally:
         watchers.remove(note)
-        repeats.forget()
 
 
 @contextmanager

@@ -31,3 +31,5 @@ class Repeats:
             take_back()
         self._to_come.clear()
         self.says.clear()
+
+    close = forget

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,9 +91,7 @@ class World:
         install = oncekit.local.engine.install
         stack.enter_context(redirect_stdout(io.StringIO()))  # the functions' logs
         stack.enter_context(self.turns.installed())
-        with replaced(
-            (oncekit.local.engine, "install", lambda clock, door, again: install(clock, door, again, self.dice))
-        ):
+        with replaced((oncekit.local.engine, "install", partial(install, dice=self.dice))):
             self.cloud = stack.enter_context(LocalCloud(self._template, parameters=self._parameters, clock=self.turns))
         self.journal = stack.enter_context(Journal(self.cloud).open())
         self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
