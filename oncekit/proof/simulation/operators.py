@@ -98,7 +98,7 @@ class _Session:
     def __init__(self, world: World, id: str = "") -> None:
         self._world, self._id = world, id
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, endpoint_url: str | None = None) -> Any:
         return _Client(self._world, self._world.cloud.client(service))
 
 
