@@ -189,7 +189,7 @@ def test_an_execution_that_came_to_an_end_of_its_own_needs_nothing(state: States
         return ended.chooses({"execution": {"status": status, "error": error, **more}}).to
 
     for error in OWN_ENDS:
-        assert after("FAILED", error, id=ID) == "NothingLeftToDo"
+        assert after("FAILED", error, id=ID) == after("FAILED", error) == "NothingLeftToDo"
         assert after("ABORTED", error, id=ID) == "ReadItsRecord"
     for status in ("RUNNING", "SUCCEEDED", "PENDING_REDRIVE"):
         assert after(status, id=ID) == "NothingLeftToDo"

@@ -12,6 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from oncekit.proof.mutants.copies import ROOT
 from oncekit.proof.mutants.excuses import EXCUSES
@@ -40,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.list:
         print("\n".join(f"{each.kind:18} {each.name}" for each in wanted))
         return 0
-    results = Results(RESULTS)
+    results = Results(given.results)
     try:
         with opened(given.workers, QUICK if given.quick else PATHS) as hunt:
             return _hunted(hunt, wanted, everything, results, given)
@@ -59,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--anew", action="store_true", help="forget what is known")
     parser.add_argument("--quick", action="store_true", help="let those tests judge that need no deployment")
     parser.add_argument("--trust", action="store_true", help="take what is known of tests whose own file is the same")
+    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FILE", help="kept here, and gone on with")
     parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--list", action="store_true", help="name the mutants, and judge none")
     return parser
@@ -92,7 +94,7 @@ def _hunted(
     print(table(known, EXCUSES))
     faults = _faults(known, everything, results)
     faults += [f"✗ red without any mutant: {test}" for test in hunt.red]
-    print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; build/mutants.json has them all")
+    print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; {given.results} has them all")
     print("\n".join(faults), end="\n" if faults else "")
     return int(bool(faults))
 

@@ -38,10 +38,16 @@ class Mutant:
     kind: str
     edits: tuple[Edit, ...]
     part: str = ""
+    kin: str = ""
+    """What those have in common that the same tests kill; by itself the place."""
 
     @property
     def name(self) -> str:
         return f"{self.file.rpartition('/')[2].partition('.')[0]}:{self.where}: {self.what}"
+
+    @property
+    def family(self) -> str:
+        return self.kin or self.place
 
     @property
     def place(self) -> str:

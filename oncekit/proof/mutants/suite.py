@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ PATIENCE = 90.0
 
 PATIENCE_WITH_CONTROLS = 4.0
 """Tests that look at texts are quick ones."""
+_KIND = re.compile("(Alarm|Function|Policy|StateMachine|LogGroup)$")
+"""Tests are called by what a resource is about, without what it is."""
 _QUICK_MODELS = ("[large]", "[waiting]")
 
 
@@ -55,11 +58,18 @@ class Suite:
 
     def for_mutant(self, mutant: Mutant) -> list[str]:
         """The tests that can see it: those that killed others at the same place first, then those that look at that
-        place by itself, then the cheapest."""
+        place by itself or are called by it, then the cheapest."""
         seeing = [test for test in self.seconds if self._sees(test, mutant) and self.seconds[test] <= LONGEST]
-        alone = f"{mutant.place}*"
-        seeing.sort(key=lambda test: (alone not in self.visits[test], self._tier(test), test.partition("::")[0]))
-        killers = [test for test in self._killers(mutant.place) if test in seeing]
+        alone, names = f"{mutant.place}*", (f"[{mutant.place}", f"[{_KIND.sub('', mutant.place)}]")
+        seeing.sort(
+            key=lambda test: (
+                not any(name in test for name in names),
+                alone not in self.visits[test],
+                self._tier(test),
+                test.partition("::")[0],
+            )
+        )
+        killers = [test for test in self._killers(mutant.family) if test in seeing]
         seeing = [*killers, *(test for test in seeing if test not in killers)]
         return list(_within(seeing, self.seconds, PATIENCE_WITH_CONTROLS if mutant.kind == "control" else PATIENCE))
 
@@ -67,9 +77,9 @@ class Suite:
         """Cheap, dearer, dear: within a tier the tests of a file follow each other, for they share what is set up."""
         return sum(self.seconds[test] > limit for limit in (0.2, 1.5))
 
-    def _killers(self, place: str) -> list[str]:
-        """The three that killed most at a place."""
-        here = Counter({test: count for (where, test), count in self.kills.items() if where == place})
+    def _killers(self, family: str) -> list[str]:
+        """The three that killed most of a family."""
+        here = Counter({test: count for (whose, test), count in self.kills.items() if whose == family})
         return [test for test, _ in here.most_common(3)]
 
     def _sees(self, test: str, mutant: Mutant) -> bool:
@@ -86,7 +96,7 @@ class Suite:
         return self._kept_cover
 
     def killed(self, mutant: Mutant, by: str) -> None:
-        self.kills[mutant.place, by] += 1
+        self.kills[mutant.family, by] += 1
 
 
 def _within(tests: Iterable[str], seconds: Mapping[str, float], patience: float) -> Iterable[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from oncekit.proof.mutants.change import other_numbers
@@ -43,7 +44,9 @@ def harmless(document: Mapping[str, Any]) -> Iterator[Mutant]:
 
 def _all(document: Mapping[str, Any]) -> Iterator[Mutant]:
     for name, resource in document["Resources"].items():
-        yield from _resource(name, resource)
+        for mutant in _resource(name, resource):
+            member = mutant.where.removeprefix(f"{name}.").split(".")[:2]
+            yield replace(mutant, kin=".".join([resource["Type"], *member]))
     for section in _SECTIONS:
         for name, value in document.get(section, {}).items():
             yield from _members((section, name), value, name)
