@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.gate.machine import Machine
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.definition import read_definition, render_definition
 from oncekit.local.deploy import rendered_definitions
 from oncekit.local.intrinsics import Resolver
-from oncekit.local.resources import ACCOUNT, STACK
-from oncekit.local.template import REGION, Template, load, parameter_values, parse
+from oncekit.local.resources import STACK
+from oncekit.local.template import Template, load, parameter_values, parse
 
 MACHINE = "AWS::StepFunctions::StateMachine"
 FUNCTION = "AWS::Serverless::Function"

@@ -7,6 +7,7 @@ definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources on moto, and adds what moto drops
 execution.py       what an execution came to
 server.py          the endpoint on loopback
+account.py         which account and region this is
 access_keys.py     the keys of a run, without which nobody is let in
 assumed_roles.py   keys that AssumeRole made
 knocking.py        who may knock at a door of this machine

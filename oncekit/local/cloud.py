@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
@@ -32,10 +33,10 @@ from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter
-from oncekit.local.resources import ACCOUNT, STACK, aliases_of_state_machines
+from oncekit.local.resources import STACK, aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
-from oncekit.local.template import REGION, Template, load
+from oncekit.local.template import Template, load
 
 PREFIX = f"{STACK}_op-"
 """What the template puts before an operation's name to make its function's."""

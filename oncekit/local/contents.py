@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
+from oncekit.local.account import ACCOUNT, REGION
 
 _CONTENTS = {
     "AWS::DynamoDB::Table": ("items",),

@@ -22,14 +22,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.ageing import lifecycle_of
 from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
 from oncekit.local.lambda_runtime.spec import FunctionSpec
-from oncekit.local.resources import ACCOUNT, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
-from oncekit.local.template import REGION, Template, load
+from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
+from oncekit.local.template import Template, load
 
 Code = frozenset[tuple[str, int, int]]
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from oncekit.local.account import REGION
 from oncekit.local.engine.patching import replaced
-from oncekit.local.template import REGION
 
 NO_KEY = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 """For who asks nobody; a door that is open knows other keys."""

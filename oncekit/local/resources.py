@@ -10,7 +10,6 @@ from typing import Any
 
 from oncekit.local.engine.patching import replaced
 
-ACCOUNT = "123456789012"
 STACK = "once"
 ALIAS = "live"
 """Of the operation machine, as the template has it."""

@@ -10,10 +10,10 @@ import threading
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys, credential_of
+from oncekit.local.account import REGION
 from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.knocking import EVERY_DOOR, Environ, strange_key
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.template import REGION
 
 HOST = "127.0.0.1"
 

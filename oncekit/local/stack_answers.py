@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.deployed import Deployed
 from oncekit.local.engine.patching import replaced
-from oncekit.local.resources import ACCOUNT, STACK
-from oncekit.local.template import REGION
+from oncekit.local.resources import STACK
 
 Values = Callable[[], Mapping[str, str]]
 

@@ -18,11 +18,10 @@ import yaml
 
 from oncekit.local.intrinsics import TemplateError
 
-REGION = "us-east-1"
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
 
-__all__ = ["FILE_SCHEME", "REGION", "Template", "TemplateError", "load", "parameter_values", "parse"]
+__all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
 _CACHED = 20
 _FORMAT = "2"  # of what is cached; count it up when `_translate` changes

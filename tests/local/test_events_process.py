@@ -47,7 +47,7 @@ with LocalCloud(Path("template.yaml"), clock=RealClock()) as cloud:
         print("said:", error)
     closing = time.time()
 assert time.time() - closing < 5, "closing does not wait for what is under way"
-left = [thread.name for thread in threading.enumerate() if thread.name.startswith("courier")]
+left = [thread.name for thread in threading.enumerate() if thread.name.startswith("delivery_queue")]
 assert not left, left
 """
 

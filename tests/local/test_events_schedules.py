@@ -12,8 +12,8 @@ from event_stand import Stand, queue, worker
 
 from oncekit.local import RealClock
 from oncekit.local.events import Delivery
-from oncekit.local.events.courier import Activity, Courier
 from oncekit.local.events.deliveries import iso
+from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.schedules import Schedule, Turns, period_of
 from oncekit.local.intrinsics import TemplateError
 
@@ -164,14 +164,14 @@ def test_removed_schedule_takes_no_more_turns(stand: Stand) -> None:
 
 def test_in_real_time_turns_come_by_themselves() -> None:
     clock, activity, taken = RealClock(), Activity(), []
-    courier = Courier(clock, activity)
-    turns = Turns(clock, courier, lambda shipment: taken.append(shipment.delivery.at))
+    delivery_queue = DeliveryQueue(clock, activity)
+    turns = Turns(clock, delivery_queue, lambda shipment: taken.append(shipment.delivery.at))
     turns.run([Schedule("s", "arn", 0.05, {"Arn": "arn:aws:states:::m"}, enabled=True)])
     began = time.monotonic()
     while len(taken) < 3 and time.monotonic() - began < 10:
         time.sleep(0.01)
     turns.run([])
-    courier.close()
+    delivery_queue.close()
     assert len(taken) >= 3
     assert [round(b - a, 6) for a, b in itertools.pairwise(taken[:3])] == [0.05, 0.05], "each at its own time"
 

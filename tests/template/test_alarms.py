@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from template_parts import references, resolver
 
+from oncekit.local.account import ACCOUNT
 from oncekit.local.events.patterns import matches
-from oncekit.local.resources import ACCOUNT
 from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

@@ -13,12 +13,11 @@ from roles import with_more, without
 from scenario import charge
 
 from oncekit.local import LocalCloud
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.deployed import Deployed
 from oncekit.local.permissions import Denial
 from oncekit.local.permissions.guard import Use
 from oncekit.local.permissions.policies import Permission
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 NOTES = "notes-of-library-calls"

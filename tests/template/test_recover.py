@@ -16,8 +16,8 @@ from scenario import charge, record_of
 from template_parts import resolver
 
 from oncekit.local import LocalCloud
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION, Template, load, parse
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.template import Template, load, parse
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/recover-a-stack.md").read_text()

@@ -12,7 +12,7 @@ import yaml
 from template_parts import references, resolver
 
 from oncekit.gate.metric_math import evaluate
-from oncekit.local.resources import ACCOUNT
+from oncekit.local.account import ACCOUNT
 from oncekit.local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"

@@ -14,12 +14,11 @@ from botocore.client import BaseClient
 from botocore.config import Config
 
 from oncekit.local.access_keys import AccessKey
+from oncekit.local.account import REGION
 from oncekit.local.permissions import Caller, Guard, Unrestricted
 
 if TYPE_CHECKING:
     from oncekit.local.engine.runs import Run
-
-REGION = "us-east-1"
 
 
 class Lambda(Protocol):

@@ -5,7 +5,7 @@
     paths.py        JSON paths, as far as EventBridge has them
     templates.py    inputs made of an event: Input, InputPath, InputTransformer, InputTemplate
     deliveries.py   what was delivered, and what can happen to a delivery
-    courier.py      the thread that delivers; time stands still meanwhile
+    delivery_queue.py  the thread that delivers; time stands still meanwhile
     targets.py      starts executions and sends messages
     attempts.py     tries a delivery again, and puts it into a dead-letter queue
     rules.py        rules on moto's event buses

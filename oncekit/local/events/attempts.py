@@ -14,8 +14,8 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from oncekit.local.clock import Clock
-from oncekit.local.events.courier import Courier
 from oncekit.local.events.deliveries import Delivery, Fate, Refusal, at_once
+from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.targets import Targets, refusal_of
 from oncekit.local.permissions import ANYTHING, Caller
 
@@ -78,15 +78,15 @@ class Shipment:
 class Attempts:
     """Makes deliveries and keeps a list of them."""
 
-    def __init__(self, clock: Clock, courier: Courier, targets: Targets) -> None:
+    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, targets: Targets) -> None:
         self._clock = clock
-        self._courier = courier
+        self._delivery_queue = delivery_queue
         self._targets = targets
         self.made: collections.deque[Delivery] = collections.deque(maxlen=KEPT)
         self.fates: list[Fate] = []
 
     def ship(self, shipment: Shipment) -> None:
-        """Deliver now; call it on the courier's thread."""
+        """Deliver now; call it on the delivery queue's thread."""
         delivery = replace(shipment.delivery, at=self._clock.now())
         try:
             delays = [] if shipment.refusal else list(self._fate(delivery))
@@ -99,7 +99,7 @@ class Attempts:
             self._finish(shipment, delivery, "lost")
         for delay in delays:
             if delay > 0:
-                self._courier.later(delay, lambda: self._send(shipment))
+                self._delivery_queue.later(delay, lambda: self._send(shipment))
             else:
                 self._send(shipment)
 
@@ -126,7 +126,7 @@ class Attempts:
         if refusal.again and condition is None:
             self.made.append(replace(delivery, outcome="failed", result=str(refusal)))
             again = replace(shipment, delivery=replace(shipment.delivery, attempt=delivery.attempt + 1))
-            self._courier.later(pause, lambda: self.ship(again))
+            self._delivery_queue.later(pause, lambda: self.ship(again))
             return
         outcome = "failed" if delivery.kind == "pipe" else "dropped"
         if (letter := shipment.dead_letter) is not None:

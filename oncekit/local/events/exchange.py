@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.deployed import Deployed
 from oncekit.local.events import queues, rules
 from oncekit.local.events.attempts import Attempts
-from oncekit.local.events.courier import Activity, Courier
 from oncekit.local.events.deliveries import Delivery, Event, Fate
+from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, Turns
 from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
 from oncekit.local.permissions import Guard
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
 
 
 class Exchange:
@@ -28,13 +27,13 @@ class Exchange:
         self._clock = clock
         self._on = on
         self._activity = Activity()
-        self._courier = Courier(clock, self._activity)
-        self._attempts = Attempts(clock, self._courier, Targets(clients, guard))
+        self._delivery_queue = DeliveryQueue(clock, self._activity)
+        self._attempts = Attempts(clock, self._delivery_queue, Targets(clients, guard))
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
-        self._turns = Turns(clock, self._courier, self._attempts.ship)
+        self._turns = Turns(clock, self._delivery_queue, self._attempts.ship)
         self._open_pipes: list[Pipe] = []
-        self._pipes = Pipes(clock, self._courier, self._attempts.ship, self._await_end, guard)
+        self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, self._await_end, guard)
         self._awaited: dict[str, Callable[[str], None]] = {}
 
     @contextmanager
@@ -43,7 +42,7 @@ class Exchange:
         from oncekit.local.engine.runs import watchers
 
         with ExitStack() as stack:
-            stack.callback(self._courier.close)
+            stack.callback(self._delivery_queue.close)
             stack.enter_context(rules.mend(self._clock, self._route))
             stack.enter_context(queues.mend(self._clock, self._pipes.changed))
             watchers.append(self._watch)
@@ -78,7 +77,7 @@ class Exchange:
             self._activity.begin()
         if self._on and not is_express(execution.exec_arn):
             event = status_event(execution, self._clock.now())
-            self._courier.soon(lambda: rules.publish(event))
+            self._delivery_queue.soon(lambda: rules.publish(event))
         if ended:
             self._tell_end(execution)
             self._activity.end()
@@ -96,11 +95,11 @@ class Exchange:
         then = self._awaited.pop(execution.exec_arn, None)
         if then is not None:
             status = str(execution.status)
-            self._courier.soon(lambda: then(status))
+            self._delivery_queue.soon(lambda: then(status))
 
     def _route(self, rule: Any, event: Event) -> None:
         if self._on and rules.is_for(rule, event):
-            self._courier.soon(lambda: rules.set_off(rule, event, self._attempts.ship))
+            self._delivery_queue.soon(lambda: rules.set_off(rule, event, self._attempts.ship))
 
     # ---- what tests and commands ask ----
 
@@ -131,7 +130,7 @@ class Exchange:
         Raises RuntimeError when a delivery went wrong by a fault of the local cloud.
         """
         quiet = self._activity.wait(timeout)
-        self._courier.check()
+        self._delivery_queue.check()
         return quiet
 
     def deliveries(self) -> tuple[Delivery, ...]:
@@ -144,7 +143,7 @@ class Exchange:
         try:
             yield
         finally:
-            self._courier.forget()
+            self._delivery_queue.forget()
             self._activity.wait(10)
             self._awaited.clear()
             self._attempts.made.clear()

@@ -24,20 +24,19 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
-from oncekit.local.events.courier import Courier
 from oncekit.local.events.deliveries import Delivery, Refusal, iso
+from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.paths import PathError
 from oncekit.local.events.patterns import PatternError, check, matches
 from oncekit.local.events.targets import WAITS
 from oncekit.local.events.templates import TargetError, check_template, piped
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.permissions import Caller, Guard
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
 
 Ship = Callable[[Shipment], None]
 AwaitEnd = Callable[[str, Callable[[str], None]], None]
@@ -159,10 +158,12 @@ def record_of(message: Any, queue: Any) -> dict[str, Any]:
 class Pipes:
     """Runs pipes: they look into their queues when a message comes, or is visible again."""
 
-    def __init__(self, clock: Clock, courier: Courier, ship: Ship, await_end: AwaitEnd, guard: Guard) -> None:
+    def __init__(
+        self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, await_end: AwaitEnd, guard: Guard
+    ) -> None:
         self._clock = clock
         self._guard = guard
-        self._courier = courier
+        self._delivery_queue = delivery_queue
         self._ship = ship
         self._await_end = await_end
         self._running: list[Pipe] = []
@@ -181,7 +182,7 @@ class Pipes:
                 self._look_soon(pipe)
 
     def _look_soon(self, pipe: Pipe) -> None:
-        self._courier.soon(lambda: self._look(pipe))
+        self._delivery_queue.soon(lambda: self._look(pipe))
 
     def _look(self, pipe: Pipe) -> None:
         """Deliver what is there, and look again when more can be received."""
@@ -197,7 +198,7 @@ class Pipes:
         if (take_back := self._looks.pop(pipe.name, None)) is not None:
             take_back()
         if (when := queues.next_offer(queue, self._clock.now())) is not None:
-            self._looks[pipe.name] = self._courier.at(when, lambda: self._look(pipe))
+            self._looks[pipe.name] = self._delivery_queue.at(when, lambda: self._look(pipe))
 
     def _deliver(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:
         wanted = [record for record in records if pipe.wants(record)]

@@ -1,6 +1,7 @@
 """Rules: what an event on one of moto's buses sets off.
 
-PutRule, PutTargets and PutEvents stay moto's own; what a rule does with an event is done here, on the courier's thread.
+PutRule, PutTargets and PutEvents stay moto's own; what a rule does with an event is done here, on the delivery queue's
+thread.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.engine.limits import text_of
 from oncekit.local.engine.patching import replaced
@@ -21,8 +23,6 @@ from oncekit.local.events.patterns import PatternError, check, matches
 from oncekit.local.events.targets import is_state_machine, is_target
 from oncekit.local.events.templates import TargetError, check_json, check_target, target_input
 from oncekit.local.intrinsics import TemplateError
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
 
 Ship = Callable[[Shipment], None]
 

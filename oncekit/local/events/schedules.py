@@ -16,8 +16,8 @@ from typing import Any
 
 from oncekit.local.clock import Clock
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
-from oncekit.local.events.courier import Courier
 from oncekit.local.events.deliveries import Delivery, iso
+from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.targets import is_target
 from oncekit.local.intrinsics import TemplateError
 
@@ -89,9 +89,9 @@ def period_of(logical_id: str, expression: str) -> float:
 class Turns:
     """Takes the turns of schedules."""
 
-    def __init__(self, clock: Clock, courier: Courier, ship: Ship) -> None:
+    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship) -> None:
         self._clock = clock
-        self._courier = courier
+        self._delivery_queue = delivery_queue
         self._ship = ship
         self._running: dict[str, tuple[Schedule, Callable[[], None]]] = {}
 
@@ -106,13 +106,13 @@ class Turns:
                 self._await(schedule, self._clock.now() + schedule.period)
 
     def restart(self) -> None:
-        """Begin all anew; call it when the courier has forgotten them."""
+        """Begin all anew; call it when the delivery queue has forgotten them."""
         schedules = [schedule for schedule, _cancel in self._running.values()]
         self._running.clear()
         self.run(schedules)
 
     def _await(self, schedule: Schedule, when: float) -> None:
-        cancel = self._courier.at(when, lambda: self._take(schedule, when))
+        cancel = self._delivery_queue.at(when, lambda: self._take(schedule, when))
         self._running[schedule.name] = (schedule, cancel)
 
     def _take(self, schedule: Schedule, when: float) -> None:

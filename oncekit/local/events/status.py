@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.executions import why_not_redrivable
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events.deliveries import Event, new_event
-from oncekit.local.resources import ACCOUNT
-from oncekit.local.template import REGION
 
 SOURCE = "aws.states"
 DETAIL_TYPE = "Step Functions Execution Status Change"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ACCOUNT, REGION = "123456789012", "us-east-1"
+from oncekit.local.account import ACCOUNT, REGION
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from oncekit.local.lambda_runtime.spec import REGION, FunctionSpec
+from oncekit.local.account import REGION
+from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What an interpreter in a virtual environment needs. Nothing else of the caller's environment is passed on."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from oncekit.local.lambda_runtime.spec import ACCOUNT, REGION
+from oncekit.local.account import ACCOUNT, REGION
 
 # What is the same for every call; `aws:SecureTransport` as if the local cloud spoke TLS, as AWS does.
 _COMMON = {

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
 
+from oncekit.local.account import ACCOUNT
 from oncekit.local.deployed import Deployed
-from oncekit.local.lambda_runtime.spec import ACCOUNT
 from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
 

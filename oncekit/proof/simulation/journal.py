@@ -169,8 +169,7 @@ def rows_of(cloud: LocalCloud, table: str) -> list[Item]:
     """All items of a table by its logical id, without a call: there are ten thousands of looks in a proof."""
     from moto.dynamodb.models import dynamodb_backends
 
-    from oncekit.local.resources import ACCOUNT
-    from oncekit.local.template import REGION
+    from oncekit.local.account import ACCOUNT, REGION
 
     items = dynamodb_backends[ACCOUNT][REGION].get_table(cloud.resources[table]).all_items()
     return [plain(item.to_json()["Attributes"]) for item in items]

@@ -228,7 +228,7 @@ class Turns:
         with replaced(
             (runs, "start_thread", start_thread),
             (branching, "start_thread", start_thread),
-            (exchange, "Courier", lambda _clock, _activity: Courier(self)),
+            (exchange, "DeliveryQueue", lambda _clock, _activity: DeliveryQueue(self)),
         ):
             yield
 
@@ -244,8 +244,8 @@ class _Joined:
         self.turns.wait(lambda: self.task.done)
 
 
-class Courier:
-    """Does what is to be delivered, each delivery as a task: see `oncekit.local.events.courier`."""
+class DeliveryQueue:
+    """Does what is to be delivered, each delivery as a task: see `oncekit.local.events.delivery_queue`."""
 
     def __init__(self, turns: Turns) -> None:
         self._turns = turns

@@ -1,4 +1,4 @@
-"""The courier: one thread that does what is to be delivered, in order, while time stands still.
+"""The delivery queue: one thread that does what is to be delivered, in order, while time stands still.
 
 What is to be done later comes in two kinds. `later` is bound to happen, as the retry of a delivery: virtual time goes
 on to it when nothing else is to be done. `at` happens if time comes by, as a schedule's next turn.
@@ -43,7 +43,7 @@ class Activity:
             return self._changed.wait_for(lambda: self._going_on == 0, max(0.0, end - time.monotonic()))
 
 
-class Courier:
+class DeliveryQueue:
     """Does work in a thread of its own. What goes wrong with one does not keep it from the next, but `check` tells."""
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
@@ -54,7 +54,7 @@ class Courier:
         self._fault: Exception | None = None
         self._numbers = itertools.count()
         self._cancels: dict[int, Callable[[], None]] = {}
-        self._thread = threading.Thread(target=self._live, name="courier", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="delivery_queue", daemon=True)
         self._thread.start()
 
     def soon(self, work: Work) -> None:
@@ -71,7 +71,7 @@ class Courier:
         self._activity.begin()
         self._clock.enter()
         threading.Thread(
-            target=self._wait, args=(seconds, self._round, work), name="courier-later", daemon=True
+            target=self._wait, args=(seconds, self._round, work), name="delivery_queue-later", daemon=True
         ).start()
 
     def _wait(self, seconds: float, round_: int, work: Work) -> None:
@@ -120,7 +120,7 @@ class Courier:
             try:
                 if round_ == self._round:
                     work()
-            except Exception as error:  # the courier outlives what it carries
+            except Exception as error:  # the delivery queue outlives what it carries
                 _log.exception(FAULT)
                 self._fault = error
             finally:
