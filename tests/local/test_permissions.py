@@ -157,7 +157,7 @@ WRITES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.aws(
-    "Amazon S3 User Guide, Enforce conditional writes on Amazon S3 buckets",
+    "AWS announcement of November 25, 2024: Amazon S3 now supports enforcement of conditional write operations",
     "any attempt to write an object to your bucket without the required conditional header will be rejected",
 )
 @pytest.mark.parametrize("how", WRITES)
