@@ -157,8 +157,8 @@ WRITES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.aws(
-    "AWS announcement of November 25, 2024: Amazon S3 now supports enforcement of conditional write operations",
-    "any attempt to write an object to your bucket without the required conditional header will be rejected",
+    "Amazon S3 User Guide, Enforce conditional writes on Amazon S3 buckets",
+    "CopyObject requests without an If-None-Match or If-Match HTTP header fail with a 403",
 )
 @pytest.mark.parametrize("how", WRITES)
 def test_no_function_overwrites_an_answer(cloud: LocalCloud, caller: str, how: str) -> None:
