@@ -48,7 +48,6 @@ WRITES_WITHOUT_FENCE: Reasons = {
 BOUNDED_RESULTS: Reasons = {
     "operation": {"CacheResponse": "it returns a reference of a few hundred bytes"},
     "recovery": {
-        "RecoverRecords": "of each of some hundred records it keeps one word",
         "CountOperations": "of each of 48 counts it keeps a name and a number",
     },
 }

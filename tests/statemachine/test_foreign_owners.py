@@ -99,3 +99,80 @@ def sweep(cloud: LocalCloud) -> None:
         stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep-foreign", input="{}"
     )
     assert cloud.wait(started["executionArn"]).status == "SUCCEEDED"
+
+
+UNREADABLE = {
+    "an owner": ("owner", {"S": "x" * 300_000}),
+    "a fence": ("fence", {"SS": ["x" * 300_000]}),
+    "a long owner": ("owner", {"S": "x" * 200_000}),
+}
+
+
+def spoil(cloud: LocalCloud, request: dict[str, Any], what: str) -> None:
+    name, value = UNREADABLE[what]
+    cloud.client("dynamodb").update_item(
+        TableName=cloud.resources["IdempotencyTable"],
+        Key={"id": {"S": record_of(cloud, request)["id"]}},
+        UpdateExpression="SET #name = :value",
+        ExpressionAttributeNames={"#name": name},
+        ExpressionAttributeValues={":value": value},
+    )
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_record_that_no_state_can_carry_keeps_no_other_from_being_recovered(
+    cloud: LocalCloud, recover: Recover, what: str
+) -> None:
+    """The attack: an overdue record with an owner or a fence of more than 256 KiB, and an honest dead owner beside it."""
+    with cloud.lose_events():
+        dead(cloud, charge(key="evil"), BUSINESS)
+        dead(cloud, charge(), BUSINESS)
+        cloud.settle()
+    spoil(cloud, charge(key="evil"), what)
+    cloud.clock.advance(A_LEASE)
+    swept = recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    if what == "a long owner":
+        assert record_of(cloud, charge(key="evil"))["error"]["name"] == "ForeignOwner"
+    else:
+        assert (swept.error, cause(swept)["recovered"], cause(swept)["failed"]) == ("RecoveryIncomplete", 1, 1)
+
+
+def test_event_of_an_owner_whose_record_no_state_can_carry_fails_the_run_and_ends_it_named(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    with cloud.lose_events():
+        owner = dead(cloud, charge(), BUSINESS)
+        cloud.settle()
+    spoil(cloud, charge(), "an owner")
+    assert recover(owner).error == "RecoveryIncomplete"
+
+
+def test_duplicate_of_a_record_that_no_state_can_carry_is_refused_by_name_and_kept(cloud: LocalCloud) -> None:
+    with cloud.lose_events():
+        dead(cloud, charge(), BUSINESS)
+        cloud.settle()
+    spoil(cloud, charge(), "an owner")
+    duplicate = cloud.run(charge())
+    assert duplicate.error == "Unavailable"
+    assert "States.DataLimitExceeded" in cause(duplicate)["message"]
+    assert [each["error"] for each in cloud.rejected()] == ["Unavailable"]
+
+
+@pytest.mark.parametrize("recoveries", [{"S": "x"}, {"N": "1e120"}], ids=["a text", "a number without a meaning"])
+def test_count_of_recoveries_that_is_none_keeps_no_other_from_being_recovered(
+    cloud: LocalCloud, recover: Recover, recoveries: dict[str, str]
+) -> None:
+    with cloud.lose_events():
+        dead(cloud, charge(key="evil"), BUSINESS)
+        dead(cloud, charge(), BUSINESS)
+        cloud.settle()
+    cloud.client("dynamodb").update_item(
+        TableName=cloud.resources["IdempotencyTable"],
+        Key={"id": {"S": record_of(cloud, charge(key="evil"))["id"]}},
+        UpdateExpression="SET recoveries = :value",
+        ExpressionAttributeValues={":value": recoveries},
+    )
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"

@@ -35,7 +35,7 @@ FRAGMENTS = [
 ]
 anything = st.text(st.characters(codec="utf-8"), max_size=4)
 hostile = st.tuples(anything, st.sampled_from(FRAGMENTS), anything, st.sampled_from(FRAGMENTS)).map("".join)
-PRINTED_BY_NOBODY = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+PRINTED_BY_NOBODY = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
 _tenants = (f"tenant-{n}" for n in itertools.count())
 bounded = settings(
     max_examples=40,

@@ -625,6 +625,48 @@ def test_a_record_that_cannot_be_recovered_now_fails_the_run_at_its_end_and_not_
         assert state(name).fails(error, {}) == Way("CouldNotRecover")
 
 
+NAMED = ("States.DataLimitExceeded", "States.Runtime")
+
+
+@pytest.mark.parametrize("error", NAMED)
+def test_what_all_errors_do_not_match_ends_one_item_and_never_the_map(error: str, state: States) -> None:
+    for name in ("ReadItsRecord", "StartAgain", "KeepDeadRequest"):
+        assert state(name).fails(error, {}) == Way("CouldNotLook")
+    for name in ("ReadOpenRecord", "EndLease", "StartRecovery", "QuarantineRecord"):
+        assert state(name).fails(error, {}) == Way("CouldNotRecover")
+    assert state("ListExecutions").fails(error, {}) == Way("CouldNotList")
+    assert state("QueryShard").fails(error, {}) == Way("CouldNotQuery")
+
+
+@pytest.mark.parametrize("error", [*NAMED, "States.QueryEvaluationError"])
+def test_a_map_whose_item_died_is_left_behind_and_the_sweep_goes_on(error: str, state: States) -> None:
+    page = {"shard": "IN_PROGRESS#0", "items": [{"id": "a", "lease": "1"}, {"id": "b", "lease": "2"}], "more": True}
+    known = {"listed": False, "cursors": ["old"], "shardPages": [page], "outcomes": ["LEFT"]}
+    start = {"openShard": {"S": "IN_PROGRESS#0"}, "id": {"S": "b"}, "leaseExpiresAt": {"N": "2"}}
+    after = {"cursors": [{"shard": "IN_PROGRESS#0", "from": start}], "shardPages": [], "outcomes": ["LEFT", "FAILED"]}
+    assert state("RecoverRecords").fails(error, known) == Way("IsSweepOver", after)
+    late = state("RecoverRecords").fails(error, {**known, "listed": True})
+    assert late == Way("IsSweepOver", {**after, "cursors": ["old"]})
+    for name in ("ListDeadExecutions", "LookAtDeadExecutions"):
+        way = state(name).fails(error, {"outcomes": ["LEFT"]})
+        assert way is not None and way.assigned["outcomes"] == ["LEFT", "FAILED"]
+
+
+def test_an_owner_longer_than_any_execution_is_foreign_without_another_look(state: States) -> None:
+    """The pattern for its last two parts takes a time that grows with the square of what has no colon."""
+    prefix = THEIRS.rpartition(":")[0]
+    record = {"status": "IN_PROGRESS", "lease": NOW - 1, "recoveries": 0}
+    for owner in ("x" * 200_000, f"{prefix}:{'x' * 200_000}"):
+        way = state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "sweeps": True})
+        assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
+    assert state("IsItOverdue").chooses({"record": {**record, "owner": THEIRS}, "sweeps": True}).to == "AskOwner"
+
+
+def test_a_count_of_recoveries_that_is_no_number_is_none(state: States) -> None:
+    item = {"status": {"S": "IN_PROGRESS"}, "owner": {"S": THEIRS}, "fence": {"N": "3"}, "recoveries": {"S": "x"}}
+    assert state("ReadOpenRecord").takes({"Item": item}, {}).assigned["record"]["recoveries"] == 0
+
+
 def test_a_record_that_has_changed_since_is_left_alone(state: States) -> None:
     for name in ("EndLease", "QuarantineRecord"):
         assert state(name).fails(CONDITION, {}) == Way("LeftAlone")

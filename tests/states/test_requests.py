@@ -111,6 +111,7 @@ def test_a_key_is_any_text_of_at_most_256_characters(key: Any, good: bool, state
 
 PRINTED_BY_NOBODY = ["\0", "\x1b]52;c;eA==\x07", "\n", "\x1f", "\x7f", "\x80", "\x9b2J", "\x9f"]
 PRINTED_BY_NOBODY += ["\u2028", "\u2029", "\u202a", "\u202e", "\u2066", "\u2069"]
+PRINTED_BY_NOBODY += ["\u061c", "\u200b", "\u200e", "\u200f", "\u2060", "\ufeff"]
 
 
 @pytest.mark.parametrize("text", PRINTED_BY_NOBODY, ids=ascii)
@@ -124,7 +125,7 @@ def test_what_could_change_a_line_that_is_printed_is_in_no_key_and_in_no_refusal
     assert made(state, {**LEAST, "payload": {text: text}})["payload"] == {text: text}, "a payload may have any"
 
 
-@pytest.mark.parametrize("text", [" ", "~", "\xa0", "é", "\u2027", "\u202f", "\u2065", "\u206a", "😀"], ids=ascii)
+@pytest.mark.parametrize("text", [" ", "~", "\xa0", "é", "\u2027", "\u202f", "\u2065", "\u206a", "😀", "\u061b", "\u200a", "\u200c", "👩\u200d🚀", "\u2010", "\ufefe"], ids=ascii)
 def test_any_other_character_may_be_in_a_key(text: str, state: States) -> None:
     assert made(state, {**LEAST, "idempotencyKey": text})["idempotencyKey"] == text
 

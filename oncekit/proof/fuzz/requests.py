@@ -23,7 +23,7 @@ POLICIES = {
 }
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
 HALF = re.compile("[\ud800-\udfff]")
-UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff]")
 """What a key must not have, as whoever reads it would not see it, or something else."""
 TAKEN, REFUSED, EITHER = "taken", "refused", "either"
 OPERATIONS = ("charge-payment", "a", "x" * 40, "place-order", "a--0")
