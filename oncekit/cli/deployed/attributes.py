@@ -47,7 +47,7 @@ def tamed(item: Item) -> Item:
         return item
     status = str(item.get("openShard", {}).get("S", "")).partition("#")[0]
     usable: dict[str, Mapping[str, Any]] = {name: value for name, value in item.items() if name not in odd}
-    blank = {"status": {"S": status}, "owner": {"S": ""}, "acquiredAt": {"S": ""}}
+    blank: dict[str, Mapping[str, Any]] = {"status": {"S": status}, "owner": {"S": ""}, "acquiredAt": {"S": ""}}
     blank |= {name: {"N": "0"} for name in ("fence", "attempts", "leaseExpiresAt")}
     blank["id"] = item["id"]  # the key: odd or not, there is one
     message = f"attributes that Once does not write so: {', '.join(odd)}"
@@ -63,7 +63,7 @@ def odd_attributes(item: Item) -> list[str]:
 
 def _is_sane(name: str, value: Mapping[str, Any]) -> bool:
     if name == "id":  # tenant, operation and key
-        return value.get("S", "").count("#") >= 2
+        return str(value.get("S", "")).count("#") >= 2
     if name == "status":
         return value.get("S") in STATUSES
     if name == "result":

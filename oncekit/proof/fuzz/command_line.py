@@ -127,7 +127,8 @@ def _request(payload: str) -> str:
 
 def _message(lane: Lane, odd: Odd) -> str:
     """As the state machine sends one of a request that it refused; or with odd members, or anything."""
-    said = {"error": "InvalidRequest", "message": odd.text(40), "executionArn": lane.stack.execution("none")}
+    arn = lane.stack.execution("none")
+    said: dict[str, Any] = {"error": "InvalidRequest", "message": odd.text(40), "executionArn": arn}
     kept = odd.dice.choice(("input", "inputText", "inputOmitted"))
     match odd.dice.randrange(5):
         case 0:
