@@ -12,10 +12,12 @@ from oncekit.cli.deployed.reading import read_event, read_result, where
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors, connect
 from oncekit.cli.doctor import command as examination
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import ask, say, say_json, tell, visible
+from oncekit.cli.terminal import ask, say, say_json, short, tell, visible
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
+LONGEST_ID = 400
+"""Characters that are printed: no id of a request has more."""
 Place = tuple[str, str | None, str | None]
 """Stack, profile and region."""
 
@@ -77,8 +79,11 @@ def ls(
     )
 
     def wanted(id: str) -> bool:
-        its_tenant, its_operation, _ = id.split("#", 2)
-        return tenant in (None, its_tenant) and operation in (None, its_operation)
+        # Whoever writes the table may have given a record any id: one without these parts is nobody's.
+        parts = id.split("#", 2)
+        if len(parts) < 3:
+            return tenant is None and operation is None
+        return tenant in (None, parts[0]) and operation in (None, parts[1])
 
     def work(stack: Stack) -> int:
         found = listing.open_operations(stack, chosen, overdue, wanted, limit)
@@ -91,13 +96,13 @@ def _table(found: dict[str, Any], now: float, asked: str) -> list[str]:
     head = ("id", "status", "attempts", "recoveries", "since", "lease over since", "error")
     rows = [head] + [
         (
-            visible(each["id"]),
+            short(visible(each["id"]), LONGEST_ID),
             each["status"],
             str(each["attempts"]),
             str(each["recoveries"]),
-            visible(each["acquiredAt"]),
+            short(visible(each["acquiredAt"])),
             inspection.since(now, each["leaseExpiresAt"]) if each["overdue"] else "-",
-            visible(each["error"]["name"]) if each["error"] else "-",
+            short(visible(each["error"]["name"])) if each["error"] else "-",
         )
         for each in found["operations"]
     ]
@@ -169,8 +174,8 @@ def replay_rejected(place: Place, error: str | None, dry_run: bool, limit: int, 
     def work(stack: Stack) -> int:
         done = rejected.replay(stack, error, dry_run, limit, discard)
         lines = [
-            f"{each['outcome']:<14}{each['error']}  {each['id'] or each['messageId']}"
-            + "".join(f"  {each[key]}" for key in ("message", "reason", "executionArn") if each[key])
+            f"{each['outcome']:<14}{short(each['error'] or '-')}  {short(each['id'] or each['messageId'], LONGEST_ID)}"
+            + "".join(f"  {short(each[key], 1000)}" for key in ("message", "reason", "executionArn") if each[key])
             for each in done
         ]
         _print({"messages": done}, as_json, *(lines or ["No such message is in the queue."]))

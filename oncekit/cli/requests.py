@@ -18,7 +18,17 @@ def id_of(given: Any) -> str | None:
     request = opened(given)
     if not isinstance(request, dict) or not {"operation", "idempotencyKey"} <= set(request):
         return None
-    return f"{request.get('tenant', 'default')}#{request['operation']}#{request['idempotencyKey']}"
+    parts = (request.get("tenant", "default"), request["operation"], request["idempotencyKey"])
+    return "#".join(parts) if all(isinstance(each, str) for each in parts) else None
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than that. Python's JSON ends in RecursionError near a thousand."""
+    level = [value]
+    for _ in range(levels):
+        nested = [each for each in level if isinstance(each, list | dict)]
+        level = [member for each in nested for member in (each.values() if isinstance(each, dict) else each)]
+    return any(isinstance(each, list | dict) for each in level)
 
 
 def id_in(text: str) -> str | None:

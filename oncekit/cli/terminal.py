@@ -35,6 +35,12 @@ def _seen_by_line(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
+def short(value: object, longest: int = 160) -> str:
+    """The text of a value, or the JSON of one that is none; a longer one ends in how long it is."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= longest else f"{text[: longest - 1]}… ({len(text):,} characters)"
+
+
 class Stream:
     """A stream of text behind a rule. What its encoding does not have comes out as an escape, not as an error.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
-from operating import ID, Operator
+from operating import ID, Operator, put
 
 from oncekit.cli.deployed.attributes import odd_attributes, tamed
 
@@ -21,6 +22,13 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("error", {"S": "no"}),
     ("error", {"M": {"name": {"N": "1"}, "message": {"S": ""}}}),
     ("requestRef", {"S": "s3://"}),
+    ("requestRef", {"M": {"bucket": {"B": b"\xff"}, "key": {"NS": ["1"]}}}),
+    ("requestRef", {"M": {"bytes": {"N": "0.5"}}}),
+    ("resultRef", {"M": {"bucket": {"S": "b"}, "key": {"SS": ["a"]}}}),
+    ("steps", {"M": {"a": {"M": {"result": {"BS": [b"x"]}}}}}),
+    ("another", {"L": [{"B": b"x"}]}),
+    ("status", {"S": "GONE"}),
+    ("owner", {"S": "o" * 1025}),
 ]
 COMMANDS = (("show",), ("retry",), ("resolve", "--failed", "no"), ("release", "--yes"), ("redrive",))
 
@@ -70,7 +78,20 @@ def test_an_attribute_that_every_record_has_is_odd_where_it_is_missing(name: str
     assert odd_attributes(tamed(spoilt)) == []
 
 
-@pytest.mark.parametrize(("name", "value"), ODD[:1])
+def test_a_record_that_holds_a_lock_has_a_lease() -> None:
+    without = {key: value for key, value in SANE.items() if key != "leaseExpiresAt"}
+    assert odd_attributes(without) == ["leaseExpiresAt"]
+    assert odd_attributes(tamed(without)) == []
+    assert odd_attributes(without | {"status": {"S": "FAILED"}}) == []
+
+
+@pytest.mark.parametrize("id", ["nohash", "one#hash", "#"])
+def test_an_id_without_its_three_parts_is_odd_and_stays(id: str) -> None:
+    spoilt = SANE | {"id": {"S": id}}
+    assert odd_attributes(spoilt) == ["id"] and tamed(spoilt)["id"] == {"S": id}
+
+
+@pytest.mark.parametrize(("name", "value"), [ODD[0], ODD[11], ODD[15]])
 def test_a_command_refuses_an_odd_record_by_name_and_changes_nothing(
     operator: Operator, name: str, value: dict[str, Any]
 ) -> None:
@@ -90,3 +111,44 @@ def test_an_odd_record_is_listed_with_what_is_odd(operator: Operator, name: str,
     [row] = operator.once("ls", "--json").answer["operations"]
     assert (row["id"], row["status"]) == (ID, "QUARANTINED")
     assert row["error"] == {"name": "OddRecord", "message": f"attributes that Once does not write so: {name}"}
+
+
+def test_a_forged_id_is_listed_as_odd_and_no_filter_finds_it(operator: Operator) -> None:
+    for id in ("nohash", "one#hash", "default#told#k"):
+        put(operator, id, "QUARANTINED", 1)
+    rows = {row["id"]: row["error"] for row in operator.once("ls", "--json").answer["operations"]}
+    assert {id: error and error["name"] for id, error in rows.items()} == {
+        "nohash": "OddRecord",
+        "one#hash": "OddRecord",
+        ID: None,
+    }
+    assert len(operator.once("ls").out.splitlines()) == 4
+    for chosen in (("--tenant", "default"), ("--operation", "told"), ("--tenant", "nohash"), ("--operation", "hash")):
+        found = operator.once("ls", "--json", *chosen).answer["operations"]
+        assert [row["id"] for row in found] == ([ID] if chosen[1] in ("default", "told") else [])
+
+
+def test_huge_values_are_cut_for_people_and_whole_in_json(operator: Operator) -> None:
+    long = {"S": "e" * 50_000}
+    error = {"M": {"name": long, "message": long}}
+    steps = {"M": {f"s{n}": {"M": {"result": long if n == 0 else {"S": "1"}}} for n in range(300)}}
+    put(operator, ID, "QUARANTINED", 1, error=error, steps=steps, result=long, requestRef={"M": {"key": long}})
+    for command in (("show", ID), ("ls",)):
+        out = operator.once(*command).out
+        assert len(out) < 20_000 and "(50,000 characters)" in out
+    assert "and 200 more" in operator.once("show", ID).out
+    assert operator.once("show", ID, "--json").answer["record"]["error"]["name"] == "e" * 50_000
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfe\x1b", b'{"operation": "told", "idempotencyKey": "k", "payload": DEEP}'])
+def test_a_kept_request_that_cannot_be_shown_is_said_to_be_so(operator: Operator, body: bytes) -> None:
+    put(operator, ID, "QUARANTINED", 1)
+    key = f"requests/default/{hashlib.sha256(ID.encode()).hexdigest()}/1.json"
+    content = body.replace(b"DEEP", b"[" * 900 + b"]" * 900)
+    operator.cloud.client("s3").put_object(Bucket=operator.cloud.outputs["ResponseBucketName"], Key=key, Body=content)
+    shown = operator.once("show", ID, "--json").answer
+    assert shown["request"] is None
+    assert ("UTF-8" if body.startswith(b"\xff") else "too deep") in shown["requestMissing"]
+    if body.startswith(b"\xff"):
+        done = operator.once("retry", ID)
+        assert done.code == 2 and "UTF-8" in done.err

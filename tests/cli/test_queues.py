@@ -52,6 +52,40 @@ def test_a_message_without_its_input_is_left_and_the_others_go_on(operator: Oper
     assert operator.cloud.record("default#told#ü") is not None
 
 
+ODD = (
+    {"error": "InvalidRequest", "message": None, "executionArn": None},
+    {"error": "InvalidRequest", "executionArn": 6, "input": {}},
+    {"error": {"a": 1}, "executionArn": "x"},
+    {"error": "InvalidRequest", "message": ["x"], "executionArn": "x", "input": {}},
+    {"error": "InvalidRequest", "executionArn": "x", "inputText": 5},
+    [],
+    5,
+)
+
+
+def test_odd_message_is_left_in_one_line_and_the_others_go_on(operator: Operator) -> None:
+    url, client = operator.cloud.outputs["RejectedQueueUrl"], operator.cloud.client("sqs")
+    deep = '{"error": "InvalidRequest", "executionArn": "x", "input": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    client.send_message(QueueUrl=url, MessageBody=deep)
+    for body in ODD:
+        put(operator, body)
+    put(operator, {"error": "Unavailable", "executionArn": "x", "input": operator.request()})
+    done = operator.once("replay-rejected")
+    assert done.code == 1 and not done.err, done
+    assert sorted(line.split()[0] for line in done.out.splitlines()) == ["STARTED"] + ["UNREADABLE"] * (len(ODD) + 1)
+    assert done.out.count("nested too deep to be read") == 1
+    assert replay(operator, "--error", "InvalidRequest", "--discard") == (0, [])
+    operator.cloud.settle()
+    assert operator.record["status"] == "COMPLETED"
+
+
+def test_message_whose_members_are_no_names_has_no_id(operator: Operator) -> None:
+    request = {"operation": ["a"], "idempotencyKey": {"b": 1}, "tenant": None}
+    put(operator, {"error": "InvalidRequest", "executionArn": "x", "input": request})
+    [told] = operator.once("replay-rejected", "--dry-run", "--json").answer["messages"]
+    assert (told["outcome"], told["id"]) == ("WOULD_START", None)
+
+
 @pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\ud800"])
 def test_a_request_that_no_queue_takes_as_it_is_starts_again_when_its_execution_is_gone(
     operator: Operator, character: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from scenario import answer, charge, record_of, rows
 
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import PREFIX, LocalCloudError
+from oncekit.local.permissions.guard import Caller, Unrestricted
+from oncekit.local.permissions.http import HttpGuard
 
 pytestmark = pytest.mark.ours
 
@@ -305,3 +308,13 @@ def test_message_that_its_pipe_may_not_delete_comes_again(cloud: LocalCloud) -> 
         cloud.settle()
         assert [delivery.outcome for delivery in cloud.deliveries() if delivery.kind == "pipe"] == ["delivered"] * 2
     assert record_of(cloud, charge())["fence"] == 1
+
+
+@pytest.mark.parametrize("body", [b"<a", b"\xff", b"<a>" * 5000], ids=["no end", "no text", "deep"])
+def test_body_that_cannot_be_read_is_answered_400(body: bytes) -> None:
+    sent = {"REQUEST_METHOD": "PUT", "PATH_INFO": "/b", "QUERY_STRING": "versioning", "CONTENT_LENGTH": str(len(body))}
+    signed = "AWS4-HMAC-SHA256 Credential=AKIAOFTHEFUNCTION/20260101/us-east-1/s3/aws4_request"
+    server = {"HTTP_HOST": "x", "SERVER_NAME": "x", "SERVER_PORT": "1", "wsgi.url_scheme": "http"}
+    environ = {**sent, **server, "HTTP_AUTHORIZATION": signed, "wsgi.input": io.BytesIO(body)}
+    refused = HttpGuard(lambda _: Caller(None, "f"), Unrestricted()).refusal(environ)
+    assert refused is not None and refused.status_code == 400

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed import history, originals
 from oncekit.cli.deployed.records import OPERATOR, RELEASED, Record, find, has_expired, owner_status
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.requests import opened
+from oncekit.cli.requests import is_deeper, opened
+from oncekit.cli.terminal import short
+
+LONG = 1000
+"""Characters of what may be copied or is read wholly: a reference, a message."""
+DEEP = 100
+"""Levels of a request that is shown; a payload may have ten."""
+MOST_STEPS = 100
+"""That are shown to people."""
 
 
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
@@ -41,7 +50,10 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
     if record["status"] != "QUARANTINED":
         return None, None
     found = originals.find(stack, record)
-    return (None, found.missing) if found.text is None else (opened(json.loads(found.text)), None)
+    if found.text is None:
+        return None, found.missing
+    request = opened(json.loads(found.text))
+    return (None, "there, but nested too deep to be shown") if is_deeper(request, DEEP) else (request, None)
 
 
 def _console(stack: Stack, owner: str) -> dict[str, str]:
@@ -63,21 +75,24 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
     for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
-            yield f"  {key:<12}{record[key]}"
+            yield f"  {key:<12}{short(record[key])}"
     if "error" in record:
-        yield f"  {'error':<12}{record['error']['name']}: {record['error']['message']}"
+        yield f"  {'error':<12}{short(record['error']['name'])}: {short(record['error']['message'], LONG)}"
     for key in ("result", "resultRef", "requestRef"):
         if key in record:  # a reference is there to be copied
-            yield f"  {key:<12}{short(record[key]) if key == 'result' else json.dumps(record[key])}"
+            yield f"  {key:<12}{short(record[key]) if key == 'result' else short(json.dumps(record[key]), LONG)}"
     if shown["request"] is not None:
         yield f"  {'request':<12}{short(shown['request'])}"
     if shown["requestMissing"]:
-        yield f"  {'request':<12}{shown['requestMissing']}"
-    for name, step in shown["steps"].items():
-        yield f"  {'step done':<12}{name}: {short(step.get('result') if isinstance(step, dict) else step)}"
+        yield f"  {'request':<12}{short(shown['requestMissing'], LONG)}"
+    for name, step in islice(shown["steps"].items(), MOST_STEPS):
+        result = step.get("result") if isinstance(step, dict) else step
+        yield f"  {'step done':<12}{short(name)}: {short(result)}"
+    if (more := len(shown["steps"]) - MOST_STEPS) > 0:
+        yield f"  {'step done':<12}and {more:,} more, with --json"
     yield "owners, the newest first"
     for each in shown["owners"]:
-        yield f"  {each['status']:<12}{each['owner'].rpartition(':')[2]}" + (
+        yield f"  {each['status']:<12}{short(each['owner'].rpartition(':')[2])}" + (
             f"  {each['error']}" if each["error"] else ""
         )
         for lock in reversed(each["locks"]):
@@ -101,8 +116,3 @@ def since(now: float, lease: float) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
-
-
-def short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 160 else f"{text[:159]}…"

@@ -13,6 +13,10 @@ from typing import Any
 
 from oncekit.cli.deployed.records import OPERATOR, Record, hash_of
 from oncekit.cli.deployed.stack import Stack, is_denied
+from oncekit.cli.terminal import short
+
+LONGEST_NAMED = 2000
+"""Characters of a reference that a message repeats: every bucket and key of S3 fits."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,8 @@ def foreign(stack: Stack, record: Record) -> str | None:
     is_ours = isinstance(ref, dict) and ref.get("bucket") == stack.outputs["ResponseBucketName"]
     if is_ours and isinstance(ref.get("key"), str) and re.fullmatch(own, ref["key"]):
         return None
-    return (
-        f"the record names {json.dumps(ref, default=str)} as its request, which is none of its own: it was not touched"
-    )
+    named = short(json.dumps(ref), LONGEST_NAMED)
+    return f"the record names {named} as its request, which is none of its own: it was not touched"
 
 
 def read(stack: Stack, record: Record) -> Kept:
@@ -60,6 +63,8 @@ def read(stack: Stack, record: Record) -> Kept:
     client, place = stack.client("s3"), place_of(stack, record)
     try:
         return Kept(client.get_object(**place)["Body"].read().decode())
+    except UnicodeDecodeError:
+        return Kept(None, f"in the bucket, but not as UTF-8 text ({place['Key']})")
     except client.exceptions.NoSuchKey:
         return Kept(None, f"not in the bucket ({place['Key']})")
     except ClientError as error:

@@ -30,7 +30,8 @@ def open_operations(
     ids = (id for _, id in _counted(keys, looked_at) if wanted(id))
     found: dict[str, dict[str, Any]] = {}
     while len(found) < limit and (batch := list(islice(ids, min(BATCH, limit - len(found))))):
-        for record in read_all(stack, [id for id in batch if id not in found]):
+        # An id is twice in the index while its record goes from one status to another.
+        for record in read_all(stack, [id for id in dict.fromkeys(batch) if id not in found]):
             operation = _described(stack, record)
             if record["status"] in statuses and (operation["overdue"] or not overdue):  # the index lags behind
                 found[record["id"]] = operation

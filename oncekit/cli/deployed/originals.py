@@ -14,6 +14,7 @@ from oncekit.cli.deployed.records import OPERATOR, Record, owner_before_operator
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.requests import id_in
+from oncekit.cli.terminal import short
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def find(stack: Stack, record: Record) -> Original:
         elif (about := id_in(text)) == record["id"]:
             return Original(text, is_kept)
         else:
-            missing.append(f"{why}, which has another request: {about}")
+            missing.append(f"{why}, which has another request: {short(about or 'none')}")
     return Original(None, missing="; ".join(missing))
 
 

@@ -72,24 +72,43 @@ def _replay_one(
     unknown = dict.fromkeys(("id", "error", "message", "refused", "executionArn", "reason"))
     about = {"messageId": message["MessageId"], **unknown, "outcome": ""}
     try:
-        body = json.loads(message["Body"])
-        if "inputText" in body:  # what no queue takes as it is, a half of a character for one
-            body["input"] = json.loads(body["inputText"])
-        about |= {"error": body["error"], "message": body.get("message"), "id": id_of(body.get("input"))}
-        source = about["refused"] = body["executionArn"]
-    except (ValueError, KeyError, TypeError):
-        reason = "it is no message of Once"
-        return {**about, "outcome": "UNREADABLE", "reason": reason} if error is None else None
+        said, kept = _read(message["Body"])
+    except _Unreadable as odd:
+        return {**about, "outcome": "UNREADABLE", "reason": str(odd)} if error is None else None
+    about |= said
     if error not in (None, about["error"]):
         return None
     if discard:
         return {**about, "outcome": "WOULD_DISCARD" if dry_run else "DISCARDED"}
-    text = _text(body["input"]) if "input" in body else input_of(stack, source)
+    source = about["refused"]
+    text = input_of(stack, source) if kept is None else kept
     if text is None:
         return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
     if dry_run:
         return {**about, "outcome": "WOULD_START"}
     return {**about, **_start(stack, message["MessageId"], text)}
+
+
+class _Unreadable(Exception):
+    """It is none of the messages that the state machine sends, or none that can be read."""
+
+
+def _read(text: str) -> tuple[dict[str, Any], str | None]:
+    """What a message says, and the request that it keeps, as text. A producer chose the request, down to its depth."""
+    try:
+        body = json.loads(text)
+        if not isinstance(body, dict) or not all(isinstance(body.get(each), str) for each in ("error", "executionArn")):
+            raise _Unreadable("it is no message of Once")
+        if not isinstance(body.get("message"), str | None):
+            raise _Unreadable("it is no message of Once")
+        if "inputText" in body:  # what no queue takes as it is, a half of a character for one
+            body["input"] = json.loads(body["inputText"])
+        said = {"error": body["error"], "message": body.get("message"), "refused": body["executionArn"]}
+        return {**said, "id": id_of(body.get("input"))}, _text(body["input"]) if "input" in body else None
+    except RecursionError as error:
+        raise _Unreadable("it is nested too deep to be read") from error
+    except (ValueError, TypeError) as error:
+        raise _Unreadable("it is no message of Once") from error
 
 
 def _text(request: Any) -> str:

@@ -51,7 +51,10 @@ class HttpGuard:
         if signed is None or caller is None:
             return None
         service = signed.service
-        asked = asked_for(service, environ)
+        try:
+            asked = asked_for(service, environ)
+        except _unreadable() as error:
+            return in_protocol(service, environ, _malformed(error))
         if asked is None:
             return None  # no operation of AWS: moto says so
         try:
@@ -59,6 +62,18 @@ class HttpGuard:
         except ClientError as error:
             return in_protocol(service, environ, error)
         return None
+
+
+def _unreadable() -> tuple[type[Exception], ...]:
+    """What reading a body may end in."""
+    from moto.core.parse import RequestParserError
+
+    return RequestParserError, ValueError, RecursionError
+
+
+def _malformed(error: Exception) -> ClientError:
+    said = {"Code": "MalformedXML", "Message": f"the body of the request cannot be read: {type(error).__name__}"}
+    return ClientError({"Error": said, "ResponseMetadata": {"HTTPStatusCode": 400}}, "Unreadable")  # type: ignore[typeddict-item]
 
 
 def asked_for(service: str, environ: Environ) -> Asked | None:

@@ -20,16 +20,23 @@ from oncekit.cli.deployed.stack import connect
 from oncekit.cli.main import main
 from oncekit.proof.fuzz.cloud import RAW, Lane, judged
 from oncekit.proof.fuzz.judge import Judge, hashed, id_in, shown
-from oncekit.proof.fuzz.records import OTHERS, spoiled
+from oncekit.proof.fuzz.records import ATTRIBUTES, OTHERS, spoiled
 from oncekit.proof.fuzz.replies import KEY, OPERATION, TENANT
 from oncekit.proof.fuzz.values import Odd
 
 CODES = (0, 1, 2, 3)
 ID = f"{TENANT}#{OPERATION}#{KEY}"
+ODD_IDS = ("nohash", "one#hash", "#", "##", "###", "\x1b[2J#b#c", "a#b#\u2028", "#" * 300, "a" * 2000)
+"""What somebody with rights on the table may have called a record."""
+NO_TEXT = (b"\xff\xfe\x1b", b'{"a": "\xff"}', b"\xed\xa0\x80")
+LEVELS = (14, 50, 500, 990, 1500, 5000, 40_000)
+"""Of a payload; the JSON of Python reads fewer than a thousand, or what its recursion limit says."""
 ON_A_RECORD: tuple[tuple[str, ...], ...] = (
     ("show", ID),
     ("ls",),
     ("ls", "--overdue"),
+    ("ls", "--tenant", TENANT),
+    ("ls", "--operation", OPERATION),
     ("retry", ID),
     ("resolve", ID, "--failed", "no"),
     ("release", ID, "--yes"),
@@ -65,23 +72,74 @@ def _arguments(odd: Odd) -> tuple[str, ...]:
 
 def _put(lane: Lane, odd: Odd) -> None:
     """A spoilt record of each kind, the object it may speak of, somebody else's, and a message."""
-    client = lane.cloud.client("dynamodb")
     genuine = _genuine(lane, odd)
-    record = {**spoiled(lane.stack, genuine, odd), "id": {"S": ID}}
+    _put_record(lane, {**_spoilt(lane, genuine, odd), "id": {"S": ID}})
+    if odd.chance(0.3):
+        _put_record(lane, {**_spoilt(lane, genuine, odd), "id": {"S": odd.dice.choice(ODD_IDS)}})
+    if odd.chance(0.5):
+        body = odd.dice.choice((_request("{}"), json.dumps(OTHERS), odd.plain(30), _request(_deep(odd)))).encode()
+        key = f"requests/{TENANT}/{hashed(ID)}/1.json"
+        body = odd.dice.choice(NO_TEXT) if odd.chance(0.2) else body
+        lane.cloud.client("s3").put_object(Bucket=lane.stack.bucket, Key=key, Body=body)
+    for _ in range(odd.dice.randint(1, 3)):
+        body_of = _message(lane, odd)
+        lane.cloud.client("sqs").send_message(QueueUrl=lane.stack.queue, MessageBody=body_of)
+
+
+def _put_record(lane: Lane, record: dict[str, Any]) -> None:
+    client = lane.cloud.client("dynamodb")
     for name, kind in (("openShard", "S"), ("leaseExpiresAt", "N")):  # the index takes these as they should be
         if (name in record and kind not in record[name]) or record.get(name) == {"S": ""}:
             record.pop(name)
     with contextlib.suppress(client.exceptions.ClientError):
         client.put_item(TableName=lane.stack.table, Item=record)
-    if odd.chance(0.5):
-        request = json.dumps({"tenant": TENANT, "operation": OPERATION, "idempotencyKey": KEY, "payload": {}})
-        body = odd.dice.choice((request, json.dumps(OTHERS), odd.plain(30)))
-        key = f"requests/{TENANT}/{hashed(ID)}/1.json"
-        lane.cloud.client("s3").put_object(Bucket=lane.stack.bucket, Key=key, Body=body.encode())
-    said = {"error": "InvalidRequest", "message": odd.text(40), "executionArn": lane.stack.execution("none")}
-    said |= {odd.dice.choice(("input", "inputText", "inputOmitted")): odd.value()}
-    body = json.dumps(odd.value() if odd.chance(0.2) else said)
-    lane.cloud.client("sqs").send_message(QueueUrl=lane.stack.queue, MessageBody=body)
+
+
+def _spoilt(lane: Lane, genuine: dict[str, Any], odd: Odd) -> dict[str, Any]:
+    """Spoilt as a duplicate would meet it, or in one thing alone, or with types that JSON does not have."""
+    match odd.dice.randrange(4):
+        case 0:
+            return {name: value for name, value in genuine.items() if name != odd.dice.choice(sorted(genuine))}
+        case 1:
+            return genuine | {odd.dice.choice((*ATTRIBUTES, "another")): _no_json(odd)}
+        case 2:
+            return genuine
+    return spoiled(lane.stack, genuine, odd)
+
+
+def _no_json(odd: Odd) -> dict[str, Any]:
+    inner = odd.dice.choice(({"B": b"\xff\x1b"}, {"BS": [b"a", b"\xff"]}, {"SS": ["a\x1b", "b"]}, {"NS": ["1", "2"]}))
+    name = odd.dice.choice(("bucket", "key", "name", "message", "a step\x1b"))
+    return odd.dice.choice((inner, {"M": {name: inner}}, {"M": {"a": {"M": {"result": inner}}}}, {"L": [inner]}))
+
+
+def _deep(odd: Odd) -> str:
+    levels = odd.dice.choice(LEVELS)
+    opening, closing = odd.dice.choice((("[", "]"), ('{"a":', "}")))
+    return opening * levels + "1" + closing * levels
+
+
+def _request(payload: str) -> str:
+    return (
+        json.dumps({"tenant": TENANT, "operation": OPERATION, "idempotencyKey": KEY})[:-1] + f', "payload": {payload}}}'
+    )
+
+
+def _message(lane: Lane, odd: Odd) -> str:
+    """As the state machine sends one of a request that it refused; or with odd members, or anything."""
+    arn = lane.stack.execution("none")
+    said: dict[str, Any] = {"error": "InvalidRequest", "message": odd.text(40), "executionArn": arn}
+    kept = odd.dice.choice(("input", "inputText", "inputOmitted"))
+    match odd.dice.randrange(5):
+        case 0:
+            return json.dumps(odd.value())
+        case 1:
+            return json.dumps(said)[:-1] + f', "input": {_request(_deep(odd))}}}'
+        case 2:
+            return json.dumps(said | {kept: _request(_deep(odd))})
+        case 3:
+            said[odd.dice.choice(sorted(said))] = odd.dice.choice((None, 5, ["x"], {"a": 1}, odd.value()))
+    return json.dumps(said | {kept: odd.value()})
 
 
 def _genuine(lane: Lane, odd: Odd) -> dict[str, Any]:

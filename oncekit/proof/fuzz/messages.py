@@ -42,7 +42,7 @@ def _body(odd: Odd) -> str:
     if isinstance(given, dict) and odd.chance(0.7) and "operation" in given:
         given["operation"] = OPERATION
     text = sent(given)
-    match odd.dice.randrange(8):
+    match odd.dice.randrange(9):
         case 0:
             return odd.plain(40) or " "
         case 1:
@@ -52,6 +52,12 @@ def _body(odd: Odd) -> str:
             return "{" + json.dumps(twice)[1:-1] + "," + text[1:]
         case 3:
             return " " * odd.dice.randrange(2000) + text
+        case 4:
+            deep = odd.dice.choice((50, 500, 1500))
+            return (
+                json.dumps({"operation": OPERATION, "idempotencyKey": ""})[:-1]
+                + f', "payload": {"[" * deep}{"]" * deep}}}'
+            )
     return text
 
 
@@ -122,7 +128,7 @@ def _taken(lane: Lane, body: str, executions: list[Execution]) -> Iterator[str]:
 def _read(body: str) -> JSON:
     try:
         return json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

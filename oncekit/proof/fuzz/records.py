@@ -111,7 +111,8 @@ def attribute(odd: Odd, depth: int) -> dict[str, Any]:
     if depth > 0 and odd.chance(0.3):
         return {"M": {odd.plain(5) or "a": attribute(odd, depth - 1) for _ in range(odd.dice.randint(0, 3))}}
     number = odd.dice.choice(("0", "-1", "1", "2", "9007199254740993", "1E+30", "0.5", "99999999999"))
-    return odd.dice.choice(({"S": odd.plain()}, {"N": number}, {"NULL": True}, {"BOOL": True}, {"S": ""}))
+    sets = {"B": "/xs="}, {"SS": ["a", "\x1b"]}, {"NS": ["1", "2"]}, {"BS": ["/xs="]}
+    return odd.dice.choice(({"S": odd.plain()}, {"N": number}, {"NULL": True}, {"BOOL": True}, {"S": ""}, *sets))
 
 
 def _likely(stack: Stack, name: str, odd: Odd) -> dict[str, Any]:
