@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 
 from oncekit.proof.simulation import matrix, schedules
 
@@ -44,11 +45,13 @@ def _fuzz(given: argparse.Namespace) -> int:
 
 def _module(name: str) -> Part:
     """The `main` of a module, which reads no arguments of ours; it may raise SystemExit when something fails."""
+    full = f"oncekit.proof.{name}"
+    assert find_spec(full), f"there is no {full}"
 
     def run(_given: argparse.Namespace) -> int:
-        before, sys.argv = sys.argv, [f"proof.{name}"]
+        before, sys.argv = sys.argv, [full]
         try:
-            return int(importlib.import_module(f"proof.{name}").main() or 0)
+            return int(importlib.import_module(full).main() or 0)
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else int(end.code is not None)
         finally:
@@ -60,10 +63,10 @@ def _module(name: str) -> Part:
 PARTS: dict[str, Part] = {
     "matrix": _matrix,
     "schedules": _schedules,
-    "model": _module("model"),
+    "model": _module("model.exploration"),
     "mutants": _mutants,
-    "library-mutants": _module("library_mutants"),
-    "concurrency": _module("concurrency"),
+    "library-mutants": _module("mutants.library"),
+    "concurrency": _module("concurrency.fleet"),
     "fuzz": _fuzz,
 }
 
