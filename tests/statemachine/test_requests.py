@@ -234,3 +234,18 @@ def test_longest_legal_request_is_executed(cloud: LocalCloud, plain: str) -> Non
     execution = cloud.run(request)
     assert execution.output["id"] == id_of(request)
     assert result(cloud, execution) == 1
+
+
+@pytest.mark.parametrize("name", ["operation", "idempotencyKey", "payload"])
+def test_refused_request_with_a_number_that_no_double_holds_is_kept_by_the_name_of_its_execution(
+    cloud: LocalCloud, name: str
+) -> None:
+    request = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {}, name: {"a": 0}}
+    text = json.dumps(request | ({"onCrash": "never"} if name == "payload" else {})).replace(": 0", ": 1e400")
+    arn = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["StateMachineArn"], name=f"number-{name}", input=text
+    )["executionArn"]
+    refused = cloud.wait(arn)
+    assert refused.error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["executionArn"], "inputOmitted" in kept) == ("InvalidRequest", arn, True)

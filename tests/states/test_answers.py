@@ -411,3 +411,19 @@ def test_an_escaped_request_is_as_large_as_its_quotes_make_it(quotes: int, is_ke
     """A quote takes two bytes in the request's text, and four in a message that holds the text as a string."""
     told = kept(state, '"' * quotes + "\ufffe")
     assert ("inputText" in told, "inputOmitted" in told) == (is_kept, not is_kept)
+
+
+def test_a_refused_request_that_cannot_be_printed_is_named_by_its_execution(state: States) -> None:
+    refuse, refusal = state("RefuseRequest"), {"error": "InvalidRequest", "message": "wh\u00fd"}
+    assert refuse.fails("States.QueryEvaluationError", {}) == Way("LeaveInputOut")
+    assert refuse.waits("States.QueryEvaluationError") == []
+    again = state("LeaveInputOut").takes(None, {"refusal": refusal})
+    assert again == Way("RefuseRequest", {"refusal": {**refusal, "isUnreadable": True}})
+    said = refuse.asks(again.assigned, {"a": float("inf")})["MessageBody"]
+    assert said == {
+        "error": "InvalidRequest",
+        "message": "wh?",
+        "executionArn": ME,
+        "refusedAt": "2026-01-01T00:00:00.000Z",
+        "inputOmitted": "read it from the execution",
+    }

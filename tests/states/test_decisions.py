@@ -556,6 +556,17 @@ def test_a_table_out_of_reach_refuses_the_request_and_claims_nothing(name: str, 
     assert ("was started here" in refusal["message"]) is ran
 
 
+@pytest.mark.parametrize("error", [TOO_LARGE, "States.Runtime"])
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_record_that_no_state_can_carry_refuses_the_request_by_name(ran: bool, error: str, state: States) -> None:
+    way = state("ReadRecord").fails(error, {"ran": ran})
+    assert way is not None
+    refusal = way.assigned["refusal"]
+    assert (way.to, refusal["error"]) == ("RefuseRequest", "Unavailable")
+    assert error in refusal["message"] and "an operator has to look at the record" in refusal["message"]
+    assert ("was started here" in refusal["message"]) is ran
+
+
 @pytest.mark.parametrize(
     ("name", "to"),
     [

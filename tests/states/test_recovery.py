@@ -433,6 +433,14 @@ def test_an_execution_that_cannot_be_looked_at_fails_the_run_at_its_end_and_not_
         assert state(name).fails(error, {}) == Way("NothingLeftToDo" if done else "CouldNotLook")
 
 
+def test_a_dead_request_that_cannot_be_printed_is_named_by_its_execution(state: States) -> None:
+    execution = {"arn": THEIRS, "status": "FAILED", "input": '{"a": 1e400}'}
+    assert state("KeepDeadRequest").fails("States.QueryEvaluationError", {}) == Way("LeaveDeadInputOut")
+    assert state("KeepDeadRequest").waits("States.QueryEvaluationError") == []
+    again = state("LeaveDeadInputOut").takes(None, {"execution": execution})
+    assert again == Way("KeepDeadRequest", {"execution": {**execution, "input": ""}})
+
+
 def test_a_history_whose_end_is_too_large_cannot_be_looked_at(state: States) -> None:
     assert state("ReadItsEnd").fails(TOO_LARGE, {}) == Way("CouldNotLook")
 
