@@ -271,6 +271,65 @@ def test_function_cannot_say_one_service_to_the_guard_and_another_one_to_the_end
     assert "a request" in ask(cloud, "GET", f"/{bucket}/requests/k", **signed("s3", own(cloud))).text
 
 
+ROLE = "arn:aws:iam::123456789012:role/anything"
+ASSUME = f"Action=AssumeRole&Version=2011-06-15&RoleArn={ROLE}&RoleSessionName=xx"
+IN_PARTS = "".join(
+    f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
+    for name, value in (("Action", "AssumeRole"), ("RoleArn", ROLE), ("RoleSessionName", "xyz"))
+)
+ESCAPES: dict[str, tuple[str, str, str, dict[str, str]]] = {
+    "in the query": ("GET", f"/?{ASSUME}", "", {}),
+    "in the query and the body": ("POST", f"/?{ASSUME}", "Action=GetCallerIdentity", FORM),
+    "in parts": ("POST", "/", f"{IN_PARTS}--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}),
+    "in capitals": ("POST", "/", ASSUME, {"Content-Type": "Application/X-WWW-Form-Urlencoded"}),
+    "without a type": ("POST", "/", ASSUME, {}),
+    "twice": ("POST", "/", f"{ASSUME}&Action=GetCallerIdentity", FORM),
+    "plainly": ("POST", "/", ASSUME, FORM),
+}
+
+
+@pytest.fixture
+def key(cloud: LocalCloud) -> str:
+    """The key of a function whose role may put answers into the bucket, and nothing else."""
+    cloud.add_function("one", FUNCTIONS / "probe", role="BuildReportRole")
+    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}one", Payload=json.dumps({"do": "variables"}))
+    return str(json.loads(answer["Payload"].read())["AWS_ACCESS_KEY_ID"])
+
+
+@pytest.mark.parametrize("how", ESCAPES)
+def test_function_leaves_its_role_in_no_way_of_writing_a_call(cloud: LocalCloud, key: str, how: str) -> None:
+    method, path, body, headers = ESCAPES[how]
+    answer = ask(cloud, method, path, body, **headers, **signed("sts", key))
+    assert answer.status == 403 and "AccessKeyId" not in answer.text
+
+
+OVERWRITES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "plainly": ("PUT", "s3", {}),
+    "when it is another": ("PUT", "s3", {"If-None-Match": '"nope"'}),
+    "as a copy": ("PUT", "s3", {"x-amz-copy-source": "/{bucket}/responses/mine", "If-None-Match": "*"}),
+    "as another call": ("PUT", "s3", {"X-Amz-Target": "x.GetObject"}),
+    "as a form": ("PUT", "s3", FORM),
+    "for s3express": ("PUT", "s3express", {}),
+    "for s3control": ("PUT", "s3control", {}),
+    "for lambdas": ("PUT", "s3-object-lambda", {}),
+    "for nothing": ("PUT", "nonsense", {}),
+    "by deleting it": ("DELETE", "s3control", {}),
+}
+
+
+@pytest.mark.parametrize("how", OVERWRITES)
+def test_function_overwrites_an_answer_in_no_way_of_writing_a_call(cloud: LocalCloud, key: str, how: str) -> None:
+    method, service, headers = OVERWRITES[how]
+    s3, bucket = cloud.client("s3"), cloud.outputs["ResponseBucketName"]
+    for name in ("answer", "mine"):
+        s3.put_object(Bucket=bucket, Key=f"responses/{name}", Body=name.encode(), IfNoneMatch="*")
+    given = {name: value.format(bucket=bucket) for name, value in headers.items()}
+    body = "" if how == "as a copy" else f"Action=GetObject&Bucket={bucket}&Key=responses/mine"
+    told = ask(cloud, method, f"/{bucket}/responses/answer", body, **given, **signed(service, key))
+    assert told.status == 403
+    assert s3.get_object(Bucket=bucket, Key="responses/answer")["Body"].read() == b"answer"
+
+
 def test_key_of_an_assumed_role_is_let_in_and_held_against_that_role(cloud: LocalCloud) -> None:
     sts = boto3.client("sts", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
     role = cloud.permissions.arn_of("BuildReportRole")
