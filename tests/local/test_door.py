@@ -25,6 +25,8 @@ from oncekit.local import LocalCloud
 from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.cloud import PREFIX
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime.variables import variables_of
+from oncekit.local.server import way_around
 
 pytestmark = pytest.mark.ours
 
@@ -353,6 +355,27 @@ def test_credential_hidden_behind_another_one_is_none() -> None:
     assert credential_of({"HTTP_AUTHORIZATION": hidden}) is None
 
 
+@pytest.mark.parametrize("end", ["X", ".", " X", "/x", "X, SignedHeaders=host"])
+def test_credential_with_more_behind_its_end_is_none(end: str) -> None:
+    scope = f"AWS4-HMAC-SHA256 Credential=k/20260101/us-east-1/sts/aws4_request{end}"
+    assert credential_of({"HTTP_AUTHORIZATION": scope}) is None
+
+
+@pytest.mark.parametrize("path", ["/moto-api/reset", "//moto-api/reset", "///moto-api", "moto-api/"])
+def test_the_engines_own_interface_is_known_however_many_slashes_lead_to_it(path: str) -> None:
+    assert "moto-api" in (way_around({"PATH_INFO": path}) or "")
+    assert way_around({"PATH_INFO": f"/bucket{path}"}) is None
+
+
+def test_key_of_a_function_with_a_role_is_the_runs_whatever_its_own_environment_says() -> None:
+    mine = {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "mine"}
+    given = {"AWS_ACCESS_KEY_ID": "given", "AWS_SECRET_ACCESS_KEY": "given"}
+    for role, expected in (("arn:aws:iam::123456789012:role/r", given), (None, mine)):
+        spec = FunctionSpec(FUNCTIONS / "probe", environment=mine, role=role)
+        variables = variables_of("f", "1", spec, {}, given)
+        assert {name: variables[name] for name in given} == expected
+
+
 def test_keys_are_others_in_each_run() -> None:
     one, other = AccessKeys(), AccessKeys()
     assert other.holder(one.own.id) is None and one.holder(one.own.id) is not None
@@ -376,5 +399,22 @@ def test_page_can_neither_take_an_event_from_a_function_nor_answer_for_it(header
             assert (answer.status, answer.getheader("Connection")) == (403, "close")
             connection.close()
         assert call(runtime, "probe", "variables")["AWS_LAMBDA_RUNTIME_API"] == variables["AWS_LAMBDA_RUNTIME_API"]
+    finally:
+        runtime.close()
+
+
+def test_second_request_in_the_body_of_one_that_the_runtime_refused_is_never_read() -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("probe", FunctionSpec(FUNCTIONS / "probe"))
+    try:
+        address = call(runtime, "probe", "variables")["AWS_LAMBDA_RUNTIME_API"]
+        host, _, port = address.partition(":")
+        inner = f"POST /2018-06-01/runtime/nothing HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\n\r\n"
+        page = f"POST / HTTP/1.1\r\nHost: {address}\r\nOrigin: {EVIL}\r\nContent-Length: {len(inner)}\r\n\r\n"
+        with socket.create_connection((host, int(port)), timeout=10) as connection:
+            connection.sendall((page + inner).encode())
+            connection.shutdown(socket.SHUT_WR)
+            answered = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        assert answered.startswith("HTTP/1.1 403") and answered.count("HTTP/1.1") == 1
     finally:
         runtime.close()

@@ -123,7 +123,7 @@ def spoil(cloud: LocalCloud, request: dict[str, Any], what: str) -> None:
 def test_record_that_no_state_can_carry_keeps_no_other_from_being_recovered(
     cloud: LocalCloud, recover: Recover, what: str
 ) -> None:
-    """The attack: an overdue record with an owner or a fence of more than 256 KiB, and an honest dead owner beside it."""
+    """The attack: an overdue record with an owner or a fence of over 256 KiB, and an honest dead owner beside it."""
     with cloud.lose_events():
         dead(cloud, charge(key="evil"), BUSINESS)
         dead(cloud, charge(), BUSINESS)

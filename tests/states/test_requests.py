@@ -125,7 +125,27 @@ def test_what_could_change_a_line_that_is_printed_is_in_no_key_and_in_no_refusal
     assert made(state, {**LEAST, "payload": {text: text}})["payload"] == {text: text}, "a payload may have any"
 
 
-@pytest.mark.parametrize("text", [" ", "~", "\xa0", "é", "\u2027", "\u202f", "\u2065", "\u206a", "😀", "\u061b", "\u200a", "\u200c", "👩\u200d🚀", "\u2010", "\ufefe"], ids=ascii)
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ",
+        "~",
+        "\xa0",
+        "é",
+        "\u2027",
+        "\u202f",
+        "\u2065",
+        "\u206a",
+        "😀",
+        "\u061b",
+        "\u200a",
+        "\u200c",
+        "👩\u200d🚀",
+        "\u2010",
+        "\ufefe",
+    ],
+    ids=ascii,
+)
 def test_any_other_character_may_be_in_a_key(text: str, state: States) -> None:
     assert made(state, {**LEAST, "idempotencyKey": text})["idempotencyKey"] == text
 

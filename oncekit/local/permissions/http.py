@@ -88,7 +88,7 @@ def _form(environ: Environ) -> list[tuple[str, str]]:
 
 @functools.cache
 def _is_rest(service: str) -> bool:
-    """Whether method and path say what is asked for. Services that are named otherwise in botocore are none of these."""
+    """Whether method and path say what is asked for. Services that botocore names otherwise are none of these."""
     from moto.core.utils import get_service_model
 
     known = service in _loader().list_available_services("service-2")
