@@ -427,3 +427,17 @@ def test_a_refused_request_that_cannot_be_printed_is_named_by_its_execution(stat
         "refusedAt": "2026-01-01T00:00:00.000Z",
         "inputOmitted": "read it from the execution",
     }
+
+
+@pytest.mark.parametrize("text", ['"a":1', '"a":"b"', '["a":1]', '{"a":1}:2', '"a":1,"b":2', '{"a":"b":1}'])
+def test_a_member_by_itself_is_no_json(text: str, state: States) -> None:
+    assert answered(state, {"onceResult": text})["text"] == json.dumps({"onceResult": text}, separators=(",", ":"))
+
+
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}"), ('[1,{"a":', "}]")])
+def test_text_without_a_token_is_taken_to_a_depth_of_100(begin: str, end: str, state: States) -> None:
+    levels = begin.count("[") + begin.count("{")
+    deepest = begin * (100 // levels) + "1" + end * (100 // levels)
+    assert answered(state, {"onceResult": deepest}) == {"text": deepest, "inline": True}
+    deeper = f"[{deepest}]"
+    assert answered(state, {"onceResult": deeper})["text"] != deeper

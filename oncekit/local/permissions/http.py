@@ -51,12 +51,14 @@ class HttpGuard:
         if signed is None or caller is None:
             return None
         service = signed.service
+        if why := ambiguity(service, environ):
+            return _refused(service, environ, why)
         try:
             asked = asked_for(service, environ)
         except _unreadable() as error:
             return in_protocol(service, environ, _malformed(error))
         if asked is None:
-            return None  # no operation of AWS: moto says so
+            return _refused(service, environ, "it is no operation that botocore knows")
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
         except ClientError as error:
@@ -76,22 +78,67 @@ def _malformed(error: Exception) -> ClientError:
     return ClientError({"Error": said, "ResponseMetadata": {"HTTPStatusCode": 400}}, "Unreadable")  # type: ignore[typeddict-item]
 
 
+def ambiguity(service: str, environ: Environ) -> str | None:
+    """Why the guard and moto could read a request in two ways, which none does that a client of AWS makes."""
+    if service in _SIGNED_FOR_NOTHING:
+        return f"nothing is signed for {service} here"
+    if _is_rest(service):
+        return f"{service} has no X-Amz-Target" if "HTTP_X_AMZ_TARGET" in environ else None
+    if any(name == "Action" for name, _ in parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)):
+        return "its Action does not stand in its body"
+    names = [name for name, _ in _form(environ)] if environ.get("CONTENT_TYPE", "").startswith(_FORM) else []
+    if len(set(names)) != len(names):
+        return "a name is there twice"
+    return "it has an X-Amz-Target and a form" if names and "HTTP_X_AMZ_TARGET" in environ else None
+
+
+_FORM = "application/x-www-form-urlencoded"
+_SIGNED_FOR_NOTHING = {"s3express", "s3control", "s3-control", "s3-object-lambda", "s3-outposts"}
+"""What moto takes for S3 or for a part of it, while the guard would look for another service's operations."""
+
+
+def _form(environ: Environ) -> list[tuple[str, str]]:
+    return parse_qsl(_body(environ).decode("utf-8", "replace"), keep_blank_values=True)
+
+
+@functools.cache
+def _is_rest(service: str) -> bool:
+    """Whether method and path say what is asked for. Services that botocore names otherwise are none of these."""
+    from moto.core.utils import get_service_model
+
+    known = service in _loader().list_available_services("service-2")
+    return service == "s3" or (known and get_service_model(service).protocol.startswith("rest"))
+
+
+def _refused(service: str, environ: Environ, why: str) -> Response:
+    message = f"the local cloud refuses what it could not hold against the caller's role: {why}"
+    error: Any = {"Error": {"Code": "AccessDenied", "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 403}}
+    return in_protocol(service, environ, ClientError(error, "unknown"))
+
+
 def asked_for(service: str, environ: Environ) -> Asked | None:
     """What a request asks of the service that it is signed for; None when that has no such operation."""
-    if target := environ.get("HTTP_X_AMZ_TARGET"):
-        return Asked(target.rpartition(".")[2], _json(_body(environ)))
-    if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
-        form = dict(parse_qsl(_body(environ).decode()))
-        if "Action" in form:
-            return Asked(form["Action"], form)
-    if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
-        return Asked(rpc[1], {})  # in CBOR, which nobody here reads
+    if not _is_rest(service) and (by_name := _by_name(environ)) is not None:
+        return by_name
     if service == "s3" and (of_object := _of_an_object(environ)) is not None:
         return of_object
     for name in _services(service):
         asked = _rest(name, environ)
         if asked is not None:
             return asked
+    return None
+
+
+def _by_name(environ: Environ) -> Asked | None:
+    """What is asked for by the name of an operation, in a header, a form or the path."""
+    if target := environ.get("HTTP_X_AMZ_TARGET"):
+        return Asked(target.rpartition(".")[2], _json(_body(environ)))
+    if environ.get("CONTENT_TYPE", "").startswith(_FORM):
+        form = dict(_form(environ))
+        if "Action" in form:
+            return Asked(form["Action"], form)
+    if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
+        return Asked(rpc[1], {})  # in CBOR, which nobody here reads
     return None
 
 

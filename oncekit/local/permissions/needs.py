@@ -181,6 +181,9 @@ def _of_a_write(operation: str, parameters: Parameters) -> tuple[tuple[str, str 
     given = {
         f"s3:{name}": parameters.get(key) for name, key in (("if-match", "IfMatch"), ("if-none-match", "IfNoneMatch"))
     }
+    # S3 takes `*` and refuses any other value. moto takes any, and does not look at that of a copy, which overwrites.
+    if given["s3:if-none-match"] != "*" or operation == "CopyObject":
+        given["s3:if-none-match"] = None
     return (*given.items(), ("s3:ObjectCreationOperation", str(operation not in _PARTS).lower()))
 
 
