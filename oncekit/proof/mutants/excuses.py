@@ -5,4 +5,66 @@ An excuse that no surviving mutant needs is a finding.
 
 from __future__ import annotations
 
-EXCUSES: dict[str, str] = {}
+_ASKING = ("CheckOwner", "ReadOwnerHistory", "RedriveOwner")
+_LOOKS = {
+    "DescribeDeadExecution": 1,
+    "ReadItsEnd": 1,
+    "ReadItsRecord": 0,
+    "ReadItsHistory": 1,
+    "StartAgain": 1,
+    "KeepDeadRequest": 1,
+    "ReadOpenRecord": 0,
+    "AskOwner": 1,
+    "ReadOwnerEnd": 1,
+    "EndLease": 1,
+    "StartRecovery": 1,
+    "QuarantineRecord": 1,
+}
+"""Tasks of recovery, and which of their Retries is for whatever passes."""
+_CAP = "the longest of its waits, which double from 1 s, is shorter than either cap"
+_BOTH = "no input, or no record, meets both rules"
+_SPARES = "what comes after it says the same of a shorter text; it spares the evaluation"
+_FIRST = "operation:ReceiveRequest.Choices[{}].Condition: {}"
+
+EXCUSES: dict[str, str] = {
+    **{f"operation:{state}.Retry[1].MaxDelaySeconds: 11 for 10": _CAP for state in _ASKING},
+    "operation:RedriveOwner.Retry[1].MaxDelaySeconds: 5 for 10": _CAP,
+    "recovery:ListExecutions.Retry[0].MaxDelaySeconds: 11 for 10": _CAP,
+    **{f"recovery:{state}.Retry[{which}].MaxDelaySeconds: 6 for 5": _CAP for state, which in _LOOKS.items()},
+    "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
+    _FIRST.format(0, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
+    _FIRST.format(5, "without $exists($tenant)"): "no comparison with what is not there holds",
+    "operation:ReceiveRequest.Choices[2]: before the one above": _BOTH,
+    "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
+    "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
+        "the other half holds of a record that is not there, too"
+    ),
+    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (4, 6, 7)},
+    **{
+        _FIRST.format(13, change): _SPARES
+        for change in (
+            "$length($string($states.input)) > 55000 with >=",
+            "55001 for tring($states.input)) > 55000",
+            "27500 for tring($states.input)) > 55000",
+            "without $length($string($states.input)) > 55000",
+        )
+    },
+    **{
+        _FIRST.format(15, change): _SPARES
+        for change in (
+            "$length($string($states.input)) > 20000 with >=",
+            "20001 for tring($states.input)) > 20000",
+            "10000 for tring($states.input)) > 20000",
+            "without $length($string($states.input)) > 20000",
+        )
+    },
+    **{
+        _FIRST.format(16, change): _SPARES
+        for change in (
+            "$length($brackets) > 20 with >=",
+            "21 for $length($brackets) > 20",
+            "10 for $length($brackets) > 20",
+            "without $length($brackets) > 20",
+        )
+    },
+}
