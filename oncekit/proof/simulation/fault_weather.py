@@ -229,7 +229,8 @@ class Striking(Weather):
             raise Died
         if struck and self._fault == "hangs":
             self._world.turns.sleep(LONG)
-        if (struck and self._fault == "connection breaks") or self._again == key:
+        broken = (struck and self._fault == "connection breaks") or self._again == key
+        if broken and point.action:  # a function at its beginning or end has no connection that could break
             raise ConnectionClosedError(endpoint_url=point.function)
 
 
