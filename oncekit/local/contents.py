@@ -39,6 +39,9 @@ def empty_everything() -> None:
     from moto.s3.models import s3_backends
     from moto.sqs.models import sqs_backends
 
+    from oncekit.local.engine.dynamodb import forget_tokens
+
+    forget_tokens()
     holders = {
         "AWS::DynamoDB::Table": dynamodb_backends[ACCOUNT][REGION].tables,
         "AWS::S3::Bucket": s3_backends[ACCOUNT]["aws"].buckets,

@@ -229,6 +229,15 @@ def test_reset_forgets_everything_that_happened(cloud: LocalCloud) -> None:
     assert cloud.run(CHARGE).output["disposition"] == "EXECUTED"
 
 
+def test_reset_forgets_the_tokens_of_transactions(cloud: LocalCloud) -> None:
+    client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
+    for id in ("one", "two"):
+        item = {"Put": {"TableName": table, "Item": {"id": {"S": id}}}}
+        client.transact_write_items(TransactItems=[item], ClientRequestToken="the same")
+        assert cloud.record(id)
+        cloud.reset()
+
+
 def test_reset_stops_what_still_runs(cloud: LocalCloud, tmp_path: Path) -> None:
     cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)})
     arn = cloud.start({"operation": "scripted", "idempotencyKey": "r", "payload": {"script": [{"await": "never"}]}})

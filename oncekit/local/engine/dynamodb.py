@@ -44,6 +44,13 @@ _ACTIONS = [
 
 
 TOKEN_SECONDS = 600
+_done: dict[str, tuple[float, str]] = {}
+"""When a transaction was made, and its items, by its token. moto's tables are one for the whole process, as this is."""
+
+
+def forget_tokens() -> None:
+    """As if no transaction had been made: tables that are made empty know of none."""
+    _done.clear()
 
 
 class IdempotentParameterMismatch(DynamodbException):
@@ -63,18 +70,18 @@ def mend(clock: Clock) -> Iterator[None]:
 @contextmanager
 def _tokens(clock: Clock) -> Iterator[None]:
     transact = DynamoHandler.transact_write_items
-    done: dict[str, tuple[float, str]] = {}
+    forget_tokens()
 
     def transact_write_items(self: Any) -> Any:
         token, items = self.body.get("ClientRequestToken"), json.dumps(self.body["TransactItems"], sort_keys=True)
-        since, before = done.get(token, (float("-inf"), ""))
+        since, before = _done.get(token, (float("-inf"), ""))
         if token is not None and clock.now() - since <= TOKEN_SECONDS:
             if before != items:
                 raise IdempotentParameterMismatch
             return ActionResult({})
         answer = transact(self)
         if token is not None:
-            done[token] = (clock.now(), items)
+            _done[token] = (clock.now(), items)
         return answer
 
     with replaced((DynamoHandler, "transact_write_items", transact_write_items)):
