@@ -136,7 +136,12 @@ def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
         return
     ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
     quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
-    claims = changed == {"leaseExpiresAt"} and write.actor.state == "ClaimRedrive" and new["leaseExpiresAt"] > write.at
+    # A claim may be over when it arrives, and then keeps nobody away; none may shorten a lease.
+    claims = (
+        changed == {"leaseExpiresAt"}
+        and write.actor.state == "ClaimRedrive"
+        and new["leaseExpiresAt"] > old["leaseExpiresAt"]
+    )
     if not (ends_lease or quarantines or claims):
         yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
     elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
