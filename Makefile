@@ -41,7 +41,7 @@ lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, templa
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m oncekit.local.definition --template template.yaml --to build/definitions
+	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
 	$(BIN)/python -m oncekit.gate
 	.venv-sam/bin/sam validate --lint --template template.yaml

@@ -9,7 +9,8 @@ from typing import Any
 
 from oncekit.proof.simulation import matrix, plans, schedules
 from oncekit.proof.simulation.paths import PATHS
-from oncekit.proof.simulation.world import Weather, World
+from oncekit.proof.simulation.weather import Weather
+from oncekit.proof.simulation.world import World
 
 
 def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:

@@ -13,8 +13,8 @@ from once import errors
 
 from oncekit.gate import errors as error_names
 from oncekit.gate import retries, shape
-from oncekit.gate.finding import Check
 from oncekit.gate.project import Project
+from oncekit.gate.run import Check
 
 ROOT = Path(__file__).parents[2]
 

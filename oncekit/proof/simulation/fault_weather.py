@@ -14,7 +14,8 @@ from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Died, Point
-from oncekit.proof.simulation.world import Boundary, Proceed, Weather, World
+from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.world import World
 
 LONG = 700.0
 """Seconds: longer than a lease and a recovery period."""

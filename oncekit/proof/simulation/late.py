@@ -13,7 +13,8 @@ from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Point
-from oncekit.proof.simulation.world import Proceed, Weather, World
+from oncekit.proof.simulation.weather import Proceed, Weather
+from oncekit.proof.simulation.world import World
 
 WRITES = (
     "update_item",

@@ -23,7 +23,8 @@ from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.paths import PATHS, Path, prepare, run_on
-from oncekit.proof.simulation.world import Weather, World
+from oncekit.proof.simulation.weather import Weather
+from oncekit.proof.simulation.world import World
 
 FAULTS = {
     "call": fault_weather.CALL_FAULTS,

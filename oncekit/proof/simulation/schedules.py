@@ -33,7 +33,8 @@ from oncekit.proof.simulation.late import WRITES
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.plans import Plan, draw
 from oncekit.proof.simulation.scheduler import Endless, Task
-from oncekit.proof.simulation.world import Boundary, Proceed, Weather, World
+from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.world import World
 
 BATCH = 25
 PATIENCE = 400
