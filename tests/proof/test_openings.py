@@ -10,9 +10,9 @@ import pytest
 
 from oncekit.cli.deployed.records import hash_of
 from oncekit.local import Execution
-from oncekit.proof.model.openings import openings, retry_faults
 from oncekit.proof.simulation.checker import start_faults, write_faults
 from oncekit.proof.simulation.journal import Actor, Item, Start, Write
+from oncekit.proof.simulation.openings import openings, retry_faults
 from oncekit.proof.simulation.paths import hard
 
 ID = "acme#hard-work#key-1"

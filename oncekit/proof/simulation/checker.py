@@ -16,10 +16,10 @@ from typing import Any
 from once.step import CLOSINGS
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.proof.model.openings import CLOSED, is_expired, is_tried_again, openings, request_of, retry_faults
 from oncekit.proof.simulation import reasons
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Item, Journal, Start, Write, rows_of
+from oncekit.proof.simulation.openings import CLOSED, is_expired, is_tried_again, openings, request_of, retry_faults
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}
