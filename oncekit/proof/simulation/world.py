@@ -191,7 +191,7 @@ def operator(world: World) -> Any:
 @contextmanager
 def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
     """Told before a state begins its work and after it has left."""
-    enter, leave = states._enter, states._exit
+    enter, leave = states.enter, states.leave
 
     def on_enter(state: Any, env: Any) -> None:
         enter(state, env)
@@ -201,7 +201,7 @@ def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
         leave(state, env, assigned)
         tell(_boundary("leave", state, env))
 
-    with replaced((states, "_enter", on_enter), (states, "_exit", on_leave)):
+    with replaced((states, "enter", on_enter), (states, "leave", on_leave)):
         yield
 
 
