@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from botocore.loaders import create_loader
 
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.proof.concurrency.server import DYNOXIDE
@@ -31,6 +33,14 @@ __all__ = [
     "pytest_configure",
     "pytest_terminal_summary",
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_are_read_once() -> Iterator[None]:
+    """The descriptions of services, megabytes of JSON: botocore reads them again for each session that is made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
+        yield
 
 
 @pytest.fixture(scope="session")
