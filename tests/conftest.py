@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from botocore.loaders import create_loader
 from scenarios.options import (
     pytest_addoption,
     pytest_collection_finish,
@@ -28,6 +30,14 @@ __all__ = [
     "pytest_configure",
     "pytest_terminal_summary",
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def models_are_read_once() -> Iterator[None]:
+    """The descriptions of services, megabytes of JSON: botocore reads them again for each session that is made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", functools.cache(create_loader))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -107,3 +107,29 @@ def test_short_way_starts_an_execution(cloud: LocalCloud) -> None:
     started = shortcut.call(client, "stepfunctions", "start_execution", parameters)
     assert cloud.wait(started["executionArn"]).input == {}
     assert started["startDate"].timestamp() == pytest.approx(cloud.clock.now(), abs=0.001)
+
+
+@pytest.mark.parametrize(
+    ("action", "given"),
+    [
+        ("describe_execution", {}),
+        ("describe_execution", {"executionArn": "arn:aws:states:us-east-1:123456789012:execution:a:b"}),
+        ("describe_execution", {"executionArn": "arn:aws:states:us-east-1:123456789012:express:a:b:c"}),
+        ("get_execution_history", {}),
+        ("get_execution_history", {"includeExecutionData": False, "reverseOrder": True}),
+        ("get_execution_history", {"maxResults": 3}),
+        ("get_execution_history", {"nextToken": "none of ours"}),
+        ("list_executions", {"statusFilter": "SUCCEEDED"}),
+        ("list_executions", {"maxResults": 1}),
+    ],
+)
+def test_short_way_to_executions_is_like_the_long_one(cloud: LocalCloud, action: str, given: dict[str, Any]) -> None:
+    client = cloud.client("stepfunctions")
+    machine = create(cloud, {"P": {"Type": "Pass", "Output": {"a": [1, None]}, "Next": "E"}, "E": END})
+    arns = [client.start_execution(stateMachineArn=machine, input=text)["executionArn"] for text in ("1", '{"b": "ü"}')]
+    for arn in arns:
+        cloud.wait(arn)
+    of = {"stateMachineArn": machine} if action == "list_executions" else {"executionArn": arns[1]}
+    parameters = {**of, **given}
+    long = outcome(lambda: getattr(client, action)(**parameters))
+    assert outcome(lambda: shortcut.call(client, "stepfunctions", action, parameters)) == long

@@ -10,8 +10,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import botocore.loaders
-import botocore.session
 import hypothesis
 import pytest
 from moto import mock_aws
@@ -51,22 +49,6 @@ def event() -> Callable[..., Event]:
         }
 
     return make
-
-
-@pytest.fixture(scope="session", autouse=True)
-def models_read_once() -> Iterator[None]:
-    """Each test makes its clients anew; reading the models of DynamoDB and S3 from disk would be most of its time."""
-    make = botocore.session.get_session
-    loader = botocore.loaders.create_loader(make().get_config_variable("data_path"))
-
-    def with_loader() -> botocore.session.Session:
-        session = make()
-        session.register_component("data_loader", loader)
-        return session
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("botocore.session.get_session", with_loader)
-        yield
 
 
 ENVIRONMENT = {

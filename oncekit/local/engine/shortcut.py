@@ -6,6 +6,7 @@ tests, go the long way; DynamoDB's lock is the same for both.
 
 from __future__ import annotations
 
+import datetime
 import threading
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -27,6 +28,9 @@ HANDLERS: Mapping[tuple[str, str], Any] = {
     ("dynamodb", "query"): DynamoHandler,
     ("dynamodb", "update_item"): DynamoHandler,
     ("stepfunctions", "start_execution"): StepFunctionResponse,
+    ("stepfunctions", "describe_execution"): StepFunctionResponse,
+    ("stepfunctions", "list_executions"): StepFunctionResponse,
+    ("stepfunctions", "get_execution_history"): StepFunctionResponse,
 }
 
 
@@ -46,7 +50,7 @@ def call(client: Any, service: str, action: str, parameters: dict[str, Any]) -> 
             raise _error(client, operation, shape, handler.serialized(ActionResult(error))) from error
         except HTTPException as error:
             raise _error(client, operation, shape, (error.code, {}, error.description)) from error
-        result = {name: _copy(answer.result[name]) for name in shape.members if answer.result.get(name) is not None}
+        result = _shaped(shape, answer.result, service == "dynamodb")
     return {**result, "ResponseMetadata": {"RequestId": "local", "HTTPStatusCode": 200, "RetryAttempts": 0}}
 
 
@@ -75,6 +79,22 @@ def _error(client: Any, operation: str, shape: Any, answer: Any) -> Exception:
     parsed["ResponseMetadata"] = metadata | parsed.get("ResponseMetadata", {})
     error: Exception = client.exceptions.from_code(code)(parsed, operation)
     return error
+
+
+def _shaped(shape: Any, value: Any, is_exact: bool) -> Any:
+    """A result as boto3 parses it. One that `is_exact` has the types already, and only its first level is chosen."""
+    if shape.type_name == "structure":
+        members = shape.members
+        told = {name: member for name, member in value.items() if member is not None and name in members}
+        if is_exact:
+            return {name: _copy(member) for name, member in told.items()}
+        return {name: _shaped(members[name], member, False) for name, member in told.items()}
+    if shape.type_name == "list":
+        return [_shaped(shape.member, member, False) for member in value]
+    if shape.type_name == "timestamp":
+        moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.replace(microsecond=moment.microsecond // 1000 * 1000)  # the wire carries milliseconds
+    return str(getattr(value, "value", value)) if shape.type_name == "string" else value
 
 
 def _copy(value: Any) -> Any:
