@@ -10,7 +10,7 @@ from oncekit.local.deploy import rendered_definitions
 
 
 def main() -> None:
-    """Write every definition of a template as JSON, substituted as the local cloud would: what the lint gate checks."""
+    """Write every definition of a template as JSON, substituted as the local cloud would: what `make lint` checks."""
     parser = argparse.ArgumentParser(prog="python -m oncekit.local.write_definitions", description=main.__doc__)
     parser.add_argument("--template", type=Path, default=Path("template.yaml"))
     parser.add_argument("--to", type=Path, required=True, help="the folder to write to")

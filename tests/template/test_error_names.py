@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def found() -> Callable[[Check], list[str]]:
-    """What a check of the lint gate finds; tests/gate shows what it refuses."""
+    """What a check of the gate finds; tests/gate shows what it refuses."""
     project = Project.at(ROOT / "template.yaml")
     return lambda check: [str(each) for each in check(project)]
 
