@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.intrinsics import TemplateError
+from oncekit.local.read_yaml import FastLoader, read_yaml
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
@@ -68,7 +69,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
 def parse(text: str, path: Path) -> dict[str, Any]:
     """The YAML of a template as plain values, short forms (`!Ref x`) written out (`{"Ref": "x"}`)."""
     try:
-        template = yaml.load(text, Loader=_Loader)  # noqa: S506 a SafeLoader underneath
+        template = read_yaml(text, _Loader)
     except yaml.YAMLError as error:
         raise TemplateError(f"{path} is not YAML: {error}") from error
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
@@ -149,7 +150,7 @@ def _keep(file: Path, content: Mapping[str, Any]) -> None:
             old.unlink(missing_ok=True)
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one
     """YAML with CloudFormation's short forms."""
 
 
