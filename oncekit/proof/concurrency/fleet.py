@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from oncekit.proof.concurrency.executions import Journals
 from oncekit.proof.concurrency.outcome import Outcome, check
@@ -71,9 +72,6 @@ class Fleet:
 
 def run(seconds: float, seed: int) -> Outcome:
     """Chaos for so many seconds, then an end for every id; what the tables hold afterwards is checked."""
-    from botocore.config import Config
-    from botocore.session import get_session
-
     os.environ["POWERTOOLS_LOG_LEVEL"] = "CRITICAL"
     dice = random.Random(seed)  # noqa: S311
     began = time.monotonic()
@@ -81,18 +79,8 @@ def run(seconds: float, seed: int) -> Outcome:
         folder = Path(name) / "journals"
         Journals(folder).make()
         control = Connection(port)
-        for account in range(ACCOUNT_COUNT):
-            item = {"id": {"S": f"account-{account}"}, "balance": {"N": str(OPENING)}}
-            control.call("PutItem", json.dumps({"TableName": ACCOUNTS, "Item": item}))
-        # Made once, before there are processes, and used in them only.
-        client = get_session().create_client(
-            "dynamodb",
-            region_name="us-east-1",
-            endpoint_url=f"http://127.0.0.1:{port}",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",  # noqa: S106
-            config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4}),
-        )
+        _open_accounts(control)
+        client = _client(port)
         outcome = Outcome(seconds, seed)
         machine = machine_of(DEFINITION, dice)
         machine.enter("warm-up", request_of(0))
@@ -114,6 +102,27 @@ def run(seconds: float, seed: int) -> Outcome:
         _count(folder, outcome)
         check(control, outcome)
     return outcome
+
+
+def _open_accounts(control: Connection) -> None:
+    for account in range(ACCOUNT_COUNT):
+        item = {"id": {"S": f"account-{account}"}, "balance": {"N": str(OPENING)}}
+        control.call("PutItem", json.dumps({"TableName": ACCOUNTS, "Item": item}))
+
+
+def _client(port: int) -> Any:
+    """The library's client of DynamoDB: made once, before there are processes, and used in them only."""
+    from botocore.config import Config
+    from botocore.session import get_session
+
+    return get_session().create_client(
+        "dynamodb",
+        region_name="us-east-1",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106
+        config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4}),
+    )
 
 
 def _torment(fleet: Fleet, outcome: Outcome, dice: random.Random, until: float) -> None:
