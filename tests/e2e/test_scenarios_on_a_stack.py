@@ -66,9 +66,18 @@ def client(up: Mapping[str, str], service: str) -> Any:
     return boto3.client(service, endpoint_url=up["AWS_ENDPOINT_URL"], **keys(up))  # type: ignore[call-overload]
 
 
-def assert_empty(up: Mapping[str, str], run_id: str) -> None:
+def outputs_of(up: Mapping[str, str]) -> dict[str, str]:
     [stack] = client(up, "cloudformation").describe_stacks(StackName="once")["Stacks"]
-    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+    return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+
+
+def running(up: Mapping[str, str], machine: str) -> list[Any]:
+    found = client(up, "stepfunctions").list_executions(stateMachineArn=machine, statusFilter="RUNNING")["executions"]
+    return list(found)
+
+
+def assert_empty(up: Mapping[str, str], run_id: str) -> None:
+    outputs = outputs_of(up)
     tables = client(up, "dynamodb")
     left = {name: tables.scan(TableName=name)["Items"] for name in tables.list_tables()["TableNames"]}
     assert len(left) == 4 and not any(left.values()), left
@@ -77,10 +86,7 @@ def assert_empty(up: Mapping[str, str], run_id: str) -> None:
     for output in ("RejectedQueueUrl", "RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl"):
         answer = client(up, "sqs").get_queue_attributes(QueueUrl=outputs[output], AttributeNames=counts)
         assert set(answer["Attributes"].values()) == {"0"}, output
-    executions = client(up, "stepfunctions").list_executions(
-        stateMachineArn=outputs["StateMachineArn"], statusFilter="RUNNING"
-    )["executions"]
-    assert not executions
+    assert not running(up, outputs["StateMachineArn"])
     functions = client(up, "lambda")
     with pytest.raises(functions.exceptions.ResourceNotFoundException):
         functions.get_function_configuration(FunctionName=f"{outputs['FunctionPrefix']}-{run_id}")
@@ -115,6 +121,7 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
 
 
 def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
+    machine = outputs_of(up)["StateMachineArn"]
     at_work = command("-k", "stopped_owner_that_must_not_run_again or acknowledged")
     process = subprocess.Popen(at_work, cwd=ROOT, env=up, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -123,6 +130,9 @@ def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
         printed += line
         if "PASSED" in line:
             break
+    end = time.monotonic() + 60
+    while not running(up, machine):  # a signal between two scenarios would strike pytest itself
+        assert time.monotonic() < end and process.poll() is None, printed
     process.send_signal(signal.SIGTERM)
     printed += process.stdout.read()
     assert process.wait(120) == 2, printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from latches import Latches
 from scenario import cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import answer_lost, arrives_late, before, before_call, never_arrives
+from oncekit.local.faults import after, answer_lost, arrives_late, before, before_call, never_arrives
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}
@@ -166,8 +167,10 @@ def test_waiting_sender_takes_it_up_when_the_first_has_failed(cloud: LocalCloud,
     owner = cloud.start(request)
     latches.wait_for_starts(1)
 
-    with cloud.clock.held():
+    looked = threading.Event()
+    with cloud.clock.held(), cloud.intercept(after(looked.set, state="ReadRecord")):
         waiting = cloud.start(request | AGAIN | {"onConflict": "wait"})
+        assert looked.wait(30)
         latches.open("paid up")
         latches.open("go")
         assert cloud.wait(owner).error == "OperationFailed"
