@@ -41,7 +41,7 @@ lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, templa
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m oncekit.local.definition --template template.yaml --to build/definitions
+	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
 	$(BIN)/python -m oncekit.gate
 	.venv-sam/bin/sam validate --lint --template template.yaml
@@ -61,7 +61,7 @@ sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 bench: setup ## Count calls, units and dollars of each path, and time what starts
 	@$(BIN)/python -m oncekit.bench
 
-tools: $(ASL_VALIDATOR) ## Install the npm tools of the lint gate and of one test (needs npm)
+tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of one test (needs npm)
 
 # By the lock, which has the hash of each package and the host of no registry; no package runs code of its own as it is installed.
 $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.json

@@ -5,26 +5,23 @@ from __future__ import annotations
 import functools
 import math
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from botocore.loaders import create_loader
-
-from oncekit.local import LocalCloud, VirtualClock
-from oncekit.proof.concurrency.server import DYNOXIDE
-
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "statemachine")]
-
-from scenarios.options import (  # noqa: E402 - found once the path is there
+from scenarios.options import (
     pytest_addoption,
     pytest_collection_finish,
     pytest_collection_modifyitems,
     pytest_configure,
     pytest_terminal_summary,
 )
+
+from oncekit.local import LocalCloud, VirtualClock
+from oncekit.proof.concurrency.server import DYNOXIDE
+
+ROOT = Path(__file__).parents[1]
 
 __all__ = [
     "pytest_addoption",

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from oncekit.gate.project import Project
 
 
 @dataclass(frozen=True, order=True)
@@ -22,6 +17,3 @@ class Finding:
 
     def __str__(self) -> str:
         return ": ".join(part for part in (self.file, self.where, " ".join(self.text.split())) if part)
-
-
-Check = Callable[["Project"], Iterable[Finding]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from oncekit.gate import (
@@ -22,10 +22,12 @@ from oncekit.gate import (
     variables,
     writes,
 )
-from oncekit.gate.finding import Check, Finding
+from oncekit.gate.finding import Finding
 from oncekit.gate.project import Project
 from oncekit.local.definition import DefinitionError
 from oncekit.local.template import TemplateError
+
+Check = Callable[[Project], Iterable[Finding]]
 
 QUICK: tuple[Check, ...] = (
     substitutions.check,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 from collections.abc import Mapping
@@ -65,21 +64,3 @@ def read_definition(path: Path) -> dict[str, Any]:
 def placeholders(path: Path) -> set[str]:
     """The names of all placeholders in the definition at `path`."""
     return set(_PLACEHOLDER.findall(json.dumps(read_definition(path))))
-
-
-def main() -> None:
-    """Write every definition of a template as JSON, substituted as the local cloud would: what the lint gate checks."""
-    parser = argparse.ArgumentParser(prog="python -m oncekit.local.definition", description=main.__doc__)
-    parser.add_argument("--template", type=Path, default=Path("template.yaml"))
-    parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
-    arguments = parser.parse_args()
-
-    from oncekit.local.deploy import rendered_definitions
-
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    for path, rendered in rendered_definitions(arguments.template).items():
-        (arguments.to / path.with_suffix(".json").name).write_text(json.dumps(rendered, indent=2))
-
-
-if __name__ == "__main__":
-    main()

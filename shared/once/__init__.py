@@ -20,8 +20,9 @@ from once.errors import (
     StepMismatchError,
     WriteInDoubtError,
 )
+from once.lock import Lock
 from once.operation import operation
-from once.request import Lock, Request
+from once.request import Request
 from once.result import JSON
 
 __all__ = [

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from once.errors import InvalidEventError, InvalidWriteError
+from once.lock import Lock
 from once.result_store import LONGEST_RETENTION
 
 if TYPE_CHECKING:
@@ -17,19 +18,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _KINDS: dict[type, str] = {str: "a string", dict: "an object", int: "a whole number"}
-
-
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """The lock of this attempt. `fence` grows by one with every acquisition, so it tells attempts apart."""
-
-    table: str
-    id: str
-    owner: str
-    """ARN of the execution that holds the lock."""
-    fence: int
-    lease_expires_at: int
-    """Epoch seconds."""
 
 
 @dataclass(slots=True)

@@ -30,16 +30,15 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from botocore.exceptions import BotoCoreError, ClientError
 
 from once.errors import InvalidWriteError, LockLostError, StepMismatchError
+from once.lock import Lock
+from once.logs import logger
 from once.result import JSON, json_text
 from once.step import CLOSINGS, Step
 from once.step_answers import answer_to, may_still_happen
-from once.telemetry import logger
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef, TransactWriteItemTypeDef, UpdateTypeDef
-
-    from once.request import Lock
 
 Write: TypeAlias = "Callable[[Step], JSON]"
 
@@ -84,7 +83,7 @@ class StepLog:
 
     def __init__(
         self,
-        lock: "Lock",
+        lock: Lock,
         dynamodb: "DynamoDBClient",
         pause: Callable[[float], None] = time.sleep,
         uniform: Callable[[float, float], float] = random.uniform,

@@ -7,21 +7,14 @@ Powertools' `Logger()` gets the same keys. Metrics, by stack and service (= oper
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from time import perf_counter
 
-from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from once.errors import CAUGHT_BY_NAME, MESSAGE_LIMIT
+from once.logs import logger
 from once.request import Request
 from once.settings import settings
-
-
-@cache
-def logger() -> Logger:
-    """The logger of this function, by its service name. Made on first use: it reads the environment."""
-    return Logger()
 
 
 class Observation:

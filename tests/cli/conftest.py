@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from oncekit.local import LocalCloud
-
-sys.path.insert(0, str(Path(__file__).parent))
 from operating import Operator
 from patient import Edge, Patient, locally, on_aws
+
+from oncekit.local import LocalCloud
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ class Operator(Commands):
         self._lie: dict[str, str] = {}
         self._twice = False
         self.script({"return": 7})
-        environment = {"GATES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
+        environment = {"LATCHES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
         cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
 
     def script(self, *steps: dict[str, Any]) -> None:
@@ -53,8 +53,8 @@ class Operator(Commands):
         (self._folder / "script.json").write_text(json.dumps(steps))
         (self._folder / "starts").write_text("")
 
-    def open(self, gate: str) -> None:
-        (self._folder / gate).touch()
+    def open(self, latch: str) -> None:
+        (self._folder / latch).touch()
 
     def file(self, text: str, name: str = "result.json") -> str:
         (self._folder / name).write_text(text)

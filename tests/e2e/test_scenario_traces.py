@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import charge, id_of, rows
 from scenarios.local_backend import LocalBackend
 from scenarios.own_function import exists
@@ -57,18 +57,18 @@ def test_what_others_have_in_the_stack_stays(cloud: LocalCloud) -> None:
 def test_execution_that_does_not_end_is_stopped_and_others_go_on(
     cloud: LocalCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gates = Gates(tmp_path)
-    cloud.add_function("scripted", ROOT / "tests/functions/scripted", environment={"GATES": str(tmp_path)})
+    latches = Latches(tmp_path)
+    cloud.add_function("scripted", ROOT / "tests/functions/scripted", environment={"LATCHES": str(tmp_path)})
     monkeypatch.setattr("scenarios.traces.SECONDS_TO_END", 0)
     monkeypatch.setattr("scenarios.local_backend.MOST_REAL_SECONDS", 0)
     at_work = {"operation": "scripted", "payload": {"script": [{"await": "go", "then": {"return": 1}}]}}
     with begun(LocalBackend(cloud), RUN_ID):
         mine = cloud.start(at_work | {"idempotencyKey": RUN_ID, "tenant": RUN_ID})
         theirs = cloud.start(at_work | {"idempotencyKey": OTHERS})
-        gates.wait_for_starts(2)
+        latches.wait_for_starts(2)
     assert cloud.describe(mine).status == "ABORTED"
     assert cloud.describe(theirs).status == "RUNNING"
-    gates.open("go")
+    latches.open("go")
     assert cloud.wait(theirs).status == "SUCCEEDED"
 
 

@@ -126,7 +126,7 @@ def test_all_of_many_are_waited_for_in_their_order(cloud: LocalCloud) -> None:
 
 
 def test_waiting_too_long_names_the_state(cloud: LocalCloud, tmp_path: Path) -> None:
-    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)})
+    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)})
     script = {"operation": "scripted", "idempotencyKey": "w", "payload": {"script": [{"await": "go"}]}}
     arn = cloud.start(script)
     with pytest.raises(TimeoutError, match="ExecuteBusinessLogic"):
@@ -240,7 +240,7 @@ def test_reset_forgets_the_tokens_of_transactions(cloud: LocalCloud) -> None:
 
 
 def test_reset_stops_what_still_runs(cloud: LocalCloud, tmp_path: Path) -> None:
-    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)})
+    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)})
     arn = cloud.start({"operation": "scripted", "idempotencyKey": "r", "payload": {"script": [{"await": "never"}]}})
     cloud.reset()
     with pytest.raises(NoSuchExecution, match="no execution"):

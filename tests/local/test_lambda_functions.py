@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ours
 @pytest.fixture
 def runtime(tmp_path: Path) -> Iterator[LambdaRuntime]:
     runtime = LambdaRuntime({})
-    runtime.register("scripted", FunctionSpec(FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)}))
+    runtime.register("scripted", FunctionSpec(FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)}))
     runtime.register("plain-echo", FunctionSpec(FUNCTIONS / "plain_echo"))
     yield runtime
     runtime.close()
@@ -55,7 +55,7 @@ def test_every_start_is_counted_crashes_too(runtime: LambdaRuntime, tmp_path: Pa
     assert (tmp_path / "starts").read_text() == "default#scripted#k 1\ndefault#scripted#k 2\n"
 
 
-def test_script_waits_at_a_gate(runtime: LambdaRuntime, tmp_path: Path) -> None:
+def test_script_waits_at_a_latch(runtime: LambdaRuntime, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(perform, runtime, {"await": "go", "then": {"sleep": 0, "then": {"return": 1}}})
         while not (tmp_path / "starts").exists():

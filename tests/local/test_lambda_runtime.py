@@ -120,12 +120,12 @@ def test_warm_environment_is_used_again(runtime: LambdaRuntime) -> None:
 
 def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: LambdaRuntime, tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
-        gate = str(tmp_path / "gate")
+        latch = str(tmp_path / "latch")
         ready = [tmp_path / f"ready{n}" for n in range(3)]
-        running = [pool.submit(call, runtime, "probe", "wait", gate=gate, ready=str(file)) for file in ready]
+        running = [pool.submit(call, runtime, "probe", "wait", latch=latch, ready=str(file)) for file in ready]
         for file in ready:
             appears(file)
-        Path(gate).touch()
+        Path(latch).touch()
         assert len({each.result() for each in running}) == 3
 
 
@@ -135,13 +135,13 @@ def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: L
 )
 def test_invocations_over_the_concurrency_are_throttled(runtime: LambdaRuntime, tmp_path: Path) -> None:
     runtime.register("capped", probe(concurrency=1))
-    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    latch, ready = tmp_path / "latch", tmp_path / "ready"
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(call, runtime, "capped", "wait", gate=str(gate), ready=str(ready))
+        running = pool.submit(call, runtime, "capped", "wait", latch=str(latch), ready=str(ready))
         appears(ready)
         expected = ("TooManyRequestsException", "Rate Exceeded.", 429)
         assert refusal(runtime, FunctionName="capped:live", Payload="{}") == expected
-        gate.touch()
+        latch.touch()
         running.result()
     assert call(runtime, "capped", a=1)["a"] == 1
 
@@ -165,13 +165,13 @@ def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: 
 def test_invocation_that_runs_while_new_code_is_registered_ends_in_the_old(
     runtime: LambdaRuntime, tmp_path: Path
 ) -> None:
-    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    latch, ready = tmp_path / "latch", tmp_path / "ready"
     runtime.register("changed", probe())
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(call, runtime, "changed", "wait", gate=str(gate), ready=str(ready))
+        running = pool.submit(call, runtime, "changed", "wait", latch=str(latch), ready=str(ready))
         appears(ready)
         runtime.register("changed", probe())
-        gate.touch()
+        latch.touch()
         old = running.result()
     assert not alive(old)
     assert call(runtime, "changed", "pid") != old
@@ -186,11 +186,11 @@ def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:
 
 
 def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    gate, ready = tmp_path / "gate", tmp_path / "ready"
+    latch, ready = tmp_path / "latch", tmp_path / "ready"
     call(runtime, "probe", a=1)
     runtime.invoke(FunctionName="probe", Payload='{"do": "fail", "message": "no"}')
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(call, runtime, "probe", "wait", gate=str(gate), ready=str(ready))
+        pool.submit(call, runtime, "probe", "wait", latch=str(latch), ready=str(ready))
         appears(ready)
         first, second, third = runtime.invocations
         assert [each.outcome for each in (first, second, third)] == ["succeeded", "ValueError", "running"]
@@ -199,7 +199,7 @@ def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path
         assert first.ended_at is not None
         assert first.started_at <= first.ended_at <= second.started_at
         assert third.ended_at is None
-        gate.touch()
+        latch.touch()
     assert runtime.invocations[2].outcome == "succeeded"
 
 
@@ -227,7 +227,7 @@ def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: Lambda
     ready = tmp_path / "ready"
     call(runtime, "probe", "say", line="hello")
     with ThreadPoolExecutor(1) as pool:
-        parameters = json.dumps({"do": "wait", "gate": str(tmp_path / "gate"), "ready": str(ready)})
+        parameters = json.dumps({"do": "wait", "latch": str(tmp_path / "latch"), "ready": str(ready)})
         running = pool.submit(runtime.invoke, FunctionName="probe", Payload=parameters)
         appears(ready)
         runtime.reset()

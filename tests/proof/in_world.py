@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from oncekit.proof.simulation import matrix, plans, schedules
+from oncekit.proof.simulation import plans, schedules
+from oncekit.proof.simulation.cells import cells_at, places_of, strikes_of
 from oncekit.proof.simulation.paths import PATHS
-from oncekit.proof.simulation.world import Weather, World
+from oncekit.proof.simulation.weather import Weather
+from oncekit.proof.simulation.world import World
 
 
 def cells(world: World, path: str, kinds: list[str], faults: list[str], label: str = "") -> list[list[Any]]:
@@ -17,16 +19,16 @@ def cells(world: World, path: str, kinds: list[str], faults: list[str], label: s
     [wanted] = [each for each in PATHS if each.name == path]
     found = [
         each
-        for place, fault in matrix.strikes_of(world, wanted)
+        for place, fault in strikes_of(world, wanted)
         if place.kind in kinds and label in place.label and (not faults or fault in faults)
-        for each in matrix.cells(world, wanted, place, fault)
+        for each in cells_at(world, wanted, place, fault)
     ]
     return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
 
 
 def places(world: World, path: str) -> list[list[str]]:
     [wanted] = [each for each in PATHS if each.name == path]
-    return [[each.kind, each.label] for each in matrix.places_of(world, wanted)]
+    return [[each.kind, each.label] for each in places_of(world, wanted)]
 
 
 def schedule(world: World, first: int, count: int) -> list[list[Any]]:

@@ -13,7 +13,7 @@ from oncekit.proof.mutants.excuses import EXCUSES
 from oncekit.proof.mutants.hunt import all_harmless, all_mutants, documents
 from oncekit.proof.mutants.mutant import GONE, Edit, Mutant, told_apart
 from oncekit.proof.mutants.results import Result, Results, change_of, table
-from oncekit.proof.mutants.suite import NO_JUDGES, Suite, judges
+from oncekit.proof.mutants.suite import NO_JUDGES, PATHS, QUICK, Suite, judges
 
 ROOT = Path(__file__).parents[2]
 
@@ -177,6 +177,10 @@ def test_a_test_that_compares_texts_judges_nothing() -> None:
     for name in NO_JUDGES:
         file, _, test = name.partition("::")
         assert f"def {test}" in (ROOT / file).read_text(), name
+
+
+def test_the_tests_that_judge_are_there() -> None:
+    assert [path for path in (*PATHS, *QUICK) if not (ROOT / path).exists()] == []
 
 
 def test_what_is_known_of_a_mutant_is_forgotten_when_the_mutant_changes(tmp_path: Path) -> None:

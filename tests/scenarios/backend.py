@@ -23,7 +23,7 @@ class Backend(Protocol):
     function_seconds: int
     """How long a function that the suite adds may run."""
     look_seconds: float
-    """How often that function looks at a gate, in real seconds."""
+    """How often that function looks at a latch, in real seconds."""
     receive_seconds: int
     """How long a look into a queue waits for a message, in real seconds."""
     has_host_prefixes: bool

@@ -34,7 +34,7 @@ def run_on_aws(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> I
 
 @pytest.fixture(scope="module")
 def patient_cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
-    """Business logic waits at a gate in real time, which on a busy machine must not be over before it is opened."""
+    """Business logic waits at a latch in real time, which on a busy machine must not be over before it is opened."""
     with shared_cloud.deployed_with({"BusinessTimeoutSeconds": "30"}):
         yield shared_cloud
 

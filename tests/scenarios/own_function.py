@@ -33,7 +33,7 @@ def deploy(backend: Backend, operation: str) -> None:
     variables = {key: model["Environment"]["Variables"][key] for key in TAKEN_OVER}
     variables |= {
         "POWERTOOLS_SERVICE_NAME": operation,
-        "GATE_SECONDS": str(backend.function_seconds - 1),
+        "LATCH_SECONDS": str(backend.function_seconds - 1),
         "LOOK_SECONDS": str(backend.look_seconds),
     }
     made = functions.create_function(

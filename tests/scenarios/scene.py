@@ -13,7 +13,7 @@ from botocore.config import Config
 from commands import Done
 from scenarios.backend import Backend
 from scenarios.executions import Executions
-from scenarios.gate import open_gate
+from scenarios.latch import open_latch
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -217,11 +217,11 @@ class Scene:
 
         return self.until(look, f"a dead letter with {what}")
 
-    # ---- gates of scripted business logic ----
+    # ---- latches of scripted business logic ----
 
-    def open(self, request: Request, gate: str) -> None:
-        place = f"{request['tenant']}/gates/{request['idempotencyKey']}/{gate}"  # as function/app.py has it
-        open_gate(self.backend.stack, place)
+    def open(self, request: Request, latch: str) -> None:
+        place = f"{request['tenant']}/latches/{request['idempotencyKey']}/{latch}"  # as function/app.py has it
+        open_latch(self.backend.stack, place)
 
     def started(self, request: Request) -> str:
         """Start a request, and return its execution's ARN when its business logic is at work."""

@@ -9,7 +9,7 @@ from typing import Any
 from scenarios import own_function
 from scenarios.backend import Backend, TooLateError
 from scenarios.executions import Executions
-from scenarios.gate import open_gate
+from scenarios.latch import open_latch
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
@@ -51,8 +51,8 @@ class Traces:
         return counts
 
     def delete(self) -> None:
-        """Delete all of it. What is still at work ends first, at whatever gate a scenario left it."""
-        open_gate(self.stack, f"{self.run_id}/gates/all")
+        """Delete all of it. What is still at work ends first, at whatever latch a scenario left it."""
+        open_latch(self.stack, f"{self.run_id}/latches/all")
         try:
             self.backend.until(self._nothing_runs, SECONDS_TO_END, f"the end of the executions of {self.run_id}")
         except TooLateError:

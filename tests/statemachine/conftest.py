@@ -1,4 +1,4 @@
-"""What every scenario has at hand: the scripted function, its gates, and the invariants afterwards."""
+"""What every scenario has at hand: the scripted function, its latches, and the invariants afterwards."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from gates import Gates
 from invariants import DECEIVED, invariants_hold
+from latches import Latches
 from scenario import operations
 
 from oncekit.local import Execution, LocalCloud
@@ -19,10 +19,10 @@ _names = (f"recovery-{n}" for n in itertools.count(1))
 
 
 @pytest.fixture
-def gates(cloud: LocalCloud, tmp_path: Path) -> Iterator[Gates]:
+def latches(cloud: LocalCloud, tmp_path: Path) -> Iterator[Latches]:
     """The function of the operation `scripted`, whose payload says what each attempt does."""
-    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)})
-    yield Gates(tmp_path)
+    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)})
+    yield Latches(tmp_path)
     for name in ("go", "first", "second"):
         (tmp_path / name).touch()
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import time
 
-from gates import Gates
+from latches import Latches
 from scenario import answer, charge, record_of, result, rows, scripted
 
 from oncekit.local import LocalCloud
 
 
-def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, gates: Gates) -> None:
+def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     waiter = cloud.start(request | {"onConflict": "wait"})
     for _ in range(100):
         cloud.clock.advance(30)
@@ -21,7 +21,7 @@ def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, gates: Ga
         if cloud.describe(waiter).status != "RUNNING":
             break
     assert cloud.wait(waiter).error == "OperationInProgress"
-    gates.open("go")
+    latches.open("go")
     cloud.wait(owner)
 
 
@@ -34,11 +34,11 @@ def test_two_hundred_requests_for_one_id_have_one_effect_and_one_result(cloud: L
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-def test_the_execution_that_acquired_the_lock_is_the_owner_in_the_record(cloud: LocalCloud, gates: Gates) -> None:
+def test_the_execution_that_acquired_the_lock_is_the_owner_in_the_record(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     record = record_of(cloud, request)
     assert (record["status"], record["owner"]) == ("IN_PROGRESS", owner)
-    gates.open("go")
+    latches.open("go")
     assert result(cloud, cloud.wait(owner)) == 1

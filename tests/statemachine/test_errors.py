@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import cause, charge, record_of, result, scripted
 
 from oncekit.local import LocalCloud
@@ -16,65 +16,65 @@ def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(clou
     assert "amount" in cause(execution)["message"]
 
 
-def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: LocalCloud, gates: Gates) -> None:
+def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "ConnectionError"}, {"raise": "KeyError"}, {"return": "third time"})
     execution = cloud.run(request)
     assert result(cloud, execution) == "third time"
-    assert execution.output["attempt"] == gates.starts() == 3
+    assert execution.output["attempt"] == latches.starts() == 3
     record = record_of(cloud, request)
     assert (record["fence"], record["attempts"]) == (3, 3)
 
 
-def test_attempts_used_up_end_in_quarantine(cloud: LocalCloud, gates: Gates) -> None:
+def test_attempts_used_up_end_in_quarantine(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "ConnectionError", "message": "no route"})
     execution = cloud.run(request)
     assert execution.error == "NeedsAttention"
     assert cause(execution)["message"] == "no route"
-    assert gates.starts() == 5
+    assert latches.starts() == 5
     assert record_of(cloud, request)["attempts"] == 5
 
 
 @pytest.mark.parametrize("crash", [{"raise": "ConnectionError"}, {"exit": 3}, {"sleep": 60}], ids=repr)
 def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
-    cloud: LocalCloud, gates: Gates, crash: dict[str, object]
+    cloud: LocalCloud, latches: Latches, crash: dict[str, object]
 ) -> None:
     request = scripted(crash, {"return": "never"}, onCrash="quarantine")
     assert cloud.run(request).error == "NeedsAttention"
     assert cloud.run(request).error == "NeedsAttention"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, gates: Gates) -> None:
+def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, latches: Latches) -> None:
     execution = cloud.run(scripted({"sleep": 60}, {"return": 2}))
     assert result(cloud, execution) == 2
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
-def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, gates: Gates) -> None:
+def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"return": 1}, onCrash="quarantine")
     with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 7))):
         execution = cloud.run(request)
     assert result(cloud, execution) == 1
-    assert execution.output["attempt"] == gates.starts() == 1
+    assert execution.output["attempt"] == latches.starts() == 1
     assert "BackOff" in execution.states
 
 
 @pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
 @pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", 5)])
 def test_function_that_calls_its_error_as_lambda_would_is_started_no_oftener_than_any_that_fails(
-    cloud: LocalCloud, gates: Gates, name: str, on_crash: str, starts: int
+    cloud: LocalCloud, latches: Latches, name: str, on_crash: str, starts: int
 ) -> None:
     lambdas = "Rate Exceeded. (Service: AWSLambda; Status Code: 429; Error Code: TooManyRequestsException)"
     request = scripted({"raise": name, "message": lambdas}, onCrash=on_crash)
     execution = cloud.run(request)
-    assert (execution.error, gates.starts()) == ("NeedsAttention", starts)
+    assert (execution.error, latches.starts()) == ("NeedsAttention", starts)
     assert cause(execution) == {"id": f"default#scripted#{request['idempotencyKey']}", "name": name, "message": lambdas}
     record = record_of(cloud, request)
     assert (record["attempts"], record["fence"], record["error"]["name"]) == (starts, starts, name)
 
 
-def test_lost_lock_that_was_not_lost_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
+def test_lost_lock_that_was_not_lost_is_quarantined(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "LockLostError"})
     assert cloud.run(request).error == "NeedsAttention"
     assert record_of(cloud, request)["error"]["name"] == "LockLostError"
-    assert gates.starts() == 1
+    assert latches.starts() == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -19,45 +19,45 @@ AGAIN = {"onFailed": "retry"}
 SHIPS = Path(__file__).parents[1] / "functions" / "ships"
 
 
-def failed(cloud: LocalCloud, gates: Gates, *script: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A request that has failed; its next attempts do as scripted. Attempts begin anew, so a gate tells them apart."""
+def failed(cloud: LocalCloud, latches: Latches, *script: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """A request that has failed; its next attempts do as scripted. Attempts begin anew, so a latch tells them apart."""
     request = scripted({"unless": "paid up", "then": FAILS, "else": script[0] if script else WORKS}, **more)
     assert cloud.run(request).error == "OperationFailed"
-    gates.open("paid up")
+    latches.open("paid up")
     return request
 
 
-def test_failure_is_replayed_unless_the_sender_asks_for_another_try(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates)
+def test_failure_is_replayed_unless_the_sender_asks_for_another_try(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches)
     for same in (request, request | {"onFailed": "replay"}):
         assert cause(cloud.run(same))["message"] == "no money"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_failed_operation_is_tried_again_under_the_next_fence(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates)
+def test_failed_operation_is_tried_again_under_the_next_fence(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches)
     again = cloud.run(request | AGAIN)
     assert (result(cloud, again), again.output["disposition"], again.output["attempt"]) == ("paid", "EXECUTED", 1)
     record = record_of(cloud, request)
     assert (record["status"], record["owner"], record["fence"], record["attempts"]) == ("COMPLETED", again.arn, 2, 1)
     assert cloud.run(request | AGAIN).output["disposition"] == "REPLAYED"
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
-def test_record_of_another_try_is_that_of_one_that_has_just_begun(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates, {"await": "go", "then": WORKS})
+def test_record_of_another_try_is_that_of_one_that_has_just_begun(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches, {"await": "go", "then": WORKS})
     careful = cloud.start(request | AGAIN | {"onCrash": "quarantine"})
-    gates.wait_for_starts(2)
+    latches.wait_for_starts(2)
     record = record_of(cloud, request)
     assert not {"error", "finishedAt", "expiresAt", "recoveries"} & set(record)
     assert (record["status"], record["onCrash"], record["attempts"]) == ("IN_PROGRESS", "quarantine", 1)
     assert record["leaseExpiresAt"] > cloud.clock.now()
-    gates.open("go")
+    latches.open("go")
     assert cloud.wait(careful).status == "SUCCEEDED"
 
 
-def test_operation_that_fails_again_says_why_it_failed_last(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates, FAILS | {"message": "still no money"})
+def test_operation_that_fails_again_says_why_it_failed_last(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches, FAILS | {"message": "still no money"})
     again = cloud.run(request | AGAIN)
     assert (again.error, cause(again)["message"]) == ("OperationFailed", "still no money")
     assert again.states.count("RetryFailed") == 1
@@ -65,71 +65,73 @@ def test_operation_that_fails_again_says_why_it_failed_last(cloud: LocalCloud, g
     assert (record["status"], record["fence"], record["error"]["message"]) == ("FAILED", 2, "still no money")
 
 
-def test_step_that_was_finished_before_the_failure_is_not_done_a_second_time(cloud: LocalCloud, gates: Gates) -> None:
-    environment = {"GATES": str(gates.folder), "STOCK": cloud.outputs["StockTableName"]}
+def test_step_that_was_finished_before_the_failure_is_not_done_a_second_time(
+    cloud: LocalCloud, latches: Latches
+) -> None:
+    environment = {"LATCHES": str(latches.folder), "STOCK": cloud.outputs["StockTableName"]}
     cloud.add_function("ships", SHIPS, timeout=30, environment=environment)
     request = {"operation": "ships", "idempotencyKey": "order-1", "payload": {"sku": "pen"}}
     assert cause(cloud.run(request))["message"] == "no money"
-    gates.open("paid up")
+    latches.open("paid up")
     again = cloud.run(request | AGAIN)
     assert result(cloud, again) == "shipped in attempt 1 under fence 1"
     stock = cloud.client("dynamodb").scan(TableName=cloud.outputs["StockTableName"])["Items"]
     assert [each["sold"] for each in stock] == [{"N": "1"}]
 
 
-def test_another_payload_is_refused_as_for_any_other_duplicate(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates)
+def test_another_payload_is_refused_as_for_any_other_duplicate(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches)
     other = request | AGAIN | {"payload": {"script": [WORKS]}}
     assert cloud.run(other).error == "PayloadMismatch"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_of_two_senders_at_once_one_has_it_tried_again(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates, {"await": "go", "then": WORKS}) | AGAIN
+def test_of_two_senders_at_once_one_has_it_tried_again(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches, {"await": "go", "then": WORKS}) | AGAIN
     other: list[Execution] = []
 
     def first() -> None:
         arn = cloud.start(request)
-        gates.wait_for_starts(2)
+        latches.wait_for_starts(2)
         other.append(arn)
 
     with cloud.intercept(before(first, state="RetryFailed")):
         late = cloud.run(request)
     assert late.output["disposition"] == "IN_PROGRESS"
-    gates.open("go")
+    latches.open("go")
     assert result(cloud, cloud.wait(other[0])) == "paid"
-    assert (record_of(cloud, request)["fence"], gates.starts()) == (2, 2)
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
 
 
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-def test_call_that_takes_the_lock_again_may_be_lost(cloud: LocalCloud, gates: Gates, fault: Any) -> None:
-    request = failed(cloud, gates)
+def test_call_that_takes_the_lock_again_may_be_lost(cloud: LocalCloud, latches: Latches, fault: Any) -> None:
+    request = failed(cloud, latches)
     with cloud.intercept(fault(state="RetryFailed")):
         assert cloud.run(request | AGAIN).output["disposition"] == "EXECUTED"
-    assert (record_of(cloud, request)["fence"], gates.starts()) == (2, 2)
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
 
 
 @pytest.mark.parametrize("state", ["ExecuteBusinessLogic", "RecordFailure"])
-def test_call_that_takes_the_lock_again_may_come_late(cloud: LocalCloud, gates: Gates, state: str) -> None:
-    request = failed(cloud, gates, FAILS | {"message": "still no money"})
+def test_call_that_takes_the_lock_again_may_come_late(cloud: LocalCloud, latches: Latches, state: str) -> None:
+    request = failed(cloud, latches, FAILS | {"message": "still no money"})
     with cloud.intercept(arrives_late(before_call(state=state), state="RetryFailed")):
         again = cloud.run(request | AGAIN)
     assert cause(again)["message"] == "still no money"
     record = record_of(cloud, request)
-    assert (record["status"], record["fence"], gates.starts()) == ("FAILED", 2, 2)
+    assert (record["status"], record["fence"], latches.starts()) == ("FAILED", 2, 2)
 
 
 def test_recovery_finishes_another_try_and_does_not_begin_one(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
-    request = failed(cloud, gates)
+    request = failed(cloud, latches)
     recover(dead(cloud, request | AGAIN, "ExecuteBusinessLogic"))
     record = record_of(cloud, request)
     assert (record["status"], record["fence"], record["attempts"]) == ("COMPLETED", 3, 2)
 
 
 def test_recovery_that_finds_a_failure_leaves_it_at_that(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     """The owner is revived and fails, while its heir is on the way to the record."""
     request = scripted(FAILS, WORKS) | AGAIN
@@ -142,35 +144,35 @@ def test_recovery_that_finds_a_failure_leaves_it_at_that(
     with cloud.intercept(before(finish, state="ReadRecord")):
         recover(owner)
     assert record_of(cloud, request)["status"] == "FAILED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_execution_that_failed_does_not_try_itself_again(cloud: LocalCloud, gates: Gates) -> None:
+def test_execution_that_failed_does_not_try_itself_again(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(FAILS, WORKS) | AGAIN
     with cloud.intercept(answer_lost(state="RecordFailure")):
         assert cloud.run(request).error == "OperationFailed"
-    assert (record_of(cloud, request)["fence"], gates.starts()) == (1, 1)
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (1, 1)
 
 
-def test_expired_failure_is_a_new_operation_for_this_sender_too(cloud: LocalCloud, gates: Gates) -> None:
-    request = failed(cloud, gates)
+def test_expired_failure_is_a_new_operation_for_this_sender_too(cloud: LocalCloud, latches: Latches) -> None:
+    request = failed(cloud, latches)
     cloud.clock.advance(31 * 86_400)
     again = cloud.run(request | AGAIN)
     assert "RetryFailed" not in again.states
     assert result(cloud, again) == "paid"
 
 
-def test_waiting_sender_takes_it_up_when_the_first_has_failed(cloud: LocalCloud, gates: Gates) -> None:
+def test_waiting_sender_takes_it_up_when_the_first_has_failed(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"unless": "paid up", "then": {"await": "go", "then": FAILS}, "else": WORKS})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
 
     looked = threading.Event()
     with cloud.clock.held(), cloud.intercept(after(looked.set, state="ReadRecord")):
         waiting = cloud.start(request | AGAIN | {"onConflict": "wait"})
         assert looked.wait(30)
-        gates.open("paid up")
-        gates.open("go")
+        latches.open("paid up")
+        latches.open("go")
         assert cloud.wait(owner).error == "OperationFailed"
     ended = cloud.wait(waiting)
     assert "WaitForOwner" in ended.states

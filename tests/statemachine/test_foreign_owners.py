@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, operations, record_of, rows, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -67,7 +67,7 @@ def test_owner_out_of_this_machine_ends_in_quarantine_and_is_never_asked_after(
 
 @pytest.mark.parametrize("ends", ["succeeded", "died", "lives"])
 def test_request_of_another_is_not_started_redriven_or_stopped_as_this_records(
-    cloud: LocalCloud, gates: Gates, recover: Recover, ends: str
+    cloud: LocalCloud, latches: Latches, recover: Recover, ends: str
 ) -> None:
     victim = scripted({"await": "go", "then": {"return": 1}}, {"return": 2}, tenant="victim", onCrash="quarantine")
     with cloud.lose_events():
@@ -76,9 +76,9 @@ def test_request_of_another_is_not_started_redriven_or_stopped_as_this_records(
                 owner = cloud.run(victim).arn
         else:
             owner = cloud.start(victim)
-            gates.wait_for_starts(1)
+            latches.wait_for_starts(1)
         if ends == "succeeded":
-            gates.open("go")
+            latches.open("go")
             cloud.wait(owner)
     left_by_a_dead_owner(cloud, charge(), owner)
     cloud.clock.advance(A_LEASE)
@@ -86,12 +86,12 @@ def test_request_of_another_is_not_started_redriven_or_stopped_as_this_records(
     sweep(cloud)
     record = record_of(cloud, charge())
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "ForeignOwner")
-    gates.open("go")
+    latches.open("go")
     theirs = cloud.wait(owner)
     assert (theirs.status == "ABORTED") is (ends == "died"), "nobody redrove it, nobody stopped it"
     if ends == "succeeded":
         assert {each.arn for each in operations(cloud)} == before
-    assert gates.starts() <= 1
+    assert latches.starts() <= 1
 
 
 def sweep(cloud: LocalCloud) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import A_LEASE, answer, by_recovery, dead, dies, id_of, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -45,7 +45,7 @@ def recovery_runs(cloud: LocalCloud, owner: Execution) -> Execution:
 
 
 def test_permanent_failure_that_recovery_brought_about_is_not_tried_again_by_the_next_sweep(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """One request, one crash: its owner dies with the lock, before business logic; its heir fails for good.
 
@@ -55,14 +55,14 @@ def test_permanent_failure_that_recovery_brought_about_is_not_tried_again_by_the
     """
     request = scripted(*[FAILS] * 3) | AGAIN
     recover(dead(cloud, request, "AcquireLock", after=True))
-    assert (record_of(cloud, request)["status"], gates.starts()) == ("FAILED", 1)
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("FAILED", 1)
     cloud.clock.advance(300)
     recover()
-    assert (record_of(cloud, request)["fence"], gates.starts()) == (2, 1)
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 1)
 
 
 def test_owner_that_waited_long_for_its_lock_is_known_to_have_had_it(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """A sender that waits more than a hundred events, takes over, dies; its heir fails for good.
 
@@ -75,13 +75,15 @@ def test_owner_that_waited_long_for_its_lock_is_known_to_have_had_it(
         waited = cloud.run(request | {"onConflict": "wait"})
     assert (waited.status, "TakeOverLock" in waited.states) == ("ABORTED", True)
     recover(waited)
-    assert (record_of(cloud, request)["status"], gates.starts()) == ("FAILED", 1)
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("FAILED", 1)
     cloud.clock.advance(300)
     recover()
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_revived_owner_is_not_quarantined_by_a_second_run_of_the_same_recovery(cloud: LocalCloud, gates: Gates) -> None:
+def test_revived_owner_is_not_quarantined_by_a_second_run_of_the_same_recovery(
+    cloud: LocalCloud, latches: Latches
+) -> None:
     """The event of a death is delivered twice, as EventBridge and Express may; MaxRecoveries is at its minimum.
 
     The second run comes between ClaimRedrive and RedriveOwner. It ends the claimed lease and counts a recovery once
@@ -95,11 +97,11 @@ def test_revived_owner_is_not_quarantined_by_a_second_run_of_the_same_recovery(c
             recovery_runs(cloud, owner)
         cloud.wait(owner.arn)
         record = record_of(cloud, request)
-        assert (record["status"], gates.starts()) == ("COMPLETED", 1), record.get("error")
+        assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
 
 
 def test_refusal_of_a_redrive_is_forgotten_by_whoever_waits_for_another_owner_s_claim(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     """Refused once, a waiting duplicate is about to quarantine, but another has claimed and redriven the owner.
 
@@ -121,11 +123,11 @@ def test_refusal_of_a_redrive_is_forgotten_by_whoever_waits_for_another_owner_s_
     assert waiting.states.count("WaitForOwner") > 3
     cloud.wait(owner.arn)
     record = record_of(cloud, request)
-    assert (record["status"], gates.starts()) == ("COMPLETED", 1), record.get("error")
+    assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
 
 
 @pytest.mark.usefixtures("deceived")
-def test_another_try_takes_the_failed_record_that_it_read_and_no_other(cloud: LocalCloud, gates: Gates) -> None:
+def test_another_try_takes_the_failed_record_that_it_read_and_no_other(cloud: LocalCloud, latches: Latches) -> None:
     """RetryFailed names the fence, and not the owner. Fences begin again once a record has expired and is deleted.
 
     A sender dies before its RetryFailed; the record expires; another payload fails under the same key, under the same
@@ -139,14 +141,14 @@ def test_another_try_takes_the_failed_record_that_it_read_and_no_other(cloud: Lo
     )
     other = scripted(FAILS, key=request["idempotencyKey"])
     assert cloud.run(other).error == "OperationFailed"
-    gates.open("paid up")
+    latches.open("paid up")
     cloud.client("stepfunctions").redrive_execution(executionArn=sender.arn)
     cloud.wait(sender.arn)
     again = cloud.run(other)
     assert again.error == "OperationFailed", again.output
 
 
-def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud, gates: Gates) -> None:
+def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud, latches: Latches) -> None:
     """RetentionDays falls from 365 to 1 while an execution is between its business logic and CacheResponse.
 
     It goes on with the definition that it began with and promises 365 days; the function is new and puts 1d into
@@ -166,7 +168,7 @@ def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud
 
 @pytest.mark.parametrize("name", ["recover-order-7", "recover-"])
 def test_name_that_a_sender_gives_its_execution_does_not_undo_its_wish(
-    cloud: LocalCloud, gates: Gates, name: str
+    cloud: LocalCloud, latches: Latches, name: str
 ) -> None:
     """Recovery's own names are `recover-<32 hex>-<8 hex>-<fence>-<n>`.
 
@@ -174,22 +176,22 @@ def test_name_that_a_sender_gives_its_execution_does_not_undo_its_wish(
     """
     request = scripted({"unless": "paid up", "then": FAILS, "else": {"return": "paid"}})
     cloud.run(request)
-    gates.open("paid up")
+    latches.open("paid up")
     assert result(cloud, cloud.run(request | AGAIN, name=name)) == "paid"
 
 
 def test_owner_that_never_started_business_logic_has_used_up_no_attempt(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """`attempts` are starts of business logic. Quarantined as "was started 1 times", which is not so."""
     with cloud.deployed_with({**cloud.parameters, "MaxAttempts": "1"}):
         request = scripted({"return": "once"}, {"return": "once"})
         recover(dead(cloud, request, "AcquireLock", after=True))
         record = record_of(cloud, request)
-        assert (record["status"], gates.starts()) == ("COMPLETED", 1), record.get("error")
+        assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
 
 
-def test_recovery_s_end_of_a_lease_that_comes_late_leaves_a_claim_alone(cloud: LocalCloud, gates: Gates) -> None:
+def test_recovery_s_end_of_a_lease_that_comes_late_leaves_a_claim_alone(cloud: LocalCloud, latches: Latches) -> None:
     """EndLease names no lease.
 
     Its first send arrives after an heir has claimed the redrive, and takes the claim away.
@@ -210,7 +212,7 @@ def test_recovery_s_end_of_a_lease_that_comes_late_leaves_a_claim_alone(cloud: L
 
 
 def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     """An owner whose newest known state is RecordQuarantine may have come by its lock after that.
 
@@ -226,7 +228,7 @@ def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
     def finish_by_hand() -> None:
         cloud.client("stepfunctions").redrive_execution(executionArn=first.arn)
         cloud.wait(first.arn)
-        gates.open("paid up")
+        latches.open("paid up")
 
     cloud.clock.advance(A_LEASE)
     with cloud.intercept(
@@ -236,7 +238,7 @@ def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
     ):
         sender = cloud.run(request | AGAIN)
     assert record_of(cloud, request)["owner"] == sender.arn
-    began = gates.starts()
+    began = latches.starts()
     struck: list[str] = []
 
     def answer_lost_while_it_dies(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -250,11 +252,11 @@ def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
     with cloud.intercept(answer_lost_while_it_dies, dies(cloud, "ExecuteBusinessLogic", after=True)):
         recovery_runs(cloud, sender)
         cloud.wait(sender.arn)
-    assert gates.starts() - began == 1
+    assert latches.starts() - began == 1
 
 
 def test_executions_that_cannot_be_looked_at_do_not_keep_records_from_being_recovered(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """Forty requests were refused lately, and asking after them is throttled: the sweep is over before it comes to
     a record.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -27,21 +27,21 @@ SUCCEEDING = [
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
 @pytest.mark.parametrize(("state", "script", "starts"), SUCCEEDING, ids=[case[0] for case in SUCCEEDING])
 def test_call_of_an_owner_may_be_lost(
-    cloud: LocalCloud, gates: Gates, fault: Any, state: str, script: list[dict[str, Any]], starts: int
+    cloud: LocalCloud, latches: Latches, fault: Any, state: str, script: list[dict[str, Any]], starts: int
 ) -> None:
     request = scripted(*script)
     with cloud.intercept(fault(state=state, nth=range(1, 4))):
         execution = cloud.run(request)
     assert execution.output["disposition"] == "EXECUTED"
     assert result(cloud, execution) == script[-1]["return"]
-    assert gates.starts() == execution.output["attempt"] == record_of(cloud, request)["attempts"] == starts
+    assert latches.starts() == execution.output["attempt"] == record_of(cloud, request)["attempts"] == starts
     assert cloud.run(request).output["disposition"] == "REPLAYED"
-    assert gates.starts() == starts
+    assert latches.starts() == starts
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "ExecuteBusinessLogic", "Finalize"])
 def test_call_that_acquires_the_lock_and_comes_late_takes_nothing_from_its_own_execution(
-    cloud: LocalCloud, gates: Gates, state: str
+    cloud: LocalCloud, latches: Latches, state: str
 ) -> None:
     """It timed out and was repeated; then the first one reaches the table."""
     request = scripted({"return": "done"})
@@ -49,13 +49,13 @@ def test_call_that_acquires_the_lock_and_comes_late_takes_nothing_from_its_own_e
         execution = cloud.run(request)
     assert execution.output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
-    assert (record["fence"], record["attempts"], record["status"], gates.starts()) == (1, 1, "COMPLETED", 1)
+    assert (record["fence"], record["attempts"], record["status"], latches.starts()) == (1, 1, "COMPLETED", 1)
 
 
 @pytest.mark.parametrize("state", ["TakeOverLock", "RenewLock"])
 @pytest.mark.parametrize("until", ["ExecuteBusinessLogic", "Finalize"])
 def test_call_that_takes_the_next_fence_and_comes_late_changes_nothing(
-    cloud: LocalCloud, gates: Gates, state: str, until: str
+    cloud: LocalCloud, latches: Latches, state: str, until: str
 ) -> None:
     request = scripted({"raise": "ConnectionError"}, {"return": "done"}, {"return": "done"})
     if state == "TakeOverLock":
@@ -69,22 +69,22 @@ def test_call_that_takes_the_next_fence_and_comes_late_changes_nothing(
         execution = cloud.run(request)
     assert execution.output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
-    assert (record["fence"], record["attempts"], record["status"], gates.starts()) == (2, 2, "COMPLETED", 2)
+    assert (record["fence"], record["attempts"], record["status"], latches.starts()) == (2, 2, "COMPLETED", 2)
 
 
 def test_request_that_is_told_unavailable_is_not_told_that_nothing_was_done(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": "done"})
     with cloud.intercept(answer_lost(state="AcquireLock", nth=0), never_arrives(state="ReadRecord", nth=0)):
         refused = cloud.run(request)
     assert refused.error == "Unavailable"
     assert "send the request again with the same key" in cause(refused)["message"]
-    assert gates.starts() == 0
+    assert latches.starts() == 0
     cloud.clock.advance(A_LEASE)
     recover()
     again = cloud.run(request)
-    assert (again.output["disposition"], result(cloud, again), gates.starts()) == ("REPLAYED", "done", 1)
+    assert (again.output["disposition"], result(cloud, again), latches.starts()) == ("REPLAYED", "done", 1)
 
 
 FAILING = [
@@ -97,7 +97,7 @@ FAILING = [
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
 @pytest.mark.parametrize(("state", "step", "error", "status"), FAILING, ids=[case[0] for case in FAILING])
 def test_call_that_records_a_failure_may_be_lost(
-    cloud: LocalCloud, gates: Gates, fault: Any, state: str, step: dict[str, Any], error: str, status: str
+    cloud: LocalCloud, latches: Latches, fault: Any, state: str, step: dict[str, Any], error: str, status: str
 ) -> None:
     request = scripted(step)
     with cloud.intercept(fault(state=state)):
@@ -105,32 +105,32 @@ def test_call_that_records_a_failure_may_be_lost(
     assert execution.error == error
     assert cause(execution)["name"] == step["raise"]
     assert record_of(cloud, request)["status"] == status
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-def test_call_that_takes_over_may_be_lost(cloud: LocalCloud, gates: Gates, fault: Any) -> None:
+def test_call_that_takes_over_may_be_lost(cloud: LocalCloud, latches: Latches, fault: Any) -> None:
     request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.stop(owner)
     cloud.clock.advance(3600)
     with cloud.intercept(fault(state="TakeOverLock")):
         heir = cloud.run(request)
     assert (result(cloud, heir), heir.output["attempt"]) == (2, 2)
     assert record_of(cloud, request)["fence"] == 2
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "AcquireLock"])
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-def test_call_of_a_duplicate_may_be_lost(cloud: LocalCloud, gates: Gates, fault: Any, state: str) -> None:
+def test_call_of_a_duplicate_may_be_lost(cloud: LocalCloud, latches: Latches, fault: Any, state: str) -> None:
     request = scripted(*DONE)
     cloud.run(request)
     with cloud.intercept(fault(state=state)):
         duplicate = cloud.run(request)
     assert duplicate.output["disposition"] == "REPLAYED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_refusal_that_is_sent_twice_is_kept_at_least_once(cloud: LocalCloud) -> None:
@@ -139,20 +139,20 @@ def test_refusal_that_is_sent_twice_is_kept_at_least_once(cloud: LocalCloud) -> 
     assert {entry["error"] for entry in cloud.rejected()} == {"InvalidRequest"}
 
 
-def test_lost_answer_of_business_logic_leaves_the_policy_to_decide(cloud: LocalCloud, gates: Gates) -> None:
+def test_lost_answer_of_business_logic_leaves_the_policy_to_decide(cloud: LocalCloud, latches: Latches) -> None:
     careful, bold = scripted(*DONE, onCrash="quarantine"), scripted(*DONE)
     with cloud.intercept(answer_lost(state="ExecuteBusinessLogic")):
         assert cloud.run(careful).error == "NeedsAttention"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
     with cloud.intercept(answer_lost(state="ExecuteBusinessLogic")):
         assert cloud.run(bold).output["attempt"] == 2
 
 
-def test_redrive_whose_answer_is_lost_still_lets_the_owner_finish(cloud: LocalCloud, gates: Gates) -> None:
+def test_redrive_whose_answer_is_lost_still_lets_the_owner_finish(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"return": "done"}, {"return": "twice"})
     with cloud.intercept(never_arrives(state="Finalize", nth=0)):
         cloud.run(request)
     with cloud.intercept(answer_lost(state="RedriveOwner"), answers({"status": "FAILED"}, state="CheckOwner", nth=1)):
         duplicate = cloud.run(request | {"onConflict": "wait"})
     assert result(cloud, duplicate) == "done"
-    assert gates.starts() == 1
+    assert latches.starts() == 1

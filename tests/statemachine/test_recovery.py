@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import (
     A_LEASE,
     answer,
@@ -67,18 +67,18 @@ def test_sweep_finds_it_when_the_event_was_lost_once_its_lease_is_over(
 
 
 def test_live_owner_is_left_alone_however_old_its_lease(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     arn = cloud.client("stepfunctions").start_execution(
         stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input="{}"
     )["executionArn"]
     swept = cloud.wait(arn)
     assert (swept.output["recovered"], swept.output["left"]) == (0, 1)
-    gates.open("go")
+    latches.open("go")
     assert cloud.wait(owner).output["attempt"] == 1
     assert "recoveries" not in record_of(cloud, request)
 
@@ -212,7 +212,7 @@ def test_sweep_goes_through_the_pages_of_executions_that_failed(
 
 
 def test_refused_and_failed_requests_are_not_started_again(
-    cloud: LocalCloud, recover: Callable[..., Execution], gates: Gates
+    cloud: LocalCloud, recover: Callable[..., Execution], latches: Latches
 ) -> None:
     ended = [
         cloud.run({"operation": "charge-payment"}),
@@ -226,11 +226,11 @@ def test_refused_and_failed_requests_are_not_started_again(
 
 
 def test_duplicate_that_died_is_no_reason_to_touch_a_live_owner(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     with cloud.intercept(dies(cloud, "ReadRecord")):
         duplicate = cloud.run(request)
     arn = cloud.client("stepfunctions").start_execution(
@@ -239,13 +239,13 @@ def test_duplicate_that_died_is_no_reason_to_touch_a_live_owner(
         input=json.dumps({"executionArn": duplicate.arn, "status": "ABORTED"}),
     )["executionArn"]
     assert cloud.wait(arn).output["recovered"] == 0
-    gates.open("go")
+    latches.open("go")
     assert cloud.wait(owner).output["disposition"] == "EXECUTED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_owner_whose_business_logic_succeeded_finishes_by_a_redrive(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": "first"}, {"return": "second"})
     owner = dead(cloud, request, "Finalize")
@@ -253,12 +253,12 @@ def test_owner_whose_business_logic_succeeded_finishes_by_a_redrive(
     assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
     assert (record["status"], record["fence"], record["owner"]) == ("COMPLETED", 1, owner.arn)
-    assert gates.starts() == 1
+    assert latches.starts() == 1
     assert result(cloud, cloud.run(request)) == "first"
 
 
 def test_owner_that_cannot_be_redriven_is_quarantined(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": "first"}, {"return": "second"})
     owner = dead(cloud, request, "Finalize")
@@ -266,15 +266,15 @@ def test_owner_that_cannot_be_redriven_is_quarantined(
         recover(owner)
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since_a_redrive_would_start_it_again(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     ended = cloud.stop(owner)
     entered, succeeded = ({"type": "TaskStateEntered"}, {"type": "TaskSucceeded"})
     events = [
@@ -287,35 +287,35 @@ def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
     assert "before it took the result" in record["error"]["message"]
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.parametrize("state", ["KeepRequest", "RecordQuarantine"])
 def test_owner_that_was_told_to_ask_the_operator_does_so_by_a_redrive(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution], state: str
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution], state: str
 ) -> None:
     request = scripted({"raise": "NeedsAttention"}, {"return": "second"})
     recover(dead(cloud, request, state))
     assert record_of(cloud, request)["status"] == "QUARANTINED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_owner_that_was_told_of_a_permanent_error_records_it_by_a_redrive(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"raise": "PermanentError"}, {"return": "second"})
     recover(dead(cloud, request, "RecordFailure"))
     assert record_of(cloud, request)["status"] == "FAILED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_owner_that_died_in_its_second_attempt_is_taken_over(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     # The owner failed once, went on to its second attempt, and died in that one.
     request = scripted({"raise": "Exception"}, {"await": "go", "then": {"return": 2}}, {"return": 3})
     owner = cloud.start(request)
-    gates.wait_for_starts(2)
+    latches.wait_for_starts(2)
     recover(cloud.stop(owner))
     [heir] = by_recovery(cloud)
     assert "TakeOverLock" in heir.states
@@ -323,7 +323,7 @@ def test_owner_that_died_in_its_second_attempt_is_taken_over(
 
 
 def test_long_history_of_an_owner_is_read_page_by_page(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": "first"}, {"return": "second"})
     with cloud.intercept(fails("ThrottlingException", state="Finalize", nth=0)):
@@ -333,11 +333,11 @@ def test_long_history_of_an_owner_is_read_page_by_page(
     [heir] = by_recovery(cloud)
     assert heir.states.count("ReadOwnerHistory") > 3
     assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_recoveries_are_bounded_and_end_in_quarantine(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": 1})
     with cloud.intercept(fails("InternalServerError", status=500, state="Finalize", nth=0)):
@@ -347,11 +347,11 @@ def test_recoveries_are_bounded_and_end_in_quarantine(
             recover(cloud.describe(owner.arn))
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"], record["recoveries"]) == ("QUARANTINED", "RecoveriesUsedUp", 6)
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_attempts_are_bounded_over_all_owners(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": 1})
     with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=99)):
@@ -424,7 +424,7 @@ def test_one_record_that_cannot_be_recovered_does_not_keep_others_from_it(
 
 
 def test_sweep_publishes_what_the_alarms_look_at(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     cloud.run(scripted({"raise": "NeedsAttention"}))
     dead(cloud, charge(), "ExecuteBusinessLogic")
@@ -453,14 +453,14 @@ def test_sweep_publishes_what_the_alarms_look_at(
 
 @pytest.mark.usefixtures("deceived")
 def test_owner_that_comes_back_to_life_changes_nothing(
-    cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"await": "first", "then": {"return": "old"}}, {"return": "new"})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     recover(cloud.stop(owner))
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    gates.open("first")
+    latches.open("first")
     cloud.client("stepfunctions").redrive_execution(executionArn=owner)
     zombie = cloud.wait(owner)
     assert answer(cloud, zombie) == answer(cloud, cloud.run(request)) == b'"new"'
@@ -483,7 +483,9 @@ def test_request_that_recovery_could_not_be_given_back_is_refused(cloud: LocalCl
     assert cloud.record(id_of(quotes)) is None
 
 
-def test_largest_request_can_be_recovered(cloud: LocalCloud, gates: Gates, recover: Callable[..., Execution]) -> None:
+def test_largest_request_can_be_recovered(
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
+) -> None:
     # 178,000 bytes, and 219,000 as a string.
     request = scripted({"return": "x", "ignored": ["", "a" * 97_000, '"' * 20_400, "é" * 10_000]})
     owner = dead(cloud, request, "ExecuteBusinessLogic")

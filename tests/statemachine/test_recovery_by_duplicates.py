@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import answer, believed_dead, cause, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -14,10 +14,10 @@ from oncekit.local.faults import before, fails, never_arrives
 A_LEASE = 3600
 
 
-def dead_owner(cloud: LocalCloud, gates: Gates, request: dict[str, Any]) -> Execution:
+def dead_owner(cloud: LocalCloud, latches: Latches, request: dict[str, Any]) -> Execution:
     """An owner that is stopped while its business logic runs, with its lease over."""
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     stopped = cloud.stop(owner)
     cloud.clock.advance(A_LEASE)
     return stopped
@@ -36,9 +36,9 @@ def test_expired_record_counts_as_gone_and_the_operation_runs_again(cloud: Local
     assert (record["fence"], record["attempts"], record["status"]) == (2, 1, "COMPLETED")
 
 
-def test_lock_of_a_dead_owner_is_taken_over_after_its_lease(cloud: LocalCloud, gates: Gates) -> None:
+def test_lock_of_a_dead_owner_is_taken_over_after_its_lease(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "first"}}, {"return": "second"})
-    owner = dead_owner(cloud, gates, request)
+    owner = dead_owner(cloud, latches, request)
     assert owner.status == "ABORTED"
     heir = cloud.run(request)
     assert "TakeOverLock" in heir.states
@@ -47,10 +47,10 @@ def test_lock_of_a_dead_owner_is_taken_over_after_its_lease(cloud: LocalCloud, g
     assert (record["owner"], record["fence"], record["attempts"]) == (heir.arn, 2, 2)
 
 
-def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, gates: Gates) -> None:
+def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "first"}}, {"return": "second"})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.stop(owner)
     lease = record_of(cloud, request)["leaseExpiresAt"]
     cloud.clock.advance(lease - int(cloud.clock.now()))
@@ -59,65 +59,65 @@ def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, 
     assert cloud.run(request).output["disposition"] == "EXECUTED"
 
 
-def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
+def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}}, onCrash="quarantine")
-    dead_owner(cloud, gates, request)
+    dead_owner(cloud, latches, request)
     # The record's policy counts, not the duplicate's.
     assert cloud.run(request | {"onCrash": "retry"}).error == "NeedsAttention"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
     assert record_of(cloud, request)["error"]["name"] == "OwnerCrashed"
 
 
-def test_lease_that_is_over_does_not_cost_a_live_owner_its_lock(cloud: LocalCloud, gates: Gates) -> None:
+def test_lease_that_is_over_does_not_cost_a_live_owner_its_lock(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     duplicate = cloud.run(request)
     assert "CheckOwner" in duplicate.states
     assert duplicate.output["disposition"] == "IN_PROGRESS"
-    gates.open("go")
+    latches.open("go")
     assert result(cloud, cloud.wait(owner)) == "mine"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_owner_that_cannot_be_asked_counts_as_alive(cloud: LocalCloud, gates: Gates) -> None:
+def test_owner_that_cannot_be_asked_counts_as_alive(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
-    dead_owner(cloud, gates, request)
+    dead_owner(cloud, latches, request)
     with cloud.intercept(fails("ThrottlingException", state="CheckOwner", nth=0)):
         assert cloud.run(request).output["disposition"] == "IN_PROGRESS"
     with cloud.intercept(fails("ThrottlingException", state="ReadOwnerHistory", nth=0)):
         assert cloud.run(request).output["disposition"] == "IN_PROGRESS"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: LocalCloud, gates: Gates) -> None:
+def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}}, {"return": "not mine"})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
 
     def complete() -> None:
-        gates.open("go")
+        latches.open("go")
         cloud.wait(owner)
 
     with cloud.intercept(*believed_dead(), before(complete, state="TakeOverLock")):
         duplicate = cloud.run(request)
     assert duplicate.output["disposition"] == "REPLAYED"
     assert result(cloud, duplicate) == "mine"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.usefixtures("deceived")
-def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: LocalCloud, gates: Gates) -> None:
+def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     with cloud.intercept(*believed_dead()):
         winner = cloud.run(request)
     record = record_of(cloud, request)
-    gates.open("go")
+    latches.open("go")
     late = cloud.wait(zombie)
     assert late.output["disposition"] == "REPLAYED"
     assert answer(cloud, late) == answer(cloud, winner) == b'"winner"'
@@ -125,17 +125,17 @@ def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: Local
 
 
 @pytest.mark.usefixtures("deceived")
-def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: LocalCloud, gates: Gates) -> None:
+def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     with cloud.intercept(*believed_dead()):
         cloud.run(request)
     cloud.clock.advance(31 * 86_400)
-    gates.open("go")
+    latches.open("go")
     assert cloud.wait(zombie).error == "LockLost"
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
 def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
@@ -144,7 +144,7 @@ def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
         return cloud.run(request)
 
 
-def test_owner_that_died_after_success_is_redriven_and_finishes(cloud: LocalCloud, gates: Gates) -> None:
+def test_owner_that_died_after_success_is_redriven_and_finishes(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"return": "done"}, {"return": "done twice"})
     owner = died_in_finalize(cloud, request)
     assert owner.status == "FAILED"
@@ -152,10 +152,12 @@ def test_owner_that_died_after_success_is_redriven_and_finishes(cloud: LocalClou
     assert "RedriveOwner" in duplicate.states
     assert result(cloud, duplicate) == "done"
     assert record_of(cloud, request)["owner"] == owner.arn
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_owner_that_died_after_success_and_cannot_be_redriven_is_quarantined(cloud: LocalCloud, gates: Gates) -> None:
+def test_owner_that_died_after_success_and_cannot_be_redriven_is_quarantined(
+    cloud: LocalCloud, latches: Latches
+) -> None:
     request = scripted({"return": "done"}, {"return": "done twice"})
     died_in_finalize(cloud, request)
     with cloud.intercept(fails("ExecutionNotRedrivable", state="RedriveOwner", nth=0)):
@@ -165,25 +167,25 @@ def test_owner_that_died_after_success_and_cannot_be_redriven_is_quarantined(clo
     for _ in range(3):
         cloud.clock.advance(A_LEASE)
         assert cloud.run(request).error == "NeedsAttention"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_success_is_found_behind_a_long_history(cloud: LocalCloud, gates: Gates) -> None:
+def test_success_is_found_behind_a_long_history(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"return": "done"}, {"return": "done twice"})
     owner = died_in_finalize(cloud, request)
     assert len(owner.events) > 400
     duplicate = cloud.run(request | {"onConflict": "wait"})
     assert duplicate.states.count("ReadOwnerHistory") > 1
     assert result(cloud, duplicate) == "done"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_take_overs_end_in_quarantine_when_attempts_are_used_up(cloud: LocalCloud, gates: Gates) -> None:
+def test_take_overs_end_in_quarantine_when_attempts_are_used_up(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
     for count in range(1, 6):
         arn = cloud.start(request)
-        gates.wait_for_starts(count)
+        latches.wait_for_starts(count)
         cloud.stop(arn)
         cloud.clock.advance(A_LEASE)
     assert cause(cloud.run(request))["name"] == "AttemptsUsedUp"
-    assert gates.starts() == 5
+    assert latches.starts() == 5

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -24,7 +24,7 @@ def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
 
 
 def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death_late(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     request = scripted(*TWICE)
     owner = died_in_finalize(cloud, request)
@@ -40,10 +40,10 @@ def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death
         assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
     assert second[0].output["disposition"] == "IN_PROGRESS"
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
-def test_of_two_that_find_an_owner_dead_one_redrives_it(cloud: LocalCloud, gates: Gates) -> None:
+def test_of_two_that_find_an_owner_dead_one_redrives_it(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(*TWICE)
     died_in_finalize(cloud, request)
     second: list[Execution] = []
@@ -51,11 +51,11 @@ def test_of_two_that_find_an_owner_dead_one_redrives_it(cloud: LocalCloud, gates
         first = cloud.run(request)
     assert "RedriveOwner" in second[0].states
     assert "RedriveOwner" not in first.states
-    assert (first.status, gates.starts()) == ("SUCCEEDED", 1)
+    assert (first.status, latches.starts()) == ("SUCCEEDED", 1)
 
 
 def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_had_time(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     request = scripted(*TWICE)
     died_in_finalize(cloud, request)
@@ -70,7 +70,7 @@ def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_
 
 
 def test_redrive_that_was_only_throttled_is_tried_again_when_the_claim_is_over(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted(*TWICE)
     owner = dead(cloud, request, "Finalize")
@@ -81,12 +81,12 @@ def test_redrive_that_was_only_throttled_is_tried_again_when_the_claim_is_over(
     cloud.clock.advance(A_LEASE)
     recover()
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.parametrize("code", ["ExecutionNotRedrivable", "ExecutionDoesNotExist"])
 def test_refused_redrive_is_believed_only_after_the_owner_was_asked_again(
-    cloud: LocalCloud, gates: Gates, code: str
+    cloud: LocalCloud, latches: Latches, code: str
 ) -> None:
     request = scripted(*TWICE)
     died_in_finalize(cloud, request)
@@ -98,10 +98,10 @@ def test_refused_redrive_is_believed_only_after_the_owner_was_asked_again(
     assert (duplicate.states[at - 1], duplicate.states[at + 1]) == ("RedriveOwner", "CheckOwner")
     assert duplicate.states.count("RedriveOwner") == 1
     assert 30 <= cloud.clock.now() - began < 40
-    assert (record_of(cloud, request)["status"], gates.starts()) == ("QUARANTINED", 1)
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("QUARANTINED", 1)
 
 
-def test_redrive_that_was_refused_since_another_did_it_quarantines_nobody(cloud: LocalCloud, gates: Gates) -> None:
+def test_redrive_that_was_refused_since_another_did_it_quarantines_nobody(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(*TWICE)
     owner = died_in_finalize(cloud, request)
 
@@ -112,11 +112,11 @@ def test_redrive_that_was_refused_since_another_did_it_quarantines_nobody(cloud:
         duplicate = cloud.run(request | {"onConflict": "wait"})
     assert "WaitForNews" in duplicate.states
     assert result(cloud, duplicate) == "done"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.usefixtures("deceived")
-def test_refusal_of_one_redrive_does_not_count_for_a_later_death(cloud: LocalCloud, gates: Gates) -> None:
+def test_refusal_of_one_redrive_does_not_count_for_a_later_death(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(*TWICE)
     owner = died_in_finalize(cloud, request)
     with cloud.intercept(
@@ -130,24 +130,24 @@ def test_refusal_of_one_redrive_does_not_count_for_a_later_death(cloud: LocalClo
 
 
 def test_owner_whose_history_shows_no_end_counts_as_alive_whatever_its_description_says(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}}, {"return": "not mine"})
     owner = cloud.start(request)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     for status in ("FAILED", "TIMED_OUT", "ABORTED", "SUCCEEDED"):
         with cloud.intercept(answers({"status": status}, state="CheckOwner", nth=0)):
             duplicate = cloud.run(request)
         assert duplicate.output["disposition"] == "IN_PROGRESS"
         assert "ReadOwnerHistory" in duplicate.states
-    gates.open("go")
+    latches.open("go")
     assert result(cloud, cloud.wait(owner)) == "mine"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_claim_whose_answer_is_lost_is_left_to_the_next_that_comes(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted(*TWICE)
     owner = dead(cloud, request, "Finalize")
@@ -157,23 +157,23 @@ def test_claim_whose_answer_is_lost_is_left_to_the_next_that_comes(
     cloud.clock.advance(A_LEASE)
     recover()
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 @pytest.mark.parametrize("state", ["Finalize", "RedriveOwner"])
 def test_claim_that_comes_late_changes_nothing_of_what_came_after_it(
-    cloud: LocalCloud, gates: Gates, state: str
+    cloud: LocalCloud, latches: Latches, state: str
 ) -> None:
     request = scripted(*TWICE)
     died_in_finalize(cloud, request)
     with cloud.intercept(arrives_late(before_call(state=state), state="ClaimRedrive")):
         duplicate = cloud.run(request | {"onConflict": "wait"})
     assert result(cloud, duplicate) == "done"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_claim_is_not_voided_by_an_event_of_the_death_that_comes_late_or_twice(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted(*TWICE)
     owner = dead(cloud, request, "Finalize")
@@ -192,10 +192,10 @@ def test_claim_is_not_voided_by_an_event_of_the_death_that_comes_late_or_twice(
         recover(owner)
     assert {each.output["left"] for each in late} == {1}
     record = record_of(cloud, request)
-    assert (record["status"], record["recoveries"], gates.starts()) == ("COMPLETED", 1, 1)
+    assert (record["status"], record["recoveries"], latches.starts()) == ("COMPLETED", 1, 1)
 
 
-def test_lease_that_was_claimed_meanwhile_is_not_ended(cloud: LocalCloud, gates: Gates, recover: Recover) -> None:
+def test_lease_that_was_claimed_meanwhile_is_not_ended(cloud: LocalCloud, latches: Latches, recover: Recover) -> None:
     request = scripted(*TWICE)
     owner = dead(cloud, request, "Finalize")
     cloud.clock.advance(A_LEASE)
@@ -208,7 +208,7 @@ def test_lease_that_was_claimed_meanwhile_is_not_ended(cloud: LocalCloud, gates:
 
 
 def test_quarantine_by_a_duplicate_does_not_strike_an_owner_that_was_claimed_since(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     request = scripted(*TWICE)
     owner = died_in_finalize(cloud, request)
@@ -238,7 +238,7 @@ def died_on_hearing_an_error(owner: Execution) -> Interceptor:
 
 @pytest.mark.parametrize("error", ["NeedsAttention", "PermanentError", "LockLostError"])
 def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hearing_it(
-    cloud: LocalCloud, gates: Gates, recover: Recover, error: str
+    cloud: LocalCloud, latches: Latches, recover: Recover, error: str
 ) -> None:
     request = scripted({"raise": error}, {"return": "done again"})
     owner = dead(
@@ -253,25 +253,25 @@ def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hea
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
     assert "decided" in record["error"]["message"]
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_error_of_business_logic_that_decides_nothing_is_tried_again_when_its_owner_dies_on_hearing_it(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted({"raise": "ValueError"}, {"return": "second"})
     owner = dead(cloud, request, "RenewLock")
     with cloud.intercept(died_on_hearing_an_error(owner)):
         recover(owner)
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
 def test_careful_request_whose_owner_never_started_business_logic_is_taken_over(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted({"return": "first"}, {"return": "once"}, onCrash="quarantine")
     recover(dead(cloud, request, "AcquireLock", after=True))
     record = record_of(cloud, request)
     assert (record["status"], record["fence"]) == ("COMPLETED", 2)
-    assert gates.starts() == 1
+    assert latches.starts() == 1

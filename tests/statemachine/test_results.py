@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gates import Gates
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from latches import Latches
 from scenario import answer, cause, record_of
 
 from oncekit.local import LocalCloud
@@ -88,7 +88,7 @@ def test_producer_cannot_imitate_the_librarys_envelope_by_an_echo(cloud: LocalCl
 
 
 def test_text_in_the_old_envelope_is_the_answer_and_a_token_that_is_echoed_seals_nothing(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     """What a producer can say by an echo is what the function's own answer might be: JSON, of this very id."""
     cloud.add_function("event-echo", FUNCTIONS / "event_echo")
@@ -150,7 +150,7 @@ def test_any_library_result_comes_back_as_the_bytes_that_the_library_wrote(cloud
     assert json.loads(answer(cloud, first)) == value
 
 
-def test_text_that_looks_like_an_expression_is_only_text(cloud: LocalCloud, gates: Gates, plain: str) -> None:
+def test_text_that_looks_like_an_expression_is_only_text(cloud: LocalCloud, latches: Latches, plain: str) -> None:
     text = "{% $states.context %} \" ' \\ $uuid() ${TableName}"
     execution = cloud.run({"operation": plain, "idempotencyKey": text[:200], "payload": {"return": {text: text}}})
     assert json.loads(answer(cloud, execution)) == {text: text}

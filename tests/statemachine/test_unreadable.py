@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gates import Gates
+from latches import Latches
 from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -49,7 +49,7 @@ def dead_in(cloud: LocalCloud, text: str, state: str) -> Execution:
 
 @SENT
 def test_request_whose_text_is_too_large_to_be_read_back_is_executed(
-    cloud: LocalCloud, gates: Gates, sent: Callable[[dict[str, Any]], str]
+    cloud: LocalCloud, latches: Latches, sent: Callable[[dict[str, Any]], str]
 ) -> None:
     assert cloud.wait(start(cloud, sent(scripted({"return": 1})))).output["disposition"] == "EXECUTED"
 
@@ -75,12 +75,12 @@ def test_dead_owner_whose_request_cannot_be_read_back_ends_in_quarantine(
 
 
 def test_live_owner_whose_request_cannot_be_read_back_is_left_alone(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}})
     text = escaped(request)
     owner = start(cloud, text)
-    gates.wait_for_starts(1)
+    latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
     sweep = cloud.client("stepfunctions").start_execution(
         stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep-over-a-live-owner", input="{}"
@@ -88,12 +88,12 @@ def test_live_owner_whose_request_cannot_be_read_back_is_left_alone(
     assert cloud.wait(sweep).output["left"] == 1
     duplicate = cloud.wait(start(cloud, text, "duplicate"))
     assert duplicate.output["disposition"] == "IN_PROGRESS"
-    gates.open("go")
+    latches.open("go")
     assert result(cloud, cloud.wait(owner)) == "mine"
 
 
 def test_duplicate_takes_over_from_a_dead_owner_whose_request_cannot_be_read_back(
-    cloud: LocalCloud, gates: Gates
+    cloud: LocalCloud, latches: Latches
 ) -> None:
     text = indented(scripted({"return": 1}))
     dead_in(cloud, text, "ExecuteBusinessLogic")
@@ -120,7 +120,7 @@ def test_request_too_large_to_be_read_back_that_died_before_it_had_a_record_is_n
 
 @pytest.mark.parametrize("state", ["Finalize", "KeepRequest"])
 def test_of_an_owner_too_large_to_be_read_back_nobody_says_that_it_was_never_taken_up(
-    cloud: LocalCloud, gates: Gates, recover: Recover, state: str
+    cloud: LocalCloud, latches: Latches, recover: Recover, state: str
 ) -> None:
     script = {"return": 1} if state == "Finalize" else {"raise": "NeedsAttention"}
     recover(dead_in(cloud, escaped(scripted(script, key="owner")), state))
@@ -153,7 +153,7 @@ def test_end_that_is_given_in_parts_is_looked_at_again(cloud: LocalCloud, recove
 
 
 def test_history_that_is_given_in_small_and_empty_parts_is_read_to_its_end(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted({"return": "done"}, {"return": "twice"})
     owner = dead(cloud, request, "Finalize")
@@ -166,25 +166,25 @@ def test_history_that_is_given_in_small_and_empty_parts_is_read_to_its_end(
     with cloud.intercept(in_parts):
         recover(owner)
     assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert gates.starts() == 1
+    assert latches.starts() == 1
 
 
 def test_history_whose_pages_are_too_large_is_read_event_by_event(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted(
         {"raise": "Exception"}, {"raise": "Exception"}, {"await": "go", "then": {"return": 1}}, {"return": 5}
     )
     request["payload"]["bulk"] = "x" * 150_000
     arn = cloud.start(request)
-    gates.wait_for_starts(3)
+    latches.wait_for_starts(3)
     recover(cloud.stop(arn))
     record = record_of(cloud, request)
     assert (record["status"], record["attempts"]) == ("COMPLETED", 4)
 
 
 def test_history_with_an_event_that_is_too_large_ends_in_quarantine(
-    cloud: LocalCloud, gates: Gates, recover: Recover
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """CacheResponse is called with 100,000 quotes, and its parameters are text within text."""
     request = scripted({"repeat": '"', "times": 100_000})
@@ -194,7 +194,7 @@ def test_history_with_an_event_that_is_too_large_ends_in_quarantine(
     recover(dead(cloud, other, "CacheResponse"))
     record = record_of(cloud, other)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "HistoryUnreadable")
-    assert gates.starts() == 2
+    assert latches.starts() == 2
 
 
 @pytest.mark.parametrize("state", ["ReadOwnerHistory", "CheckOwner"])

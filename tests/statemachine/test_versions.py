@@ -31,9 +31,9 @@ A_LEASE = 3600
 class Versions:
     """Two versions of the whole project, of which one is deployed; `told` is an operation that does as it is told."""
 
-    def __init__(self, cloud: LocalCloud, gates: Path, before: Path, after: Path) -> None:
+    def __init__(self, cloud: LocalCloud, latches: Path, before: Path, after: Path) -> None:
         self.cloud = cloud
-        self._gates = gates
+        self._latches = latches
         self._before, self._after = before, after
 
     def deploy_first(self) -> None:
@@ -43,19 +43,19 @@ class Versions:
         self._deploy(self._after)
 
     def _deploy(self, template: Path) -> None:
-        # Long enough for a deployment while business logic is at a gate.
+        # Long enough for a deployment while business logic is at a latch.
         self.cloud.redeploy({"BusinessTimeoutSeconds": 30}, template)
-        environment = {"GATES": str(self._gates), "ORDERS": self.cloud.outputs["OrdersTableName"]}
+        environment = {"LATCHES": str(self._latches), "ORDERS": self.cloud.outputs["OrdersTableName"]}
         self.cloud.add_function("told", TOLD, environment=environment)
 
     def told(self, *script: dict[str, Any], **more: Any) -> dict[str, Any]:
         """A request whose business logic does `script`, start by start."""
-        (self._gates / "script.json").write_text(json.dumps(script))
-        (self._gates / "starts").write_text("")
+        (self._latches / "script.json").write_text(json.dumps(script))
+        (self._latches / "starts").write_text("")
         return {"operation": "told", "idempotencyKey": "k", "payload": {"a": 1}, **more}
 
     def starts(self) -> int:
-        return len((self._gates / "starts").read_text().splitlines())
+        return len((self._latches / "starts").read_text().splitlines())
 
     def wait_for_start(self) -> None:
         end = time.monotonic() + 20
@@ -63,8 +63,8 @@ class Versions:
             assert time.monotonic() < end, "business logic did not start within 20 s"
             time.sleep(0.01)
 
-    def open(self, gate: str) -> None:
-        (self._gates / gate).touch()
+    def open(self, latch: str) -> None:
+        (self._latches / latch).touch()
 
 
 @pytest.fixture(params=RELEASES, ids=lambda path: path.stem)

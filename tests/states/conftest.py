@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from one_state import State, states_of
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.record import Table, table
 from oncekit.proof.mutants.visits import seen
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from one_state import State, states_of
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {"BusinessTimeoutSeconds": 30, "LeaseMarginSeconds": 60, "MaxAttempts": 5, "MaxRecoveries": 5}

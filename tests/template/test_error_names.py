@@ -13,15 +13,15 @@ from once import errors
 
 from oncekit.gate import errors as error_names
 from oncekit.gate import retries, shape
-from oncekit.gate.finding import Check
 from oncekit.gate.project import Project
+from oncekit.gate.run import Check
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def found() -> Callable[[Check], list[str]]:
-    """What a check of the lint gate finds; tests/gate shows what it refuses."""
+    """What a check of the gate finds; tests/gate shows what it refuses."""
     project = Project.at(ROOT / "template.yaml")
     return lambda check: [str(each) for each in check(project)]
 

@@ -1,4 +1,4 @@
-"""Imports point inward, and what a request does not need is not on its cold path."""
+"""Imports point inward and in no circle, and what a request does not need is not on its cold path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -82,9 +84,96 @@ def test_a_small_result_needs_no_aws_client() -> None:
     assert "botocore.session" not in loaded("build_report", f"app.handler(json.loads({event!r}), None)")
 
 
-def test_every_part_of_the_proof_is_there() -> None:
-    """Their modules are named by text, which no type checker follows."""
-    done = subprocess.run(
-        [sys.executable, "-m", "oncekit.proof", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+# ---- circles ----
+
+INWARD = ("once", "oncekit.local", "oncekit.console", "oncekit.cli", "oncekit.proof")
+"""The rooms of which each may import only those before it."""
+
+
+@pytest.fixture(scope="module")
+def house_imports() -> dict[str, set[str]]:
+    """Of every module by its name; a package itself is `package.__init__`."""
+    files = {path: path.relative_to(ROOT) for path in sorted(ROOT.glob("oncekit/**/*.py"))}
+    files |= {path: path.relative_to(ROOT / "shared") for path in sorted(ROOT.glob("shared/once/**/*.py"))}
+    return imports(
+        {".".join(name.with_suffix("").parts): ast.parse(path.read_text("utf-8")) for path, name in files.items()}
     )
-    assert done.returncode == 0, done.stderr
+
+
+def imports(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:
+    """By module: those of the others that it names in an import, wherever in it that stands."""
+
+    def module_of(name: str) -> Iterator[str]:
+        yield from (each for each in (name, f"{name}.__init__") if each in modules)
+
+    def named(tree: ast.Module) -> Iterator[str]:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield from module_of(alias.name)
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    yield from [*module_of(f"{node.module}.{alias.name}")] or module_of(str(node.module))
+
+    return {name: set(named(tree)) - {name} for name, tree in modules.items()}
+
+
+def circle(imports: Mapping[str, set[str]]) -> str:
+    """A circle of members of one folder, each with all that is in it; empty when there is none."""
+    folders: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for importer, imported in imports.items():
+        for each in imported:
+            pairs = enumerate(zip(importer.split("."), each.split("."), strict=False))
+            depth, (one, other) = next((depth, pair) for depth, pair in pairs if pair[0] != pair[1])
+            folders[".".join(importer.split(".")[:depth])][one].add(other)
+    for folder, members in folders.items():
+        try:
+            TopologicalSorter(members).prepare()
+        except CycleError as error:
+            return " <- ".join(f"{folder}.{member}".lstrip(".") for member in error.args[1])
+    return ""
+
+
+def test_nothing_imports_what_imports_it(house_imports: Mapping[str, set[str]]) -> None:
+    """Modules and folders import each other in no circle: neither two modules, nor a folder and its neighbours.
+
+    Every import counts, whether it is at the top of a module, in a function or for the type checker alone: the last two
+    hide a circle from Python, and not from whoever reads. That importing a module runs the `__init__` of its folder
+    does not count, or no folder could offer what its modules have.
+    """
+    assert circle(house_imports) == ""
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "import room.one",
+        "from room import one",
+        "def work():\n    from room.one import thing",
+        "if TYPE_CHECKING:\n    from room.one import Thing",
+    ],
+)
+def test_a_circle_is_seen_wherever_the_import_hides(hidden: str) -> None:
+    modules = {"room.one": ast.parse("from room.two import thing"), "room.two": ast.parse(hidden)}
+    assert set(circle(imports(modules)).split(" <- ")) == {"room.one", "room.two"}
+
+
+@pytest.mark.parametrize("closing", ["from house import thing", "import house.cellar.stairs"])
+def test_a_circle_through_a_folder_is_seen(closing: str) -> None:
+    modules = {
+        "house.__init__": ast.parse("from house.attic import thing"),
+        "house.attic": ast.parse(""),
+        "house.cellar.stairs": ast.parse(""),
+        "house.cellar.shelf": ast.parse("import house.attic"),
+    }
+    assert not circle(imports(modules))
+    assert circle(imports({**modules, "house.attic": ast.parse(closing)}))
+
+
+def test_no_room_imports_one_that_is_further_out(house_imports: Mapping[str, set[str]]) -> None:
+    def room(module: str) -> int | None:
+        return next((number for number, name in enumerate(INWARD) if f"{module}.".startswith(f"{name}.")), None)
+
+    found = [(importer, each) for importer, imported in house_imports.items() for each in imported]
+    rooms = [(importer, each, room(importer), room(each)) for importer, each in found]
+    assert [each[:2] for each in rooms if None not in each[2:] and each[2] < each[3]] == []

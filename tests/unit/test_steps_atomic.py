@@ -17,7 +17,7 @@ from botocore.config import Config
 from botocore.exceptions import ReadTimeoutError
 from once import JSON, ConditionFailed, LockLostError
 from once.conditions import Attr
-from once.request import Lock
+from once.lock import Lock
 from once.step import Step
 from once.step_log import StepLog
 

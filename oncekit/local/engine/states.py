@@ -56,7 +56,8 @@ def _input_text(env: Any) -> str:
     return text
 
 
-def _enter(state: Any, env: Any) -> None:
+def enter(state: Any, env: Any) -> None:
+    """The state begins: it is in the history, and a redrive goes on from here."""
     details = StateEnteredEventDetails(name=state.name, input=_input_text(env), inputDetails=_WHOLE)
     record(env, state.state_entered_event_type, EventDetails(stateEnteredEventDetails=details))
     context = env.states.context_object.context_object_data
@@ -78,7 +79,8 @@ def _assign(env: Any) -> dict[str, str]:
     return texts
 
 
-def _exit(state: Any, env: Any, assigned: dict[str, str]) -> None:
+def leave(state: Any, env: Any, assigned: dict[str, str]) -> None:
+    """The state has ended, with the texts of what it assigned."""
     if state.state_exited_event_type is None:
         return
     details = StateExitedEventDetails(name=state.name, output=_input_text(env), outputDetails=_WHOLE)
@@ -104,7 +106,7 @@ def hand_on(env: Any, value: Any) -> None:
 
 
 def _eval_body(self: Any, env: Any) -> None:
-    _enter(self, env)
+    enter(self, env)
     if self.input_path:
         self.input_path.eval(env)
     else:
@@ -121,7 +123,7 @@ def _eval_body(self: Any, env: Any) -> None:
         raise exceeded(env, f"The state/task '{self.name}' returned a result")
     assigned = _assign(env)
     self._set_next(env)
-    _exit(self, env, assigned)
+    leave(self, env, assigned)
 
 
 def _eval_assign(self: Any, env: Any) -> None:
@@ -138,7 +140,7 @@ def _eval_output(self: Any, env: Any) -> None:
     hand_on(env, env.stack.pop())
 
 
-def _choose(self: Any, env: Any) -> None:
+def choose(self: Any, env: Any) -> None:
     """The state's own Assign and Output belong to Default only, also where a rule leads to the same state."""
     for rule in self.choices_decl.rules:
         rule.eval(env)
@@ -178,7 +180,7 @@ def mend() -> Iterator[None]:
         (CommonStateField, "_eval_body", _eval_body),
         (CommonStateField, "_eval_state_output", eval_state_output),
         (ExecutionState, "_eval_state_output", eval_task_output),
-        (StateChoice, "_eval_state", _choose),
+        (StateChoice, "_eval_state", choose),
         (StateChoice, "_eval_state_output", _go_where_chosen),
         (AssignDecl, "_eval_body", _eval_assign),
         (Output, "_eval_body", _eval_output),

@@ -49,12 +49,12 @@ def _eval_state(self: Any, env: Any) -> None:
             self._evaluate_with_timeout(env)
         except Exception as error:  # as moto: what it is on AWS, `_from_error` says
             del env.stack[depth:]
-            if _retried_or_caught(self, env, error):
+            if retried_or_caught(self, env, error):
                 continue
         return
 
 
-def _retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
+def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
     """Whether there is another attempt; False when the error was caught. Raises it when it was neither."""
     failure_event = state._from_error(env=env, ex=error)
     if not getattr(failure_event, "recorded", False):

@@ -9,8 +9,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from oncekit.local.engine.patching import replaced
+from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime.runtime import ALIAS, LATEST
-from oncekit.local.lambda_runtime.spec import FunctionSpec, function_arn, name_and_qualifier
+from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 VERSION = "1"
 """Of every function, as the template's own are named."""

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
+from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime import refusals
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
-from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation, function_arn, name_and_qualifier
+from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation
 from oncekit.local.lambda_runtime.variables import variables_of
 
 ALIAS, LATEST = "live", "$LATEST"

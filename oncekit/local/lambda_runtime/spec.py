@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.account import ACCOUNT, REGION
-
 
 @dataclass(frozen=True)
 class FunctionSpec:
@@ -36,15 +34,3 @@ class Invocation:
     started_at: float
     ended_at: float | None
     outcome: str
-
-
-def function_arn(name: str, qualifier: str | None = None) -> str:
-    """The ARN of a function, or of an alias or version of it."""
-    return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}" + (f":{qualifier}" if qualifier else "")
-
-
-def name_and_qualifier(function: str, qualifier: str | None = None) -> tuple[str, str | None]:
-    """Name and qualifier out of what Invoke takes: a name, a partial or whole ARN, each with a qualifier or without."""
-    *before, rest = function.rpartition("function:")
-    name, _, in_name = rest.partition(":")
-    return name if before else function, qualifier or in_name or None

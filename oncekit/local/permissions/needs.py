@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.lambda_runtime.spec import function_arn, name_and_qualifier
+from oncekit.local.function_names import function_arn, name_and_qualifier
 
 ANY = "*"
 """The resource of an action that AWS holds against none: only a policy with `*` allows it."""

@@ -18,121 +18,19 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.clock import RealClock
-from oncekit.local.definition import placeholders, render_definition
-from oncekit.local.engine.jsonata import Evaluator
-from oncekit.proof.concurrency.executions import Journals, Runner
+from oncekit.proof.concurrency.executions import Journals
+from oncekit.proof.concurrency.outcome import Outcome, check
 from oncekit.proof.concurrency.server import DYNOXIDE, ROOT, Connection, server
-from oncekit.proof.concurrency.transfer import ACCOUNT_COUNT, ACCOUNTS, EFFECTS, OPENING, RECORDS, Transfer, request_of
-from oncekit.proof.model.machine import Machine
+from oncekit.proof.concurrency.transfer import ACCOUNT_COUNT, ACCOUNTS, EFFECTS, OPENING, RECORDS, request_of
+from oncekit.proof.concurrency.worker import PROCESSES, machine_of, work
 
 DEFINITION = ROOT / "statemachine" / "operation.asl.yaml"
-PROCESSES, IDS = 32, 500
-FRONT = 250
-"""Ids that are worked on at a time: an id has its turn for longer than a lease, so that locks change hands."""
 TO_END = 60.0
 """Seconds after which what is still open counts as stuck."""
-CLAIM_SECONDS = 5
-"""How long a claimed redrive keeps others away; two minutes in the definition, as long as all that happens here."""
-# A lease of a second, so that locks change hands; enough attempts for all the kills that one id may meet.
-SUBSTITUTIONS = {
-    "TableName": RECORDS,
-    "BusinessTimeoutSeconds": 1,
-    "LeaseMarginSeconds": -5,
-    "MaxAttempts": 1000,
-    "MaxRecoveries": 1000,
-    "RetentionDays": 1,
-    "InlineLimitBytes": 4096,
-    "WaitTimeoutSeconds": 1,
-    "BackOffBaseSeconds": 1,
-    "BackOffCapSeconds": 1,
-}
-
-
-@dataclass
-class Outcome:
-    """What came of it, and what is wrong with it."""
-
-    seconds: float
-    seed: int
-    kills: int = 0
-    stops: int = 0
-    late: int = 0
-    executions: int = 0
-    calls: int = 0
-    effects: int = 0
-    ends: Counter[str] = field(default_factory=Counter)
-    attempts: int = 0
-    faults: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        ends = ", ".join(f"{count} {status}" for status, count in sorted(self.ends.items()))
-        return (
-            f"{PROCESSES} processes, {IDS} ids, seed {self.seed}, {self.seconds:.0f} s: {self.executions:,} executions "
-            f"({self.executions / self.seconds:.0f} a second), {self.calls:,} calls ({self.calls / self.seconds:.0f} a "
-            f"second), {self.kills} kills, {self.stops + self.late} zombies; {self.attempts:,} attempts, "
-            f"{self.effects:,} effects; {ends}"
-        )
-
-
-def machine_of(definition: Path, dice: random.Random) -> Machine:
-    """The machine in the definition, in real time."""
-    values = {name: SUBSTITUTIONS.get(name, name) for name in placeholders(definition)}
-    rendered = render_definition(definition, values)
-    claim = rendered["States"]["ClaimRedrive"]["Arguments"]["ExpressionAttributeValues"][":lease"]
-    assert "$max([120," in claim["N"], "ClaimRedrive has another least time: the one here must be shorter"
-    claim["N"] = claim["N"].replace("$max([120,", f"$max([{CLAIM_SECONDS},")
-    return Machine(rendered, Evaluator(RealClock(), dice))
-
-
-def is_express(number: int) -> bool:
-    """Every other id belongs to an Express machine: there an owner that is late is taken for dead, and lives on."""
-    return number % 2 == 1
-
-
-# ---- A process ----
-
-
-def work(
-    port: int, folder: Path, number: int, seed: int, client: Any, machine: Machine, pace: Callable[[], float]
-) -> None:
-    """Runs executions until the file `stop` is there: the ids whose turn it is, then those that are its to end.
-
-    `pace` says how much of the time for faults has gone by: so many of the ids have had their turn.
-    """
-    dice = random.Random(f"{seed} {number} {os.getpid()}")  # noqa: S311
-    connection, journals = Connection(port), Journals(folder)
-    business = Transfer(client, dice)
-    os.nice(5)  # so that the one who kills is not kept waiting
-    runner = Runner(machine, connection, journals, business.invoke, dice)
-    tally = (folder / "tally").open("ab", buffering=0)
-    mine = [each for each in range(IDS) if each % PROCESSES == number]
-    while not (folder / "stop").exists():
-        before, late = connection.calls, business.late
-        ending = (folder / "end").exists()
-        business.aborts = not ending
-        if (redriven := journals.claim()) is not None:
-            runner.resume(redriven)
-        elif not ending:
-            front = int(min(1.0, pace()) * IDS)
-            each = min(IDS - 1, max(0, front - dice.randrange(FRONT)))
-            runner.run(request_of(each), express=is_express(each))
-        elif mine:
-            end = runner.run(request_of(mine[0]), express=is_express(mine[0]))
-            answered = end is not None and (end.error or end.output["disposition"] != "IN_PROGRESS")
-            mine = mine[1:] if answered else [*mine[1:], mine[0]]
-        else:
-            time.sleep(0.05)
-        tally.write(f"{connection.calls - before} {number} {int(not mine)} {business.late - late}\n".encode())
-
-
-# ---- All of them ----
 
 
 class Fleet:
@@ -174,9 +72,6 @@ class Fleet:
 
 def run(seconds: float, seed: int) -> Outcome:
     """Chaos for so many seconds, then an end for every id; what the tables hold afterwards is checked."""
-    from botocore.config import Config
-    from botocore.session import get_session
-
     os.environ["POWERTOOLS_LOG_LEVEL"] = "CRITICAL"
     dice = random.Random(seed)  # noqa: S311
     began = time.monotonic()
@@ -184,18 +79,8 @@ def run(seconds: float, seed: int) -> Outcome:
         folder = Path(name) / "journals"
         Journals(folder).make()
         control = Connection(port)
-        for account in range(ACCOUNT_COUNT):
-            item = {"id": {"S": f"account-{account}"}, "balance": {"N": str(OPENING)}}
-            control.call("PutItem", json.dumps({"TableName": ACCOUNTS, "Item": item}))
-        # Made once, before there are processes, and used in them only.
-        client = get_session().create_client(
-            "dynamodb",
-            region_name="us-east-1",
-            endpoint_url=f"http://127.0.0.1:{port}",
-            aws_access_key_id="local",
-            aws_secret_access_key="local",  # noqa: S106
-            config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4}),
-        )
+        _open_accounts(control)
+        client = _client(port)
         outcome = Outcome(seconds, seed)
         machine = machine_of(DEFINITION, dice)
         machine.enter("warm-up", request_of(0))
@@ -217,6 +102,27 @@ def run(seconds: float, seed: int) -> Outcome:
         _count(folder, outcome)
         check(control, outcome)
     return outcome
+
+
+def _open_accounts(control: Connection) -> None:
+    for account in range(ACCOUNT_COUNT):
+        item = {"id": {"S": f"account-{account}"}, "balance": {"N": str(OPENING)}}
+        control.call("PutItem", json.dumps({"TableName": ACCOUNTS, "Item": item}))
+
+
+def _client(port: int) -> Any:
+    """The library's client of DynamoDB: made once, before there are processes, and used in them only."""
+    from botocore.config import Config
+    from botocore.session import get_session
+
+    return get_session().create_client(
+        "dynamodb",
+        region_name="us-east-1",
+        endpoint_url=f"http://127.0.0.1:{port}",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106
+        config=Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 4}),
+    )
 
 
 def _torment(fleet: Fleet, outcome: Outcome, dice: random.Random, until: float) -> None:
@@ -260,39 +166,6 @@ def _count(folder: Path, outcome: Outcome) -> None:
     outcome.executions = len(lines)
     outcome.calls = sum(int(line.split()[0]) for line in lines)
     outcome.late = sum(int(line.split()[3]) for line in lines)
-
-
-# ---- What must be true at the end ----
-
-
-def check(connection: Connection, outcome: Outcome) -> None:
-    """One answer an id, one effect a step, and all the money."""
-    effects = {item["id"]["S"]: int(item["n"]["N"]) for item in connection.items(EFFECTS)}
-    outcome.effects = sum(effects.values())
-    outcome.faults += [f"twice: {name} took effect {count} times" for name, count in effects.items() if count != 1]
-    records = {item["id"]["S"]: item for item in connection.items(RECORDS)}
-    transit = 0
-    for number in range(IDS):
-        record = records.get(f"default#transfer#{number}", {"status": {"S": "MISSING"}})
-        status = record["status"]["S"]
-        outcome.ends[status] += 1
-        outcome.attempts += int(record.get("attempts", {"N": "0"})["N"])
-        taken, given = (f"{number}/{step}" in effects for step in ("take", "give"))
-        outcome.faults += list(_faults_of(number, status, taken, given))
-        transit += Transfer.amount(number) if taken and not given else 0
-    balance = sum(int(item["balance"]["N"]) for item in connection.items(ACCOUNTS))
-    if balance + transit != OPENING * ACCOUNT_COUNT:
-        outcome.faults.append(f"money: {OPENING * ACCOUNT_COUNT} became {balance}, and {transit} under way")
-    if any(int(item["balance"]["N"]) < 0 for item in connection.items(ACCOUNTS)):
-        outcome.faults.append("money: an account is overdrawn")
-
-
-def _faults_of(number: int, status: str, taken: bool, given: bool) -> Iterator[str]:
-    expected: Mapping[str, tuple[bool, bool]] = {"COMPLETED": (True, True), "FAILED": (False, False)}
-    if status not in (*expected, "QUARANTINED"):
-        yield f"stuck: id {number} is {status}"
-    elif status in expected and expected[status] != (taken, given):
-        yield f"effect: id {number} is {status}, taken {taken}, given {given}"
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from once import LockLostError, PermanentError
 from once.conditions import Attr
 from once.errors import ConditionFailed
-from once.request import Lock
+from once.lock import Lock
 from once.step import Step
 from once.step_log import StepLog
 

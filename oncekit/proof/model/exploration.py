@@ -1,8 +1,8 @@
 """The lock protocol as an exhaustive model: every interleaving of three executions of one id, with crashes, lost
 answers, errors, zombies, recovery and expiry, explored breadth-first.
 
-The program of the model is the definitions themselves (`model_machine`), its writes are their condition and update
-expressions (`model_record`), and its business logic is the library (`model_logic`). Every move is held against the
+The program of the model is the definitions themselves (machine.py), its writes are their condition and update
+expressions (record.py), and its business logic is the library (logic.py). Every move is held against the
 promises P1 to P6; then, from every world that was reached, an end must be in reach without any further bad luck (P5).
 
     python -m oncekit.proof.model [SETTING...]
@@ -25,10 +25,11 @@ from typing import Any
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.machine import Machine
-from oncekit.proof.model.moves import Rules, Setting
+from oncekit.proof.model.moves import Rules
 from oncekit.proof.model.promises import Broken, Promises
 from oncekit.proof.model.record import table
 from oncekit.proof.model.services import INPUT, PAGES
+from oncekit.proof.model.setting import Setting
 from oncekit.proof.model.world import Budget, World
 
 ROOT = Path(__file__).parents[3]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
-from once.request import Lock
+from once.lock import Lock
 from once.step import Step
 from once.step_log import StepLog
 

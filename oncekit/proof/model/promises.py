@@ -1,4 +1,4 @@
-"""The promises of the design, asked of every move of the model."""
+"""The promises P1 to P6, asked of every move of the model."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from oncekit.proof.model.machine import NOW, Machine
+from oncekit.proof.model.machine import NOW, Machine, Next
 from oncekit.proof.model.promises import Broken, Promises, begins_anew, was_failed
 from oncekit.proof.model.record import ConditionFailed, Table, parsed, projected
 from oncekit.proof.model.world import (
@@ -61,6 +61,20 @@ class Call(NamedTuple):
 
     def text(self) -> str:
         return self.machine.call(self.position, self.variables, self.me, self.given)
+
+    def answered(self, result: str | Error) -> Next:
+        """Where the machine goes on with a result or an error. Raises Uncaught."""
+        where = (self.position, self.variables, self.me, self.given)
+        if isinstance(result, str):
+            return self.machine.succeed(*where, result)
+        return self.machine.fail(*where, result.name, result.cause)
+
+    @property
+    def lost(self) -> Error:
+        """What the machine hears when the answer never comes."""
+        service = self.resource.partition(":")[0]
+        prefix = {"dynamodb": "DynamoDB", "s3": "S3", "sfn": "Sfn", "sqs": "Sqs", "lambda": "Lambda"}[service]
+        return Error(f"{prefix}.{prefix}Exception", "the answer was lost")
 
 
 Begin = Callable[[World, int, str, int], World]

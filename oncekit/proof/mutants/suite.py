@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from oncekit.proof.mutants.mutant import Mutant
 
-_FOLDERS = ("tests/states", "tests/statemachine", "tests/scenarios", "tests/model", "tests/template")
+_FOLDERS = ("tests/states", "tests/statemachine", "tests/scenarios", "tests/template")
+_MODEL = ("tests/proof/test_conditions.py", "tests/proof/test_model.py")
 OPERATORS = ("tests/cli/test_operators.py", "tests/cli/test_queues.py")
 """What operators do goes on in the definitions."""
-PATHS = (*_FOLDERS, "tests/gate/test_gate.py", *OPERATORS)
-QUICK = ("tests/states", "tests/model/test_conditions.py", "tests/template", "tests/gate/test_gate.py")
+PATHS = (*_FOLDERS, *_MODEL, "tests/gate/test_gate.py", *OPERATORS)
+QUICK = ("tests/states", "tests/proof/test_conditions.py", "tests/template", "tests/gate/test_gate.py")
 """Most of what needs no deployment."""
 READERS = ("tests/template/", "tests/gate/")
 """Tests that read the template itself, whatever an execution visits."""
@@ -21,7 +22,7 @@ NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",
     "tests/gate/test_gate.py::test_what_only_cfn_lint": "replaces texts in the file, and fails when they are not there",
     "tests/gate/test_gate.py::test_the_command": "replaces texts in the file, and fails when they are not there",
-    "tests/model/test_model.py::test_model_goes_red": "replaces texts in the file, and fails when they are not there",
+    "tests/proof/test_model.py::test_model_goes_red": "replaces texts in the file, and fails when they are not there",
     "tests/template/test_permissions.py::test_every_wildcard": "looks for comments in the file",
     "tests/template/test_rollout.py::test_a_function_that_a_user_adds": "replaces texts in the file",
 }

@@ -51,7 +51,7 @@ def seen(state: str) -> None:
 @contextmanager
 def recorded(visits: Visits) -> Iterator[None]:
     """Record while the context is open; it must be opened before a cloud is."""
-    enter, fail = states._enter, tasks._retried_or_caught
+    enter, fail = states.enter, tasks.retried_or_caught
 
     def entered(state: Any, env: Any) -> None:
         visits.add(state.name)
@@ -68,9 +68,9 @@ def recorded(visits: Visits) -> Iterator[None]:
         return read(path)
 
     with replaced(
-        (states, "_enter", entered),
-        (states, "_choose", choosing),
-        (tasks, "_retried_or_caught", failed),
+        (states, "enter", entered),
+        (states, "choose", choosing),
+        (tasks, "retried_or_caught", failed),
         (definition, "read_definition", looked_into),
     ):
         _RECORDING.append(visits)
@@ -81,7 +81,7 @@ def recorded(visits: Visits) -> Iterator[None]:
 
 
 def _choosing(visits: Visits) -> Any:
-    choose = states._choose
+    choose = states.choose
 
     def chosen(state: Any, env: Any) -> None:
         """A program is shared by executions, so what watches stands in front of the state and not in it."""

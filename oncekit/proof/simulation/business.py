@@ -9,25 +9,25 @@ stepwise         two fenced steps, each of which adds one to a counter
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
+from oncekit.local import LocalCloud
+from oncekit.local.engine.patching import replaced
 from oncekit.proof.simulation.faults import Fault
+from oncekit.proof.simulation.functions import Functions
 from oncekit.proof.simulation.journal import Item, rows_of
 from oncekit.proof.simulation.scheduler import Turns
-
-if TYPE_CHECKING:
-    from oncekit.proof.simulation.world import World
 
 
 class Business:
     """The functions that are not in the template, and the books."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, cloud: LocalCloud, turns: Turns, functions: Functions) -> None:
+        self._cloud, self._turns, self._functions = cloud, turns, functions
         self.handlers: dict[str, Callable[[Any, Any], Any]] = {"plain-work": self._plain}
         self.keys: dict[str, Counter[str]] = {}
         """By id: how often which key was handed to a provider outside."""
@@ -41,7 +41,7 @@ class Business:
 
     def _provider(self, id: str, key: str) -> None:
         """A call to a system outside: it may die before and after it like any other."""
-        self._world.functions.call("provider", lambda: self.keys.setdefault(id, Counter()).update([key]))
+        self._functions.call("provider", lambda: self.keys.setdefault(id, Counter()).update([key]))
 
     def _plain(self, event: dict[str, Any], _context: object) -> Any:
         self._provider(event["lock"]["id"], hashlib.sha256(event["lock"]["id"].encode()).hexdigest())
@@ -59,15 +59,13 @@ class Business:
                 what
             ]("as the script says")
         if what == "slow":
-            self._world.turns.sleep(20)
+            self._turns.sleep(20)
         if what == "error":
             raise RuntimeError("as the script says")
         return {"attempt": request.attempt, "return": what}
 
     def _stepwise(self, request: Any) -> Any:
-        from once.clients import client  # noqa: F401 the one that is there now
-
-        table = self._world.cloud.resources["StockTable"]
+        table = self._cloud.resources["StockTable"]
 
         def count(name: str) -> Callable[[Any], Any]:
             def write(step: Any) -> Any:
@@ -117,25 +115,14 @@ class Business:
                 yield Fault("P2", "twice", f"{sku}: {left} left, but {taken[sku]} of 100 are ordered")
 
     def _rows(self, table: str) -> list[Item]:
-        return rows_of(self._world.cloud, table)
+        return rows_of(self._cloud, table)
 
 
 @contextmanager
 def pauses_in(turns: Turns) -> Iterator[None]:
     """The library's pauses pass in virtual time, and are as long as they can be."""
-    try:
-        from once.step_log import StepLog
-    except ImportError:
-        yield
-        return
-    before = StepLog.__init__.__defaults__
-    assert before is not None
-    StepLog.__init__.__defaults__ = (turns.sleep, lambda _low, high: high, *before[2:])
-    try:
-        yield
-    finally:
-        StepLog.__init__.__defaults__ = before
+    from once import step_log
 
-
-def text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    patient = partial(step_log.StepLog, pause=turns.sleep, uniform=lambda _low, high: high)
+    with replaced((step_log, "StepLog", patient)):
+        yield

@@ -1,7 +1,7 @@
 """The one checker of the promises P1 to P7: on what is left at the end, and on every write on the way.
 
-Each rule yields sentences, one for each fault; `kinds` says what a fault amounts to. Rules of single writes need
-nothing but the write; those of the whole history need the executions and the starts of business logic, too.
+Here are the rules that need the executions and the starts of business logic, too; those of records and writes are in
+writes.py, of new lives in openings.py, of what business logic decided in reasons.py. Each rule yields its faults.
 """
 
 from __future__ import annotations
@@ -13,153 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from once.step import CLOSINGS
-
 from oncekit.local import Execution, LocalCloud
-from oncekit.proof.model.openings import CLOSED, is_expired, is_tried_again, openings, request_of, retry_faults
 from oncekit.proof.simulation import reasons
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Item, Journal, Start, Write, rows_of
+from oncekit.proof.simulation.openings import openings, request_of, retry_faults
+from oncekit.proof.simulation.writes import history_faults, shape_faults
 
-ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
-SOMETIMES = {"recoveries", "steps"}
-BY_STATUS = {
-    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error"}),
-    "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
-    "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
-    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"}, {"requestRef"}),
-}
-DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
-WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
-"""Why recovery itself may quarantine: the request stays with its owner's execution."""
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
-
-
-# ---- single records and writes ----
-
-
-def shape_faults(record: Item) -> Iterator[Fault]:
-    """Section 4 of the design."""
-
-    def fault(what: str) -> Fault:
-        return Fault("P5", "broken", f"{record.get('id')}: {what}: {dict(record)}")
-
-    if record.get("status") not in BY_STATUS:
-        yield fault("no known status")
-        return
-    required, optional = BY_STATUS[record["status"]]
-    if missing := required - set(record):
-        yield fault(f"lacks {sorted(missing)}")
-    if left_over := set(record) - required - optional - SOMETIMES:
-        yield fault(f"has {sorted(left_over)}")
-    if (
-        record["status"] == "QUARANTINED"
-        and "requestRef" not in record
-        and record["error"]["name"] not in WITHOUT_REQUEST
-    ):
-        yield fault("quarantined without its request")
-    shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
-    if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
-        yield fault("another shard")
-    if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
-        yield fault("not exactly one answer")
-    if not record.get("fence", 0) >= record.get("attempts", 0) >= 1:
-        yield fault("attempts and fence do not fit")
-
-
-def write_faults(write: Write) -> Iterator[Fault]:
-    """What one change of a record may never be, whoever makes it."""
-    old, new = write.old, write.new
-    by_operator = write.actor is not None and write.actor.kind == "operator"
-    if new is None:
-        if not by_operator:
-            yield Fault("P5", "lost", f"{write.id}: its record was removed by {write.actor}")
-        return
-    yield from shape_faults(new)
-    if old is None:
-        if new["fence"] != 1:
-            yield Fault("P1", "broken", f"{write.id}: begins with fence {new['fence']}")
-        return
-    if not is_expired(old, write.at):
-        yield from _faults_of_change(write, old, new, by_operator)
-    reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS" and not by_operator
-    acquired = new["owner"] != old["owner"] or reopened
-    if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
-        yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
-
-
-def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
-    if is_tried_again(write):
-        if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
-            yield Fault(
-                "P2", "twice", f"{write.id}: a failure was tried again with another payload, attempt or other steps"
-            )
-        return
-    if old["status"] in CLOSED:
-        for name in ("status", "result", "resultRef", "error", "owner", "fence", "fingerprint"):
-            if old.get(name) != new.get(name):
-                yield Fault(
-                    "P3", "broken", f"{write.id}: {name} changed after it was {old['status']}, by {write.actor}"
-                )
-        return
-    if by_operator:
-        return
-    if old["status"] == "QUARANTINED" and new["status"] != "QUARANTINED":
-        yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
-    if old["fingerprint"] != new["fingerprint"]:
-        yield Fault("P6", "broken", f"{write.id}: the payload changed under an open lock")
-    if new["owner"] != old["owner"]:
-        if old["leaseExpiresAt"] >= write.at:
-            yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
-        if write.owner_status not in DEAD and ":express:" not in old["owner"]:
-            yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
-    if (
-        "steps" in old
-        and new["status"] not in CLOSED
-        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items() if name != CLOSINGS)
-    ):
-        yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
-    if write.actor is not None:
-        yield from _faults_of_actor(write, old, new)
-
-
-def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
-    """P4: the owner, whoever takes over, and three things that may be done to a dead owner's record."""
-    assert write.actor is not None
-    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
-    if write.actor.kind == "function":
-        mine = (old["owner"], old["fence"], old["status"]) == (write.actor.owner, write.actor.fence, "IN_PROGRESS")
-        if not mine or changed - {"steps"}:
-            yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
-        return
-    if write.actor.owner in (old["owner"], new["owner"]):
-        return
-    ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
-    quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
-    # A claim may be over when it arrives, and then keeps nobody away; none may shorten a lease.
-    claims = (
-        changed == {"leaseExpiresAt"}
-        and write.actor.state == "ClaimRedrive"
-        and new["leaseExpiresAt"] > old["leaseExpiresAt"]
-    )
-    if not (ends_lease or quarantines or claims):
-        yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
-    elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
-        yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
-
-
-def history_faults(writes: Sequence[Write]) -> Iterator[Fault]:
-    """All writes: each by itself, and one owner for each fence of an id."""
-    owners: dict[tuple[str, Any], str] = {}
-    for write in writes:
-        yield from write_faults(write)
-        if write.new is None:
-            for known in [key for key in owners if key[0] == write.id]:
-                del owners[known]
-            continue
-        owner = owners.setdefault((write.id, write.new["fence"]), write.new["owner"])
-        if owner != write.new["owner"]:
-            yield Fault("P1", "twice", f"{write.id}: fence {write.new['fence']} has two owners")
 
 
 # ---- starts of business logic ----

@@ -8,13 +8,12 @@ recovery late      every run of it comes twice, the second long after
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from oncekit.local.engine import Call
 from oncekit.local.engine.views import behind
-
-if TYPE_CHECKING:
-    from oncekit.proof.simulation.world import Proceed, World
+from oncekit.proof.simulation.scheduler import Turns
+from oncekit.proof.simulation.weather import Proceed
 
 LAG = 20.0
 """Seconds for which a change may be unseen; AWS names no bound ("may not reflect very recent updates and changes")."""
@@ -25,8 +24,8 @@ LATE = 400.0
 class Climate:
     """A mild one: nothing happens."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         return proceed()
@@ -49,21 +48,21 @@ class Stale(Climate):
 class Doubled(Climate):
     """The recovery machine is asynchronous and Express: it may run twice."""
 
-    def __init__(self, world: World, after: float) -> None:
-        super().__init__(world)
+    def __init__(self, turns: Turns, after: float) -> None:
+        super().__init__(turns)
         self._after = after
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        self._world.turns.wait()  # so that the other one goes on between any two calls
+        self._turns.wait()  # so that the other one goes on between any two calls
         return proceed()
 
     def of_run(self, arn: str) -> Sequence[float]:
         return (self._after,) if "Recovery" in arn else ()
 
 
-CLIMATES: Mapping[str, Callable[[World], Climate]] = {
+CLIMATES: Mapping[str, Callable[[Turns], Climate]] = {
     "mild": Climate,
     "stale": Stale,
-    "recovery twice": lambda world: Doubled(world, 0.0),
-    "recovery late": lambda world: Doubled(world, LATE),
+    "recovery twice": lambda turns: Doubled(turns, 0.0),
+    "recovery late": lambda turns: Doubled(turns, LATE),
 }

@@ -14,7 +14,8 @@ from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Died, Point
-from oncekit.proof.simulation.world import Boundary, Proceed, Weather, World
+from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.world import World
 
 LONG = 700.0
 """Seconds: longer than a lease and a recovery period."""
@@ -54,22 +55,33 @@ CODES = {
 
 
 class Recording(Weather):
-    """Fine weather, taken down."""
+    """What happens is taken down."""
 
     def __init__(self) -> None:
+        self._under = Weather()
         self.calls: list[str] = []
         self.boundaries: list[str] = []
         self.points: list[str] = []
 
+    def over(self, under: Weather) -> Weather:
+        """Lays it over a weather."""
+        self._under = under
+        return self
+
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         self.calls.append(label_of_call(call))
-        return super().at_call(call, proceed)
+        return self._under.at_call(call, proceed)
 
     def at_boundary(self, boundary: Boundary) -> None:
         self.boundaries.append(f"{boundary.place} {boundary.state}")
+        self._under.at_boundary(boundary)
 
     def at_point(self, point: Point) -> None:
         self.points.append(label_of_point(point))
+        self._under.at_point(point)
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        return self._under.of_delivery(delivery)
 
 
 def label_of_call(call: Call) -> str:

@@ -1,8 +1,8 @@
 """Business functions in this process: the real code of the sample operations and of the library, as tasks.
 
-A function is loaded as Lambda does, with its folder first on the path. Its AWS client is the local cloud's own, behind
-a gate at which its calls can be faulted, and at which others can go on; it may die at every one of its points: before
-its first call, before and after each call, and after the last.
+A function is loaded as Lambda does, with its folder first on the path. Its AWS client is the local cloud's own. At
+each of its points its calls can fail, others can go on, and it may die: before its first call, before and after each
+call, and after the last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
 
@@ -48,10 +48,8 @@ class Point:
     """Before a call: makes it, as this function, whenever that may be."""
 
 
-class Gate(Protocol):
-    """Is asked at every point; raises what happens there."""
-
-    def __call__(self, point: Point) -> None: ...
+AtPoint = Callable[[Point], None]
+"""Is asked at every point; raises what happens there."""
 
 
 @dataclass
@@ -61,7 +59,7 @@ class Functions:
     cloud: LocalCloud
     turns: Turns
     journal: Journal
-    gate: Gate
+    at_point: AtPoint
     plain: dict[str, Handler] = field(default_factory=dict)
     """Handlers by operation that are not in the template."""
     _handlers: dict[str, Handler] = field(default_factory=dict)
@@ -131,7 +129,7 @@ class Functions:
                 with self.journal.acting(actor):
                     make()
 
-            self.gate(Point(name, place, action, actor.owner, actor.fence, send if make else None))
+            self.at_point(Point(name, place, action, actor.owner, actor.fence, send if make else None))
 
     def _handler(self, name: str) -> Handler:
         if name not in self._handlers:
@@ -164,7 +162,7 @@ class Functions:
 
 
 class _Client:
-    """An AWS client whose calls pass the gate."""
+    """An AWS client each of whose calls has a point before and after it."""
 
     def __init__(self, functions: Functions, client: Any) -> None:
         self._functions = functions

@@ -1,4 +1,5 @@
-"""The journal: every write to the record as old and new item, and every start of business logic, in order.
+"""The journal: every write to the record as old and new item, every start of business logic, and every redrive that was
+refused, each in order.
 
 Writes are taken where moto keeps the items, so that those of the state machines, of functions in this process and of
 functions that come over HTTP are all here. Who writes is known for whoever says so with `acting`.
@@ -152,7 +153,7 @@ class Journal:
                 self.writes.append(Write(at, actor, id, plain(old), plain(new), status))
 
     def status_of(self, arn: str) -> str:
-        """Of an execution, RUNNING for one that nobody knows: it is not known to be dead."""
+        """Of an execution; DOES_NOT_EXIST for one that nobody knows."""
         from oncekit.local.executions import NoSuchExecution
 
         try:

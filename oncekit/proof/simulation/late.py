@@ -13,7 +13,8 @@ from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Point
-from oncekit.proof.simulation.world import Proceed, Weather, World
+from oncekit.proof.simulation.weather import Proceed, Weather
+from oncekit.proof.simulation.world import World
 
 WRITES = (
     "update_item",
@@ -32,17 +33,23 @@ UNTOUCHED = ("CountShard", "QueryShard", "PublishMetrics", "ListExecutions")
 class Held(Weather):
     """The n-th call or point (from 0) is lost, and arrives before the k-th after it; never when k is None."""
 
-    def __init__(self, world: World, kind: str, n: int, k: int | None, under: Weather) -> None:
-        self._world, self._kind, self._n, self._k, self.under = world, kind, n, k, under
+    def __init__(self, world: World, kind: str, n: int, k: int | None) -> None:
+        self._world, self._kind, self._n, self._k = world, kind, n, k
+        self._under = Weather()
         self._seen = 0
         self._sending: Callable[[], object] | None = None
         self.later = 0
         """Calls and points since then."""
         self.struck_at: float | None = None
 
+    def over(self, under: Weather) -> Weather:
+        """Lays it over a weather."""
+        self._under = under
+        return self
+
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         def go_on() -> dict[str, Any]:
-            return self.under.at_call(call, proceed)
+            return self._under.at_call(call, proceed)
 
         if self._is_it("call"):
             self._lose(go_on)
@@ -57,7 +64,7 @@ class Held(Weather):
             self._another()
 
     def of_delivery(self, delivery: Delivery) -> Any:
-        return self.under.of_delivery(delivery)
+        return self._under.of_delivery(delivery)
 
     def arrive(self) -> None:
         """It arrives now, if it has not yet."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from oncekit.local import Execution
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Refusal, Start, Write
+from oncekit.proof.simulation.writes import DEAD
 
 DECISIONS = ("PermanentError", "NeedsAttention", "LockLostError")
 REFUSED = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 FINISHING = {"IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine"}
 """From these states a redrive finishes what was decided."""
-DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncekit.local.clock import _always
 from oncekit.local.engine import branching, runs
 from oncekit.local.engine.patching import replaced
 
@@ -180,7 +179,7 @@ class Turns:
     def now(self) -> float:
         return self._now
 
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = lambda: True) -> None:
         self.wait(lambda: not wanted(), self._now + seconds)
 
     def enter(self) -> None:

@@ -6,12 +6,10 @@ One world serves many runs; `begin` empties it. Everything that is random is see
 from __future__ import annotations
 
 import io
-import json
 import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,41 +26,13 @@ from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.journal import Actor, Journal
 from oncekit.proof.simulation.scheduler import Turns, seeded_uuid
+from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
 
 OWN_ENDS = (*checker.REFUSALS, "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost")
 """Errors of the operation machine's own ends: such an execution has said all there is to say."""
-
-Proceed = Callable[[], dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Boundary:
-    """A state that an execution enters or leaves."""
-
-    place: str
-    """`enter` or `leave`."""
-    state: str
-    execution_arn: str
-    machine: str
-
-
-class Weather:
-    """What can happen in a run; each method is asked at its place, and does nothing unless told."""
-
-    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        return proceed()
-
-    def at_boundary(self, boundary: Boundary) -> None:
-        pass
-
-    def at_point(self, point: Point) -> None:
-        pass
-
-    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        return (0.0,)
 
 
 class World:
@@ -72,7 +42,7 @@ class World:
         self.turns = Turns(BEGIN)
         self.dice = random.Random(0)  # noqa: S311 no secret
         self.weather = Weather()
-        self.climate = Climate(self)
+        self.climate = Climate(self.turns)
         self.trace: list[str] = []
         self._template, self._parameters = template, parameters
         self._stack = ExitStack()
@@ -95,7 +65,7 @@ class World:
             self.cloud = stack.enter_context(LocalCloud(self._template, parameters=self._parameters, clock=self.turns))
         self.journal = stack.enter_context(Journal(self.cloud).open())
         self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
-        self.business = business.Business(self)
+        self.business = business.Business(self.cloud, self.turns, self.functions)
         self.functions.plain.update(self.business.handlers)
         stack.enter_context(self.functions.installed())
         stack.enter_context(business.pauses_in(self.turns))
@@ -112,7 +82,7 @@ class World:
         self.trace.clear()
         self.dice.seed(seed)
         self.weather = weather
-        self.climate = CLIMATES[climate](self)
+        self.climate = CLIMATES[climate](self.turns)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -221,7 +191,7 @@ def operator(world: World) -> Any:
 @contextmanager
 def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
     """Told before a state begins its work and after it has left."""
-    enter, leave = states._enter, states._exit
+    enter, leave = states.enter, states.leave
 
     def on_enter(state: Any, env: Any) -> None:
         enter(state, env)
@@ -231,14 +201,10 @@ def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
         leave(state, env, assigned)
         tell(_boundary("leave", state, env))
 
-    with replaced((states, "_enter", on_enter), (states, "_exit", on_leave)):
+    with replaced((states, "enter", on_enter), (states, "leave", on_leave)):
         yield
 
 
 def _boundary(place: str, state: Any, env: Any) -> Boundary:
     execution = env.run.execution
     return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name)
-
-
-def input_of(request: Mapping[str, Any]) -> str:
-    return json.dumps(request)

@@ -34,7 +34,7 @@ def hold_lock_forever(event: dict[str, Any], _context: Any) -> None:
 def wait_for(event: dict[str, Any], _context: Any) -> int:
     Path(event["ready"]).touch()
     end = time.monotonic() + 20
-    while not Path(event["gate"]).exists() and time.monotonic() < end:
+    while not Path(event["latch"]).exists() and time.monotonic() < end:
         time.sleep(0.005)
     return os.getpid()
 

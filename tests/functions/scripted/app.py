@@ -1,4 +1,4 @@
-"""Business logic that does what its payload says, attempt by attempt; each start leaves a line in GATES/starts."""
+"""Business logic that does what its payload says, attempt by attempt; each start leaves a line in LATCHES/starts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-GATES = Path(os.environ["GATES"])
-MOST_SECONDS_AT_A_GATE = 20
+LATCHES = Path(os.environ["LATCHES"])
+MOST_SECONDS_AT_A_LATCH = 20
 
 
 def handler(event: dict[str, Any], _context: object) -> Any:
-    with (GATES / "starts").open("a") as log:
+    with (LATCHES / "starts").open("a") as log:
         log.write(f"{event['lock']['id']} {event['attempt']}\n")
     script = event["payload"]["script"]
     return perform(script[min(event["attempt"], len(script)) - 1])
@@ -20,14 +20,14 @@ def handler(event: dict[str, Any], _context: object) -> Any:
 
 def perform(step: dict[str, Any]) -> Any:
     if "await" in step:
-        end = time.monotonic() + MOST_SECONDS_AT_A_GATE
-        while not (GATES / step["await"]).exists():
+        end = time.monotonic() + MOST_SECONDS_AT_A_LATCH
+        while not (LATCHES / step["await"]).exists():
             if time.monotonic() > end:
-                raise TimeoutError(f"nobody opened the gate {step['await']}")
+                raise TimeoutError(f"nobody opened the latch {step['await']}")
             time.sleep(0.005)
         return perform(step["then"])
     if "unless" in step:
-        return perform(step["else" if (GATES / step["unless"]).exists() else "then"])
+        return perform(step["else" if (LATCHES / step["unless"]).exists() else "then"])
     if "sleep" in step:
         time.sleep(step["sleep"])
         return perform(step.get("then", {"return": None}))

@@ -1,4 +1,4 @@
-"""Ships an order in a step, and can then be told to fail: while there is no file `paid up` in GATES, it is not paid."""
+"""Ships an order in a step, and can then be told to fail: without a file `paid up` in LATCHES, it is not paid."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def handler(request: Request) -> JSON:
         return f"shipped in attempt {request.attempt} under fence {request.lock.fence}"
 
     shipped = request.step("ship", ship)
-    if not (Path(os.environ["GATES"]) / "paid up").exists():
+    if not (Path(os.environ["LATCHES"]) / "paid up").exists():
         raise PermanentError("no money")
     return shipped

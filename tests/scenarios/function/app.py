@@ -14,7 +14,7 @@ from once.clients import client
 from once.step import Step
 
 ORDERS, STOCK, BUCKET = (os.environ[name] for name in ("ORDERS_TABLE", "STOCK_TABLE", "RESPONSE_BUCKET"))
-MOST_SECONDS_AT_A_GATE = float(os.environ["GATE_SECONDS"])
+MOST_SECONDS_AT_A_LATCH = float(os.environ["LATCH_SECONDS"])
 LOOK_SECONDS = float(os.environ["LOOK_SECONDS"])
 ERRORS = {"PermanentError": PermanentError, "NeedsAttention": NeedsAttention, "ConnectionError": ConnectionError}
 
@@ -33,12 +33,14 @@ def handler(request: Request) -> JSON:
 
 
 def perform(request: Request, act: dict[str, Any]) -> JSON:
-    """In this order, what there is of it: take from stock in a step, wait at a gate, crash, fail; then the result."""
+    """In this order, what there is of it: take from stock in a step, wait at a latch, crash, fail; then the result."""
     if "takes" in act:
         request.step("take", lambda step: take(request, step, act["takes"]))
     if "awaits" in act:
-        # The second is every gate of the run, opened at its end: the operation is named by the run.
-        wait_at(f"{request.tenant}/gates/{request.idempotency_key}/{act['awaits']}", f"{request.operation}/gates/all")
+        # The second is every latch of the run, opened at its end: the operation is named by the run.
+        wait_at(
+            f"{request.tenant}/latches/{request.idempotency_key}/{act['awaits']}", f"{request.operation}/latches/all"
+        )
     if "then" in act:
         return perform(request, act["then"])
     if "exits" in act:
@@ -54,16 +56,16 @@ def take(request: Request, step: Step, sku: str) -> JSON:
     return sku
 
 
-def wait_at(*gates: str) -> None:
+def wait_at(*latches: str) -> None:
     """Until somebody opens one of them, or nearly all of the function's time is over."""
-    end = time.monotonic() + MOST_SECONDS_AT_A_GATE
-    while not any(map(is_open, gates)) and time.monotonic() < end:
+    end = time.monotonic() + MOST_SECONDS_AT_A_LATCH
+    while not any(map(is_open, latches)) and time.monotonic() < end:
         time.sleep(LOOK_SECONDS)
 
 
-def is_open(gate: str) -> bool:
+def is_open(latch: str) -> bool:
     try:
-        client("s3").head_object(Bucket=BUCKET, Key=f"responses/{gate}")
+        client("s3").head_object(Bucket=BUCKET, Key=f"responses/{latch}")
     except ClientError as error:
         # Who may not list a bucket is told 403 of an object that is not there.
         if error.response["ResponseMetadata"]["HTTPStatusCode"] not in (403, 404):

@@ -1,4 +1,4 @@
-"""Business logic that does, start by start, what GATES/script.json says: a step, then an exit, an error or a result."""
+"""Business logic that does at each start what LATCHES/script.json says: a step, then an exit, an error or a result."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from once import Request, operation
 from once.errors import NeedsAttention, PermanentError
 from once.step import Step
 
-GATES = Path(os.environ["GATES"])
+LATCHES = Path(os.environ["LATCHES"])
 ERRORS = {"NeedsAttention": NeedsAttention, "PermanentError": PermanentError}
 
 
 @operation()
 def handler(request: Request) -> Any:
-    with (GATES / "starts").open("a") as log:
+    with (LATCHES / "starts").open("a") as log:
         log.write(f"{request.attempt}\n")
-    script = json.loads((GATES / "script.json").read_text())
-    do = script[min(len((GATES / "starts").read_text().splitlines()), len(script)) - 1]
+    script = json.loads((LATCHES / "script.json").read_text())
+    do = script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
     if "step" in do:
         request.step("note", lambda step: write(step, do["step"]))
     if "await" in do:
         end = time.monotonic() + 20
-        while not (GATES / do["await"]).exists() and time.monotonic() < end:
+        while not (LATCHES / do["await"]).exists() and time.monotonic() < end:
             time.sleep(0.005)
     if "exit" in do:
         os._exit(do["exit"])

@@ -1,4 +1,4 @@
-"""Gates that hold business logic in the middle of its work."""
+"""Latches that hold business logic in the middle of its work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 
-class Gates:
+class Latches:
     """Holds scripted business logic at a named point until the test opens it; counts the starts it has seen."""
 
     def __init__(self, folder: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError
-from once.request import Lock
+from once.lock import Lock
 from once.step_log import StepLog
 
 from oncekit.proof.model.exploration import CASES, rules_of

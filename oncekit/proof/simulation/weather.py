@@ -1,0 +1,41 @@
+"""What can happen in a run, and where: calls of executions, boundaries of states, points of functions, deliveries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.local.engine import Call
+from oncekit.local.events import Delivery
+from oncekit.proof.simulation.functions import Point
+
+Proceed = Callable[[], dict[str, Any]]
+"""Makes the call, and gives its answer."""
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """A state that an execution enters or leaves."""
+
+    place: str
+    """`enter` or `leave`."""
+    state: str
+    execution_arn: str
+    machine: str
+
+
+class Weather:
+    """A fine one: each method is asked at its place, and does nothing unless a weather of its own says otherwise."""
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        return proceed()
+
+    def at_boundary(self, boundary: Boundary) -> None:
+        pass
+
+    def at_point(self, point: Point) -> None:
+        pass
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        return (0.0,)
