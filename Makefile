@@ -25,14 +25,14 @@ setup: .venv/installed ## Make the virtual environment with pinned, hashed requi
 demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
 	@$(BIN)/once demo
 
-test: setup ## Run all tests on the local cloud
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile
+test: setup ## Run the tests on the local cloud; those of the proof are a part of `make proof`
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
 
 e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
-proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n so many of the fuzzer's)
-	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(foreach part,$(PARTS),--only $(part))
+proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n and SCHEDULES=n so many of those)
+	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(if $(SCHEDULES),--schedules $(SCHEDULES)) $(foreach part,$(PARTS),--only $(part))
 
 soak: setup ## Run schedules of the proof until stopped
 	@$(BIN)/python -m oncekit.proof --soak

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import io
 import json
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -37,6 +38,11 @@ def _mutants(given: argparse.Namespace) -> int:
     return hunt(["--quick", "--sample", str(given.mutants)] if given.mutants else [])
 
 
+def _tests(_given: argparse.Namespace) -> int:
+    """A small part of each, and whether each goes red when a promise is broken."""
+    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/proof"])  # noqa: S603
+
+
 def _fuzz(given: argparse.Namespace) -> int:
     from oncekit.proof.fuzz.__main__ import main as fuzz
 
@@ -61,6 +67,7 @@ def _module(name: str) -> Part:
 
 
 PARTS: dict[str, Part] = {
+    "tests": _tests,
     "matrix": _matrix,
     "schedules": _schedules,
     "model": _module("model.exploration"),
