@@ -3,6 +3,7 @@
 once_cloud.py      the cloud that people open: requests, operations, records; all that knows of Once
 cloud.py           a cloud: deploys a template, runs it, is empty again after a reset
 executions.py      finds its executions, and waits for their ends
+kept_files.py      what took long to make, kept for the next process
 read_yaml.py       YAML, read once for each text
 template.py        template.yaml with its parameters, translated from SAM to CloudFormation
 intrinsics.py      Ref, GetAtt, Sub, If...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,7 @@ from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
 from oncekit.local.expressions import quick_update_expressions
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
+from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.descriptions import serve_descriptions
 from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
@@ -47,8 +49,8 @@ class Cloud:
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
     endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver; `on_output` gets the name of
-    a function and each line that it prints. Raises TemplateError or DefinitionError when the template cannot be
-    deployed, and PortInUseError.
+    a function and each line that it prints; `dice` are behind jitter, $random and $uuid. Raises TemplateError or
+    DefinitionError when the template cannot be deployed, and PortInUseError.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Cloud:
         port: int = 0,
         events: bool = True,
         on_output: Callable[[str, str], None] | None = None,
+        dice: random.Random | None = None,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
@@ -66,6 +69,7 @@ class Cloud:
         self._port = port
         self._events = events
         self._on_output = on_output
+        self._dice = dice
         self.executions = Executions()
         self.deployed: Stack
         self._stack = ExitStack()
@@ -116,7 +120,8 @@ class Cloud:
         )
         self._door = Door(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
-        self._stack.enter_context(install(self.clock, self._door, self._repeats))
+        kept_in = beside(self._path), self.endpoint_url
+        self._stack.enter_context(install(self.clock, self._door, self._repeats, self._dice, kept_in))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +14,7 @@ from typing import Any
 import yaml
 
 from oncekit.local.intrinsics import TemplateError
+from oncekit.local.kept_files import KeptFiles, beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
 
 FILE_SCHEME = "s3://local/"
@@ -24,8 +22,7 @@ FILE_SCHEME = "s3://local/"
 
 __all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_CACHED = 20
-_FORMAT = "2"  # of what is cached; count it up when `_translate` changes
+_FORMAT = "3"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -54,15 +51,13 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     text = path.read_bytes()
     given = {name: str(value) for name, value in (parameters or {}).items()}
     key = json.dumps([_FORMAT, version("aws-sam-translator"), given, hashlib.sha256(text).hexdigest()], sort_keys=True)
-    cache = cache or path.parent / "build" / "local"
-    file = cache / f"template-{hashlib.sha256(key.encode()).hexdigest()[:16]}.json"
-    with suppress(OSError, ValueError):
-        kept = json.loads(file.read_text())
-        return Template(path.parent, kept["parameters"], kept["body"])
+    translations = KeptFiles(cache or beside(path), "template", 20)
+    if (kept := translations.get(key)) is not None:
+        return Template(path.parent, **json.loads(kept))
     source = parse(text.decode(), path)
     values = parameter_values(source.get("Parameters") or {}, given)
     body = _translate(source, values, path)
-    _keep(file, {"parameters": values, "body": body})
+    translations.keep(key, json.dumps({"parameters": values, "body": body}).encode())
     return Template(path.parent, values, body)
 
 
@@ -135,19 +130,6 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
     return body
-
-
-def _keep(file: Path, content: Mapping[str, Any]) -> None:
-    """Keep a translation; a folder that cannot be written to costs time, nothing else."""
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent)
-        with os.fdopen(handle, "w") as stream:
-            json.dump(content, stream)
-        Path(name).replace(file)
-        kept = sorted(file.parent.glob("template-*.json"), key=lambda each: each.stat().st_mtime)
-        for old in kept[:-_CACHED]:
-            old.unlink(missing_ok=True)
 
 
 class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one

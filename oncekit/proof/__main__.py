@@ -40,7 +40,7 @@ def _mutants(given: argparse.Namespace) -> int:
 
 def _tests(_given: argparse.Namespace) -> int:
     """A small part of each, and whether each goes red when a promise is broken."""
-    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/proof"])  # noqa: S603
+    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/proof"])
 
 
 def _fuzz(given: argparse.Namespace) -> int:

@@ -30,6 +30,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine.repeats import Repeats
@@ -52,10 +53,17 @@ def check_pins() -> None:
 
 
 @contextmanager
-def install(clock: Clock, door: Door, repeats: Repeats, dice: random.Random | None = None) -> Iterator[None]:
+def install(
+    clock: Clock,
+    door: Door,
+    repeats: Repeats,
+    dice: random.Random | None = None,
+    kept_in: tuple[Path, str] | None = None,
+) -> Iterator[None]:
     """Mend the interpreter while the context is open; one at a time in a process.
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
+    `kept_in` is a folder for parsed definitions, and the URL of the endpoint, which they may name.
     """
     check_pins()
     from oncekit.local.engine import (
@@ -88,7 +96,7 @@ def install(clock: Clock, door: Door, repeats: Repeats, dice: random.Random | No
             history.mend(clock),
             runs.mend(),
             executions.mend(clock, repeats),
-            programs.mend(),
+            programs.mend(None if kept_in is None else programs.KeptPrograms(*kept_in)),
             scopes.mend(),
             dynamodb.mend(clock),
         ):

@@ -1,28 +1,79 @@
-"""Parsed definitions: one program for all executions of a definition.
+"""Parsed definitions: one program for all executions of a definition, kept for the next process.
 
 A program is only read by what runs it: what an execution remembers lies in its environment. Parsing the operation
-machine takes 0.15 s.
+machine takes half a second, reading what was kept of it a hundredth.
 """
 
 from __future__ import annotations
 
 import functools
+import io
+import pickle
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import moto
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 from oncekit.local.engine.patching import replaced
+from oncekit.local.kept_files import KeptFiles
+
+_ENDPOINT = "{endpoint}"
+
+
+class KeptPrograms:
+    """Programs in files of a folder. The endpoint, which has another port each time, stands in none of them."""
+
+    def __init__(self, folder: Path, endpoint_url: str) -> None:
+        self._files = KeptFiles(folder, "program", 20)
+        self._endpoint_url = endpoint_url
+        # Of whom a program is: this Python, this moto, and the modules that change what moto makes of a definition.
+        modules = sorted(Path(__file__).parent.glob("*.py"))
+        self._makers = repr((sys.version, moto.__version__, [(each.name, each.stat().st_mtime_ns) for each in modules]))
+
+    def get(self, definition: str) -> Any:
+        """The program of a definition, None when none is kept."""
+        kept = self._files.get(self._key(definition))
+        if kept is None:
+            return None
+        unpickler = pickle.Unpickler(io.BytesIO(kept))  # noqa: S301 whoever writes there can change the functions, too
+        unpickler.persistent_load = self._with_endpoint  # type: ignore[method-assign]
+        return unpickler.load()
+
+    def keep(self, definition: str, program: Any) -> None:
+        content = io.BytesIO()
+        pickler = pickle.Pickler(content)
+        pickler.persistent_id = self._without_endpoint  # type: ignore[method-assign]
+        pickler.dump(program)
+        self._files.keep(self._key(definition), content.getvalue())
+
+    def _key(self, definition: str) -> str:
+        return self._makers + definition.replace(self._endpoint_url, _ENDPOINT)
+
+    def _without_endpoint(self, value: Any) -> str | None:
+        if isinstance(value, str) and self._endpoint_url in value:
+            return value.replace(self._endpoint_url, _ENDPOINT)
+        return None
+
+    def _with_endpoint(self, text: str) -> str:
+        return text.replace(_ENDPOINT, self._endpoint_url)
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def mend(kept: KeptPrograms | None) -> Iterator[None]:
     parse_anew = AmazonStateLanguageParser.parse
 
     @functools.lru_cache(maxsize=32)
     def program_of(definition: str) -> Any:
-        return parse_anew(definition)[0]
+        program = None if kept is None else kept.get(definition)
+        if program is None:
+            program = parse_anew(definition)[0]
+            if kept is not None:
+                kept.keep(definition, program)
+        return program
 
     def parse(definition: str) -> tuple[Any, None]:
         return program_of(definition), None

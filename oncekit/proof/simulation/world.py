@@ -10,11 +10,9 @@ import random
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import oncekit.local.engine
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call, states
 from oncekit.local.engine.patching import replaced
@@ -58,11 +56,10 @@ class World:
         self._stack.close()
 
     def _open(self, stack: ExitStack) -> None:
-        install = oncekit.local.engine.install
         stack.enter_context(redirect_stdout(io.StringIO()))  # the functions' logs
         stack.enter_context(self.turns.installed())
-        with replaced((oncekit.local.engine, "install", partial(install, dice=self.dice))):
-            self.cloud = stack.enter_context(LocalCloud(self._template, parameters=self._parameters, clock=self.turns))
+        cloud = LocalCloud(self._template, parameters=self._parameters, clock=self.turns, dice=self.dice)
+        self.cloud = stack.enter_context(cloud)
         self.journal = stack.enter_context(Journal(self.cloud).open())
         self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
         self.business = business.Business(self.cloud, self.turns, self.functions)

@@ -1,0 +1,51 @@
+"""What took long to make, kept in files for the next process.
+
+A file that is not as it was written is not used. A folder that cannot be written to costs time, nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+_DIGEST = hashlib.sha256().digest_size
+
+
+@dataclass(frozen=True)
+class KeptFiles:
+    """At most `most` files of one kind in a folder; of more, the oldest go."""
+
+    folder: Path
+    kind: str
+    most: int
+
+    def get(self, key: str) -> bytes | None:
+        """What was kept under a key, None when there is nothing."""
+        with suppress(OSError):
+            digest, content = (kept := self._file(key).read_bytes())[:_DIGEST], kept[_DIGEST:]
+            return content if hashlib.sha256(content).digest() == digest else None
+        return None
+
+    def keep(self, key: str, content: bytes) -> None:
+        """For whoever gets it next; whole, or not at all."""
+        with suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.folder)
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(hashlib.sha256(content).digest() + content)
+            Path(name).replace(self._file(key))
+            kept = sorted(self.folder.glob(f"{self.kind}-*"), key=lambda each: each.stat().st_mtime)
+            for old in kept[: -self.most]:
+                old.unlink(missing_ok=True)
+
+    def _file(self, key: str) -> Path:
+        return self.folder / f"{self.kind}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+
+def beside(template: Path) -> Path:
+    """The folder of what is kept for a template."""
+    return template.parent / "build" / "local"
