@@ -8,7 +8,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, Invocation, as_text, execution_of, state_of
 from oncekit.local.expressions import quick_update_expressions
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
+from oncekit.local.items import plain
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.descriptions import serve_descriptions
 from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
@@ -337,13 +337,10 @@ class LocalCloud:
 
     def record(self, id: str) -> dict[str, Any] | None:
         """The record of an id as plain Python values, or None."""
-        from boto3.dynamodb.types import TypeDeserializer
-
         answer = self.client("dynamodb").get_item(
             TableName=self.resources["IdempotencyTable"], Key={"id": {"S": id}}, ConsistentRead=True
         )
-        decode = TypeDeserializer().deserialize
-        return {key: _plain(decode(value)) for key, value in answer["Item"].items()} if "Item" in answer else None
+        return plain(answer["Item"]) if "Item" in answer else None
 
     def rejected(self) -> list[dict[str, Any]]:
         """The bodies in the rejected-requests queue, oldest first; they stay there."""
@@ -449,11 +446,3 @@ class LocalCloud:
             for execution in running:
                 self.wait(execution.exec_arn)
             machine.executions.clear()
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, dict):
-        return {key: _plain(member) for key, member in value.items()}
-    return [_plain(member) for member in value] if isinstance(value, list) else value

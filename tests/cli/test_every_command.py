@@ -14,7 +14,7 @@ from commands import Done
 from evil import EVIL, ROOT, SEEN, assert_calm, python
 from operating import ID, Operator, put
 
-from oncekit.cli.main import app
+from oncekit.cli.main import COMMANDS
 from oncekit.local import LocalCloud
 
 
@@ -243,10 +243,9 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
-COMMANDS = {"ls", "show", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
+TRIED = {"ls", "show", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
 
 
 def test_every_command_is_tried_here_with_evil_things() -> None:
     """`up` is tried in test_up.py."""
-    names = {each.name or str(getattr(each.callback, "__name__", "")) for each in app.registered_commands}
-    assert names == COMMANDS
+    assert set(COMMANDS) == TRIED

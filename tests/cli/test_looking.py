@@ -46,8 +46,8 @@ def test_ls_reads_no_more_than_it_shows(operator: Operator) -> None:
 
     connect = operator._connect
 
-    def watched(*place: Any) -> Any:
-        stack = connect(*place)
+    def watched(*place: Any, **needed: Any) -> Any:
+        stack = connect(*place, **needed)
         stack.client("dynamodb").meta.events.register("before-call", count)
         return stack
 
@@ -129,7 +129,7 @@ def test_show_tells_which_steps_of_a_failed_operation_are_done(operator: Operato
 
 
 def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_failed() -> None:
-    from oncekit.cli.deployed.history import owners
+    from oncekit.cli.deployed.owners import owners
     from oncekit.cli.deployed.stack import Stack
 
     def entered(state: str) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.records import plain
 from oncekit.cli.deployed.stack import Stack
+from oncekit.local.items import plain
 
 MOST_PAGES = 100
 """Of 1 MB each, 128 read units, so that looking at a table by mistake costs no more than a cent or two."""

@@ -9,8 +9,9 @@ from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed.attributes import tamed
-from oncekit.cli.deployed.records import Record, plain
+from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
+from oncekit.local.items import plain
 
 INDEX = "open-operations"
 BATCH = 100

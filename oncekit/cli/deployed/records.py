@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 from oncekit.cli.deployed.attributes import check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.requests import id_in
+from oncekit.local.items import plain
 
 STATUSES = ("IN_PROGRESS", "QUARANTINED")
 """Of an open record: one that holds a lock."""
@@ -166,18 +166,3 @@ def has_ended(stack: Stack, owner: str) -> bool:
         executionArn=owner, reverseOrder=True, maxResults=1, includeExecutionData=False
     )["events"]
     return bool(newest) and newest[0]["type"] in ENDS
-
-
-def plain(item: Mapping[str, Any]) -> Record:
-    from boto3.dynamodb.types import TypeDeserializer
-
-    decode = TypeDeserializer().deserialize
-    return {key: _plain(decode(value)) for key, value in item.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, dict):
-        return {key: _plain(member) for key, member in value.items()}
-    return [_plain(member) for member in value] if isinstance(value, list) else value

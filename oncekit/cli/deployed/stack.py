@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
 from oncekit.cli.problem import Problem
 
@@ -64,12 +65,12 @@ class Stack:
         return int(self.parameters[parameter])
 
 
-def connect(name: str, profile: str | None, region: str | None, needed: Collection[str] = NEEDED) -> Stack:
+def connect(place: Place, needed: Collection[str] = NEEDED) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
     from botocore.exceptions import ClientError
 
-    endpoint = local_endpoint()
-    session = _session(profile, region, endpoint is not None)
+    name, endpoint = place.stack, local_endpoint()
+    session = _session(place.profile, place.region, endpoint is not None)
     try:
         stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import typer
+
 from oncekit.cli.here.cloud import find_template, local_cloud
+from oncekit.cli.options import Json, Template
+
+
+def demo(as_json: Json = False, template: Template = None) -> None:
+    """Show what Once does; every line is a check.
+
+    A charge and its duplicates, crashes, a large result, another payload under the same key.
+    Exit code 1 when a check fails. JSON: {held, checks: [{check, ok, expected, seen}]}.
+    """
+    raise typer.Exit(tell(as_json, template))
 
 
 @dataclass

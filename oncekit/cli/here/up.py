@@ -8,10 +8,13 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
@@ -21,6 +24,21 @@ if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
 
 FOLDERS = ("functions", "shared", "statemachine")
+
+
+Port = Annotated[
+    int,
+    typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one."),
+]
+
+
+def up(port: Port = 4599, template: Template = None) -> None:
+    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
+
+    Prints the lines to paste in other terminals: which settings of real accounts to unset, the endpoint, and an access
+    key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
+    """
+    raise typer.Exit(stay_up(port, template))
 
 
 def stay_up(port: int, template: Path | None) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from oncekit.cli import operators
+from oncekit.cli.deployed import on_stack
 from oncekit.cli.deployed.stack import Stack as Deployed
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.main import main
@@ -174,7 +174,7 @@ def _given(lane: Lane, arguments: tuple[str, ...], judge: Judge | None) -> Itera
     with (
         mock.patch("sys.argv", ["once", *arguments]),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(b""))),
-        mock.patch.object(operators, "connect", _connecting(lane, judge)),
+        mock.patch.object(on_stack, "connect", _connecting(lane, judge)),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
