@@ -79,7 +79,7 @@ def main() -> None:
     if COMPLETION not in os.environ:  # to a shell go only names and help of the commands, and tabs between them
         guard()
     try:
-        app()
+        app(prog_name="once")
     except Problem as problem:
         tell(f"once: {problem}")
         sys.exit(2)

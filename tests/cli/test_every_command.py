@@ -173,7 +173,7 @@ def test_doctor_tells_of_evil_operations_calmly(operator: Operator) -> None:
 def test_what_a_library_prints_in_a_command_passes_the_same_rule(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def prints() -> None:
+    def prints(**_: Any) -> None:
         print(EVIL)
         print(EVIL, file=sys.stderr)
 

@@ -43,4 +43,4 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(COMPLETION, "complete_fish")
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once replay")
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
-    assert told().out == "replay-rejected\tStart refused requests again, or discard them.\n"
+    assert told().out.startswith("replay-rejected\tStart refused requests again")
