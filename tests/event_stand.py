@@ -85,7 +85,7 @@ class Stand:
         """Oldest first, when all is quiet."""
         self.cloud.settle()
         arn = self.stack.resources[machine].ref
-        [found] = [each for each in self.cloud._machines() if each.arn == arn]
+        [found] = [each for each in self.cloud.executions.machines if each.arn == arn]
         return [execution_of(each) for each in found.executions]
 
     def times(self, which: int, since: float, machine: str = "Worker") -> list[float]:
@@ -119,10 +119,10 @@ class Stand:
         from moto.events.models import events_backends
         from moto.sqs.models import sqs_backends
 
-        self.cloud._exchange.deploy(self.cloud._deployed.resources)
+        self.cloud._exchange.deploy(self.cloud.deployed.resources)
         for each in self._stack.resources.values() if self._stack else ():
             if each.type == "AWS::StepFunctions::StateMachine":
-                machines = self.cloud._machines()
+                machines = self.cloud.executions.machines
                 machines[:] = [machine for machine in machines if machine.arn != each.ref]
             elif each.type == "AWS::SQS::Queue":
                 sqs_backends[ACCOUNT][REGION].queues.pop(each.ref.rpartition("/")[2], None)

@@ -16,7 +16,7 @@ Statement = dict[str, Any]
 @contextmanager
 def without(cloud: LocalCloud, holder: str, action: str, resource: str = "") -> Iterator[None]:
     """A role or policy without an action, on the one resource with `resource` in its ARN, while the context is open."""
-    properties = copy.deepcopy(dict(cloud._deployed.resources[holder].properties))
+    properties = copy.deepcopy(dict(cloud.deployed.resources[holder].properties))
     taken = [
         statement
         for document in _documents(properties)
@@ -32,7 +32,7 @@ def without(cloud: LocalCloud, holder: str, action: str, resource: str = "") -> 
 @contextmanager
 def with_more(cloud: LocalCloud, holder: str, statement: Statement) -> Iterator[None]:
     """A role or policy with one more statement while the context is open."""
-    properties = copy.deepcopy(dict(cloud._deployed.resources[holder].properties))
+    properties = copy.deepcopy(dict(cloud.deployed.resources[holder].properties))
     _documents(properties)[0]["Statement"].append(statement)
     with _changed(cloud, holder, properties):
         yield
@@ -40,7 +40,7 @@ def with_more(cloud: LocalCloud, holder: str, statement: Statement) -> Iterator[
 
 @contextmanager
 def _changed(cloud: LocalCloud, holder: str, properties: dict[str, Any]) -> Iterator[None]:
-    resources = dict(cloud._deployed.resources)
+    resources = dict(cloud.deployed.resources)
     cloud.permissions.deploy(resources | {holder: replace(resources[holder], properties=properties)})
     try:
         yield

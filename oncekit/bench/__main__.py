@@ -17,9 +17,9 @@ from rich.table import Table
 from oncekit.bench.counting import Cost, Counter
 from oncekit.bench.powertools import powertools_costs
 from oncekit.local import VirtualClock
-from oncekit.local.cloud import LocalCloud
 from oncekit.local.engine import Call, Interceptor
 from oncekit.local.faults import before, fails
+from oncekit.local.once_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 RUNS = 7

@@ -9,8 +9,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.local.cloud import LocalCloud
 from oncekit.local.engine import Call
+from oncekit.local.once_cloud import LocalCloud
 
 # us-east-1, on demand, dollars per million: write units, read units, Standard transitions, Lambda requests, S3 PUT.
 WRITE, READ, TRANSITION, INVOCATION, PUT = 0.625, 0.125, 25.0, 0.20, 5.0

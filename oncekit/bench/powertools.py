@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from oncekit.bench.counting import Cost, Counter
-from oncekit.local.cloud import LocalCloud
+from oncekit.local.once_cloud import LocalCloud
 
 TABLE = "powertools"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 MOST_LINES = 40
 """Of one function whose attempts failed."""

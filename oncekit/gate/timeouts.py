@@ -19,8 +19,8 @@ from oncekit.gate.machine import Machine, State, Text
 from oncekit.gate.project import FUNCTION, MACHINE, Project
 from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
+from oncekit.local.quotas import EXPRESS_SECONDS
 
-EXPRESS_LIMIT = 300
 LAMBDA_LIMIT = 900
 _NOW = 1_800_000_000
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
@@ -55,10 +55,10 @@ def _at(project: Project, given: Given) -> Iterator[Finding]:
     for written in project.machines:
         machine = replace(written, definition=project.rendered(written.logical_id, given))
         execution = machine.definition.get("TimeoutSeconds")
-        if machine.type == "EXPRESS" and not (isinstance(execution, int) and execution <= EXPRESS_LIMIT):
+        if machine.type == "EXPRESS" and not (isinstance(execution, int) and execution <= EXPRESS_SECONDS):
             yield machine.finding(
                 None,
-                f"TimeoutSeconds is {execution}, and AWS ends an Express execution at {EXPRESS_LIMIT}; set it lower, "
+                f"TimeoutSeconds is {execution}, and AWS ends an Express execution at {EXPRESS_SECONDS}; set it lower, "
                 "so that it ends in order",
             )
         for state in machine.tasks("lambda:invoke"):

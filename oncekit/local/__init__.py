@@ -1,13 +1,17 @@
 """The local cloud: runs template.yaml, unchanged, on this machine, with neither Docker nor an AWS account.
 
-cloud.py           the cloud itself: open it, start executions, look at what they did
+once_cloud.py      the cloud that people open: requests, operations, records; all that knows of Once
+cloud.py           a cloud: deploys a template, runs it, is empty again after a reset
+executions.py      finds its executions, and waits for their ends
 template.py        template.yaml with its parameters, translated from SAM to CloudFormation
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
 deploy.py          makes the resources on moto, and adds what moto drops
-execution.py       what an execution came to
+execution.py       an execution, and a start of business logic, as plain values
+items.py           DynamoDB items as plain values
 server.py          the endpoint on loopback
 account.py         which account and region this is
+quotas.py          AWS quotas that several parts hold
 access_keys.py     the keys of a run, without which nobody is let in
 assumed_roles.py   keys that AssumeRole made
 knocking.py        who may knock at a door of this machine
@@ -28,7 +32,7 @@ from oncekit.local.clock import Clock, RealClock, VirtualClock
 from oncekit.local.execution import Execution, Invocation
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 __all__ = ["Clock", "Execution", "Invocation", "LocalCloud", "RealClock", "VirtualClock"]
 
@@ -36,7 +40,7 @@ __all__ = ["Clock", "Execution", "Invocation", "LocalCloud", "RealClock", "Virtu
 def __getattr__(name: str) -> Any:
     """LocalCloud on first use: what it needs takes most of a second to import."""
     if name == "LocalCloud":
-        from oncekit.local.cloud import LocalCloud
+        from oncekit.local.once_cloud import LocalCloud
 
         return LocalCloud
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import time
-import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from oncekit.local.access_keys import AccessKeys
-from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.account import REGION
 from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
@@ -22,10 +19,10 @@ from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Door, Interceptor
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from oncekit.local.events import Delivery, Fate, lost
-from oncekit.local.execution import Execution, Invocation, as_text, execution_of, state_of
+from oncekit.local.execution import Execution, state_of
+from oncekit.local.executions import Executions
 from oncekit.local.expressions import quick_update_expressions
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
-from oncekit.local.items import plain
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.descriptions import serve_descriptions
 from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
@@ -33,13 +30,10 @@ from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter
-from oncekit.local.resources import STACK, aliases_of_state_machines
+from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
 from oncekit.local.template import Template, load
-
-PREFIX = f"{STACK}_op-"
-"""What the template puts before an operation's name to make its function's."""
 
 _open = threading.Lock()
 
@@ -48,7 +42,7 @@ class LocalCloudError(RuntimeError):
     """The local cloud cannot do what it was asked; the message says why and what to do."""
 
 
-class LocalCloud:
+class Cloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
@@ -72,10 +66,12 @@ class LocalCloud:
         self._port = port
         self._events = events
         self._on_output = on_output
+        self.executions = Executions()
+        self.deployed: Stack
         self._stack = ExitStack()
-        self._added: dict[str, FunctionSpec] = {}
+        self._added: set[str] = set()
 
-    def __enter__(self) -> LocalCloud:
+    def __enter__(self) -> Self:
         if not _open.acquire(blocking=False):
             raise LocalCloudError(
                 "a local cloud is open in this process already; use that one, and `deployed_with` for other parameters"
@@ -98,10 +94,9 @@ class LocalCloud:
         import_interpreter()
         from moto import mock_aws
 
-        from oncekit.local.engine import executions, install
+        from oncekit.local.engine import install
         from oncekit.local.events.exchange import Exchange
 
-        self._ended = executions.ended
         self._stack.enter_context(
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
@@ -112,7 +107,7 @@ class LocalCloud:
         self._stack.callback(self.functions.close)
         self._stack.enter_context(serve_moto_invocations(self.functions))
         self._stack.enter_context(
-            serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self._deployed.resources)
+            serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self.deployed.resources)
         )
         self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._folder_of_layer)
         self._stack.enter_context(self._created.served())
@@ -154,17 +149,17 @@ class LocalCloud:
     @property
     def outputs(self) -> Mapping[str, str]:
         """The outputs of the template."""
-        return self._deployed.outputs
+        return self.deployed.outputs
 
     @property
     def resources(self) -> Mapping[str, str]:
         """What CloudFormation's Ref gives, by logical id: a name, or a URL or an ARN."""
-        return {logical_id: resource.ref for logical_id, resource in self._deployed.resources.items()}
+        return {logical_id: resource.ref for logical_id, resource in self.deployed.resources.items()}
 
     @property
     def tables(self) -> Mapping[str, str]:
         """The names of the DynamoDB tables, by logical id."""
-        resources = self._deployed.resources.items()
+        resources = self.deployed.resources.items()
         return {logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table"}
 
     @property
@@ -173,11 +168,11 @@ class LocalCloud:
         return self._template.parameters
 
     def _functions_of_the_template(self) -> Mapping[str, Mapping[str, Any]]:
-        resources = self._deployed.resources.values()
+        resources = self.deployed.resources.values()
         return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::Function"}
 
     def _layers(self) -> Mapping[str, Mapping[str, Any]]:
-        resources = self._deployed.resources.values()
+        resources = self.deployed.resources.values()
         return {each.ref: each.properties for each in resources if each.type == "AWS::Lambda::LayerVersion"}
 
     def _folder_of_layer(self, arn: str) -> Path | None:
@@ -197,7 +192,7 @@ class LocalCloud:
         """
         given = self._parameters if parameters is None else dict(parameters)
         path = template or self._path
-        self._deploy(load(path, given), self._deployed)
+        self._deploy(load(path, given), self.deployed)
         self._parameters, self._path = given, path
 
     @contextmanager
@@ -214,140 +209,35 @@ class LocalCloud:
         deployed = deploy(template, self._door.direct, self.functions, self.endpoint_url, before)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
-        self._deployed = deployed
+        self.deployed = deployed
         self._template = template
 
-    def add_function(
-        self,
-        operation: str,
-        code: Path,
-        *,
-        handler: str = "app.handler",
-        concurrency: int | None = None,
-        timeout: float | None = None,
-        environment: Mapping[str, str] | None = None,
-        role: str | None = None,
-    ) -> None:
-        """Deploy the business function of an operation that is not in the template, until the next `reset`.
-
-        It gets what the template gives each of its operations: the layer, the response bucket, and the timeout unless
-        another is given. It may do everything unless `role` is given, the logical id of a role of the template.
-        """
-        if not code.is_dir():
-            raise LocalCloudError(f"operation {operation}: {code} is no folder")
-        if role is not None and self.permissions.arn_of(role) is None:
-            raise LocalCloudError(f"operation {operation}: the template has no role {role}")
-        path = {folder for spec in self._deployed.functions.values() for folder in spec.python_path}
-        spec = FunctionSpec(
-            code=code.resolve(),
-            handler=handler,
-            timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
-            environment={
-                "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
-                "POWERTOOLS_SERVICE_NAME": operation,
-                "POWERTOOLS_METRICS_NAMESPACE": "Once",
-                "ONCE_STACK": STACK,
-                **(environment or {}),
-            },
-            memory=512,
-            concurrency=concurrency,
-            python_path=tuple(sorted(path)),
-            role=None if role is None else self.permissions.arn_of(role),
-        )
-        self._added[PREFIX + operation] = spec
-        self.functions.register(PREFIX + operation, spec)
+    def register_function(self, name: str, spec: FunctionSpec) -> None:
+        """Deploy a function that is not in the template, or another one in its place, until the next `reset`."""
+        self._added.add(name)
+        self.functions.register(name, spec)
 
     # ---- executions ----
 
-    def start(self, request: Any, name: str | None = None) -> str:
-        """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
-
-        Raises botocore's ClientError as StartExecution does.
-        """
-        given = {"name": name or str(uuid.uuid4()), "input": as_text(request)}
-        started = self._door.quickly(
-            "stepfunctions", "start_execution", {"stateMachineArn": self.outputs["StateMachineArn"], **given}
-        )
-        arn: str = started["executionArn"]
-        return arn
+    def start_machine(self, arn: str, text: str, name: str) -> str:
+        """Start an execution of a state machine and return its ARN. Raises ClientError as StartExecution does."""
+        given = {"stateMachineArn": arn, "input": text, "name": name}
+        return str(self._door.quickly("stepfunctions", "start_execution", given)["executionArn"])
 
     def describe(self, arn: str) -> Execution:
-        """The execution as it is now."""
-        return execution_of(self._find(arn))
+        """The execution as it is now. Raises NoSuchExecution."""
+        return self.executions.describe(arn)
 
     def wait(self, arn: str, timeout: float = 60) -> Execution:
         """Wait for the end of an execution, `timeout` real seconds at most. Raises TimeoutError, naming its state."""
-        running = self._find(arn)
-        if not self._ended.wait(lambda: running.status != "RUNNING", timeout):
-            raise TimeoutError(f"after {timeout:g} s, execution {running.name} is still in {state_of(running)}")
-        return execution_of(running)
-
-    def run(self, request: Any, name: str | None = None, timeout: float = 60) -> Execution:
-        """Start an execution and wait for its end."""
-        return self.wait(self.start(request, name), timeout)
-
-    def run_all(self, requests: Iterable[Any], timeout: float = 120) -> list[Execution]:
-        """Start one execution for each request, all at once, and wait for all; in the order of the requests."""
-        self.clock.enter()  # virtual time stands still until all are started
-        try:
-            arns = [self.start(request) for request in requests]
-        finally:
-            self.clock.leave()
-        end = time.monotonic() + timeout
-        return [self.wait(arn, max(0.0, end - time.monotonic())) for arn in arns]
+        return self.executions.wait(arn, timeout)
 
     def stop(self, arn: str, error: str = "Aborted", cause: str = "stopped by hand") -> Execution:
         """Stop an execution, also right after its start; its function goes on, as on AWS."""
         self.client("stepfunctions").stop_execution(executionArn=arn, error=error, cause=cause)
         return self.wait(arn)
 
-    def _find(self, arn: str) -> Any:
-        for machine in self._machines():
-            for execution in reversed(machine.executions):
-                if execution.exec_arn == arn:
-                    return execution
-        raise LocalCloudError(f"there is no execution {arn}")
-
-    def _machines(self) -> list[Any]:
-        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
-
-        machines: list[Any] = stepfunctions_parser_backends[ACCOUNT][REGION].state_machines
-        return machines
-
-    # ---- what they did ----
-
-    def invocations(self, operation: str | None = None) -> list[Invocation]:
-        """The starts of business logic, oldest first: of one operation, or of all."""
-        return [
-            Invocation(
-                each.request_id,
-                each.function.removeprefix(PREFIX),
-                each.event,
-                each.started_at,
-                each.ended_at,
-                each.outcome,
-            )
-            for each in self.functions.invocations
-            if each.function.startswith(PREFIX) and operation in (None, each.function.removeprefix(PREFIX))
-        ]
-
-    def logs(self, operation: str) -> list[str]:
-        """The last lines that the function of an operation printed."""
-        return self.functions.logs(PREFIX + operation)
-
-    def record(self, id: str) -> dict[str, Any] | None:
-        """The record of an id as plain Python values, or None."""
-        answer = self.client("dynamodb").get_item(
-            TableName=self.resources["IdempotencyTable"], Key={"id": {"S": id}}, ConsistentRead=True
-        )
-        return plain(answer["Item"]) if "Item" in answer else None
-
-    def rejected(self) -> list[dict[str, Any]]:
-        """The bodies in the rejected-requests queue, oldest first; they stay there."""
-        from moto.sqs.models import sqs_backends
-
-        name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
-        return [json.loads(message.body) for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
+    # ---- what goes wrong ----
 
     def denials(self) -> tuple[Denial, ...]:
         """Calls that a role did not allow, each once, oldest first, since the start or the last reset."""
@@ -410,8 +300,8 @@ class LocalCloud:
         what still runs, and RuntimeError when a delivery went wrong by a fault of this cloud.
         """
         if not self._exchange.settle(timeout):
-            running = [each for machine in self._machines() for each in machine.executions if each.status == "RUNNING"]
-            what = ", ".join(f"execution {each.name} in {state_of(each)}" for each in running) or "a delivery"
+            running = [f"execution {each.name} in {state_of(each)}" for each in self.executions.running()]
+            what = ", ".join(running) or "a delivery"
             raise TimeoutError(f"after {timeout:g} s, this still goes on: {what}")
 
     def reset(self) -> None:
@@ -425,10 +315,10 @@ class LocalCloud:
         self.permissions.reset()
         self.functions.reset()
         for name in self._added:
-            if name not in self._deployed.functions:
+            if name not in self.deployed.functions:
                 self.functions.unregister(name)
             else:
-                self.functions.register(name, self._deployed.functions[name])
+                self.functions.register(name, self.deployed.functions[name])
         self._added.clear()
         self._created.clear()
         empty_everything()
@@ -436,13 +326,4 @@ class LocalCloud:
     def _fall_silent(self) -> None:
         """Stop all executions and deliveries, without the events that this would set off."""
         with self._exchange.resetting():
-            self._stop_everything()
-
-    def _stop_everything(self) -> None:
-        for machine in self._machines():
-            running = [each for each in machine.executions if each.status == "RUNNING"]
-            for execution in running:  # not through the API, which stops no Express execution
-                execution.stop(None, "Reset", "the local cloud was reset")
-            for execution in running:
-                self.wait(execution.exec_arn)
-            machine.executions.clear()
+            self.executions.forget()

@@ -1,4 +1,4 @@
-"""Items of DynamoDB as plain values: numbers in place of Decimal, and no types around them."""
+"""DynamoDB items as plain Python values."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 
-def plain(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An item as the low-level API gives it, as a dict of plain values."""
-    from boto3.dynamodb.types import TypeDeserializer  # slow to import
+def plain_item(item: Mapping[str, Any]) -> dict[str, Any]:
+    """An item as DynamoDB's API gives it, {"name": {"S": "..."}}, with str, int, float, bool, list and dict."""
+    from boto3.dynamodb.types import TypeDeserializer
 
     decode = TypeDeserializer().deserialize
-    return {key: _plain(decode(value)) for key, value in item.items()}
+    return {name: _plain(decode(value)) for name, value in item.items()}
 
 
 def _plain(value: Any) -> Any:

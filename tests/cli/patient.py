@@ -126,7 +126,7 @@ class Patient(Commands):
         return self.cloud.resources[logical_id]
 
     def properties(self, logical_id: str) -> dict[str, Any]:
-        return dict(self.cloud._deployed.resources[logical_id].properties)
+        return dict(self.cloud.deployed.resources[logical_id].properties)
 
     def client(self, service: str) -> Any:
         return self.cloud.client(service)
@@ -157,7 +157,7 @@ def on_aws(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
 
 
 def _of(patient: Patient, kind: str) -> list[str]:
-    made = patient.cloud._deployed.resources.items()
+    made = patient.cloud.deployed.resources.items()
     return [logical_id for logical_id, each in made if each.type == kind and each.ref]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE, local_endpoint
 from oncekit.local import LocalCloud
-from oncekit.local.cloud import PREFIX
+from oncekit.local.once_cloud import PREFIX
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 TOKEN = "a-real-session-token"

@@ -18,6 +18,7 @@ from signing import keys
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import LocalCloudError
 from oncekit.local.engine import Call
+from oncekit.local.executions import NoSuchExecution
 from oncekit.local.isolation import NotLocalError
 
 pytestmark = pytest.mark.ours
@@ -242,7 +243,7 @@ def test_reset_stops_what_still_runs(cloud: LocalCloud, tmp_path: Path) -> None:
     cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"GATES": str(tmp_path)})
     arn = cloud.start({"operation": "scripted", "idempotencyKey": "r", "payload": {"script": [{"await": "never"}]}})
     cloud.reset()
-    with pytest.raises(LocalCloudError, match="no execution"):
+    with pytest.raises(NoSuchExecution, match="no execution"):
         cloud.describe(arn)
 
 

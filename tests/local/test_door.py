@@ -23,9 +23,9 @@ from signing import keys
 
 from oncekit.local import LocalCloud
 from oncekit.local.access_keys import AccessKeys, credential_of
-from oncekit.local.cloud import PREFIX
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.variables import variables_of
+from oncekit.local.once_cloud import PREFIX
 from oncekit.local.server import way_around
 
 pytestmark = pytest.mark.ours

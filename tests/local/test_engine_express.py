@@ -104,7 +104,7 @@ def test_reset_ends_a_running_express_execution(cloud: LocalCloud) -> None:
     cloud.clock.enter()
     try:
         arn = start(cloud, create(cloud, WAITS, "EXPRESS"))
-        running = cloud._find(arn)
+        running = cloud.executions.find(arn)
         cloud.reset()
     finally:
         cloud.clock.leave()

@@ -144,7 +144,7 @@ def test_execution_that_is_started_gets_its_input_as_the_text_that_was_given(
     text = '{"n": 1.0,  "big": 12345678901234567890}'
     arguments = {"StateMachineArn": created, "Name": "given", "Input": "{% $states.input %}"}
     started = machine({"S": task("aws-sdk:sfn:startExecution", arguments)}, text).output
-    assert cloud._find(started["ExecutionArn"]).execution_input == text
+    assert cloud.executions.find(started["ExecutionArn"]).execution_input == text
     datetime.fromisoformat(started["StartDate"])
 
 

@@ -13,7 +13,8 @@ from roles import with_more, without
 from scenario import answer, charge, record_of, rows
 
 from oncekit.local import LocalCloud
-from oncekit.local.cloud import PREFIX, LocalCloudError
+from oncekit.local.cloud import LocalCloudError
+from oncekit.local.once_cloud import PREFIX
 from oncekit.local.permissions.guard import Caller, Unrestricted
 from oncekit.local.permissions.http import HttpGuard
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.items import plain
+from oncekit.local.items import plain_item
 
 MOST_PAGES = 100
 """Of 1 MB each, 128 read units, so that looking at a table by mistake costs no more than a cent or two."""
@@ -29,7 +29,7 @@ def rows_with(stack: Stack, table: str, attribute: str, condition: str, value: s
     }
     for _ in range(MOST_PAGES):
         page = stack.client("dynamodb").scan(**asked)
-        found += map(plain, page["Items"])
+        found += map(plain_item, page["Items"])
         if "LastEvaluatedKey" not in page:
             return found
         asked["ExclusiveStartKey"] = page["LastEvaluatedKey"]

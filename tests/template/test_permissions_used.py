@@ -75,13 +75,13 @@ def library_calls(cloud: LocalCloud) -> Iterator[None]:
     }
     arn = f"arn:aws:iam::{ACCOUNT}:role/library-calls"
     role = Deployed("AWS::IAM::Role", properties, "library-calls", lambda _name: arn)
-    cloud.permissions.deploy({**cloud._deployed.resources, "LibraryCallsRole": role})
+    cloud.permissions.deploy({**cloud.deployed.resources, "LibraryCallsRole": role})
     variables = {"NOTES_TABLE": NOTES}
     cloud.add_function("library-calls", FUNCTIONS / "library_calls", environment=variables, role="LibraryCallsRole")
     try:
         yield
     finally:
-        cloud.permissions.deploy(cloud._deployed.resources)
+        cloud.permissions.deploy(cloud.deployed.resources)
         client.delete_table(TableName=NOTES)
 
 

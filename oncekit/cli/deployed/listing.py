@@ -11,7 +11,7 @@ from typing import Any
 from oncekit.cli.deployed.attributes import tamed
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.items import plain
+from oncekit.local.items import plain_item
 
 INDEX = "open-operations"
 BATCH = 100
@@ -48,7 +48,7 @@ def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
     pause = 0.05
     while keys:
         answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-        yield from (plain(tamed(item)) for item in answer["Responses"].get(stack.table, ()))
+        yield from (plain_item(tamed(item)) for item in answer["Responses"].get(stack.table, ()))
         keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
         if keys:
             time.sleep(pause)

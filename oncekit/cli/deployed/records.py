@@ -11,7 +11,7 @@ from oncekit.cli.deployed.attributes import check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.requests import id_in
-from oncekit.local.items import plain
+from oncekit.local.items import plain_item
 
 STATUSES = ("IN_PROGRESS", "QUARANTINED")
 """Of an open record: one that holds a lock."""
@@ -49,7 +49,7 @@ def find(stack: Stack, id: str) -> Record:
             f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
         )
     check(id, item["Item"])
-    return plain(item["Item"])
+    return plain_item(item["Item"])
 
 
 def read(stack: Stack, id: str, *statuses: str) -> Record:

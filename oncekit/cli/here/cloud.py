@@ -11,7 +11,7 @@ from oncekit.cli.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 NEEDED_OUTPUTS = ("StateMachineArn", "FunctionPrefix")
 
@@ -34,7 +34,7 @@ def local_cloud(
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
     with clear_errors():
-        from oncekit.local.cloud import LocalCloud
+        from oncekit.local.once_cloud import LocalCloud
 
         with LocalCloud(template, clock=clock, port=port, on_output=on_output) as cloud:
             if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from oncekit.cli.paper import Paper
 from oncekit.local import Execution
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 ARROW = " → "
 SHOWN_PATHS = 12

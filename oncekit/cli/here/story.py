@@ -10,7 +10,7 @@ from oncekit.cli.here.report import came_to
 from oncekit.local import Execution, VirtualClock
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
 
 Check = Callable[[str, object, object], None]
 """What is checked, what is expected, what was seen; the last two can be written as JSON."""

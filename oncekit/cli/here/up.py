@@ -20,7 +20,7 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
 if TYPE_CHECKING:
-    from oncekit.local.cloud import LocalCloud
+    from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.permissions import Denial
 
 FOLDERS = ("functions", "shared", "statemachine")

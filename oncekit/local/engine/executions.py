@@ -11,6 +11,7 @@ What is told of executions may be old: views.py.
 from __future__ import annotations
 
 import copy
+import functools
 import json
 import logging
 import threading
@@ -43,10 +44,9 @@ from oncekit.local.engine.limits import MAX_BYTES
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, ended, instant, watchers
+from oncekit.local.quotas import EXPRESS_SECONDS
 
 REMEMBERED_SECONDS = 90 * 86_400
-EXPRESS_SECONDS = 300
-"""An Express execution lives no longer, whatever its machine says."""
 
 
 class ExecutionNotRedrivable(AWSError):
@@ -109,39 +109,84 @@ def _limit(execution: Any, program: Any) -> float | None:
     return EXPRESS_SECONDS if own is None else min(own, EXPRESS_SECONDS)
 
 
-@contextmanager
-def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
-    one_at_a_time = threading.RLock()
+class ExecutionApi:
+    """The calls that start, end and tell of executions; `backend` and `response` are moto's."""
 
-    def start_execution(self: Any, arn: str, name: Any = None, execution_input: Any = None, trace: Any = None) -> Any:
-        execution = begin_execution(self, arn, name, execution_input)
+    def __init__(self, clock: Clock, repeats: Repeats) -> None:
+        self._clock = clock
+        self._repeats = repeats
+        self._one_at_a_time = threading.RLock()
+        self._described_by_moto = StepFunctionsParserBackend.describe_execution
+
+    @property
+    def in_place_of_motos(self) -> tuple[tuple[Any, str, Any], ...]:
+        return (
+            (StepFunctionsParserBackend, "start_execution", _method(self.start_asynchronously)),
+            (StepFunctionsParserBackend, "describe_execution", _method(self.find)),
+            (ExecutionWorker, "start", _method(self.start_worker)),
+            (Execution, "stop", _method(self.stop)),
+            (StepFunctionResponse, "describe_execution", _method(self.answer_describe)),
+            (StepFunctionResponse, "list_executions", _method(self.answer_list)),
+            (StepFunctionResponse, "stop_execution", _method(self.answer_stop)),
+            (StepFunctionResponse, "redrive_execution", _method(self.answer_redrive)),
+            (StepFunctionResponse, "start_sync_execution", _method(self.answer_start_sync)),
+        )
+
+    def note(self, execution: Any) -> None:
+        """Each change of status, for who is told of it late."""
+        views.note(execution, self._clock.now(), description(execution, self._clock.now()))
+
+    # ---- starts ----
+
+    def start_asynchronously(
+        self, backend: Any, arn: str, name: Any = None, text: Any = None, _trace: Any = None
+    ) -> Any:
+        execution = self._start(backend, arn, name, text)
         if execution.sm_type == "EXPRESS":
-            run_again(self.describe_state_machine(arn), execution)
+            self._run_again(backend.describe_state_machine(arn), execution)
         return execution
 
-    def begin_execution(self: Any, arn: str, name: Any, execution_input: Any) -> Any:
-        text = "{}" if execution_input is None else execution_input
+    def _start(self, backend: Any, arn: str, name: Any, text: str | None) -> Any:
+        text = "{}" if text is None else text
         _check_input(text)
         if name:
-            self._validate_name(name)
+            backend._validate_name(name)
         name = name or str(uuid.uuid4())
-        with one_at_a_time:
-            machine = self.describe_state_machine(arn)
-            forget_old(machine, clock.now())
-            express = machine.type == "EXPRESS"
-            if not express and (same := _same_or_new(machine, name, text)) is not None:
+        with self._one_at_a_time:
+            machine = backend.describe_state_machine(arn)
+            forget_old(machine, self._clock.now())
+            if machine.type != "EXPRESS" and (same := _same_or_new(machine, name, text)) is not None:
                 return same
-            execution = _execution(self, machine, name, text, express)
+            execution = self._made(backend, machine, name, text)
             machine.executions.append(execution)
             execution.start()
         return execution
 
-    def run_again(machine: Any, first: Any) -> None:
-        """What is said of it comes on top, under the same ARN."""
+    def _made(self, backend: Any, machine: Any, name: str, text: str) -> Any:
+        express = machine.type == "EXPRESS"
+        kind, own = ("express", f":{uuid.uuid4()}") if express else ("execution", "")
+        place = f"{backend.partition}:states:{backend.region_name}:{backend.account_id}"
+        return Execution(
+            name=name,
+            sm_type="EXPRESS" if express else "STANDARD",
+            role_arn=machine.roleArn,
+            exec_arn=f"arn:{place}:{kind}:{machine.name}:{name}{own}",
+            account_id=backend.account_id,
+            region_name=backend.region_name,
+            state_machine=copy.copy(machine),  # an update replaces the machine's definition, and changes nothing in it
+            start_date=instant(self._clock),
+            cloud_watch_logging_session=None,
+            input_data=text,
+            trace_header=None,
+            activity_store={},
+        )
+
+    def _run_again(self, machine: Any, first: Any) -> None:
+        """As often as it is said to, under the same ARN."""
 
         def run() -> None:
             repeated = copy.copy(first)
-            repeated.start_date, repeated.told = instant(clock), []
+            repeated.start_date, repeated.told = instant(self._clock), []
             repeated.stop_date = repeated.error = repeated.cause = repeated.output = repeated.exec_worker = None
             machine.executions.append(repeated)
             repeated.start()
@@ -150,39 +195,20 @@ def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
             try:
                 run()
             finally:
-                clock.leave()
+                self._clock.leave()
 
-        for delay in repeats.delays(first.exec_arn, first.execution_input):
+        for delay in self._repeats.delays(first.exec_arn, first.execution_input):
             if delay > 0:
-                repeats.to_come(clock.at(clock.now() + delay, run_late))
+                self._repeats.to_come(self._clock.at(self._clock.now() + delay, run_late))
             else:
                 run()
 
-    def _execution(backend: Any, machine: Any, name: str, text: str, express: bool) -> Any:
-        kind, own = ("express", f":{uuid.uuid4()}") if express else ("execution", "")
-        place = f"{backend.partition}:states:{backend.region_name}:{backend.account_id}"
-        snapshot = copy.copy(machine)  # an update of the machine replaces its definition, and changes nothing in it
-        return Execution(
-            name=name,
-            sm_type="EXPRESS" if express else "STANDARD",
-            role_arn=machine.roleArn,
-            exec_arn=f"arn:{place}:{kind}:{machine.name}:{name}{own}",
-            account_id=backend.account_id,
-            region_name=backend.region_name,
-            state_machine=snapshot,
-            start_date=instant(clock),
-            cloud_watch_logging_session=None,
-            input_data=text,
-            trace_header=None,
-            activity_store={},
-        )
-
-    def start(self: Any) -> None:
+    def start_worker(self, worker: Any) -> None:
         """Up to its first event at once, so that it can be stopped right after the start."""
-        execution = self._execution_communication.execution
+        execution = worker._execution_communication.execution
         execution.exec_status = ExecutionStatus.RUNNING
         execution.redrive_count, execution.redrive_date = 0, None
-        run, program = _begin(execution, clock)
+        run, program = _begin(execution, self._clock)
         run.env.next_state_name = program.start_at.start_at_name
         details = {
             "input": execution.execution_input,
@@ -193,25 +219,27 @@ def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
         run.env.event_history_context.source_event_id = 0  # as AWS: the first state follows no event
         run.go(program)
 
-    def stop(self: Any, _stop_date: Any, error: str | None, cause: str | None) -> None:
+    # ---- ends and redrives ----
+
+    def stop(self, execution: Any, _stop_date: Any, error: str | None, cause: str | None) -> None:
         """The end comes first: what still runs must not take moto's sign to stop for the end of the last state."""
-        env = self.exec_worker.env
+        env = execution.exec_worker.env
         given = {key: value for key, value in (("error", error), ("cause", cause)) if value is not None}
         if env.run.end(ExecutionStatus.ABORTED, given):
             env.set_stop(stop_date=None, cause=cause, error=error)
 
-    def redrive(execution: Any) -> None:
-        with one_at_a_time:
-            if (reason := why_not_redrivable(execution, clock.now())) is not None:
+    def _redrive(self, execution: Any) -> None:
+        with self._one_at_a_time:
+            if (reason := why_not_redrivable(execution, self._clock.now())) is not None:
                 raise ExecutionNotRedrivable(reason)
             before = execution.exec_worker.env
             checkpoint = before.run.checkpoint
-            run, program = _begin(execution, clock, after=before)
+            run, program = _begin(execution, self._clock, after=before)
             env = run.env
             execution.redrive_count += 1
-            execution.redrive_date = instant(clock)
+            execution.redrive_date = instant(self._clock)
             context = env.states.context_object.context_object_data["Execution"]
-            context |= {"RedriveCount": execution.redrive_count, "RedriveTime": iso(clock.now())}
+            context |= {"RedriveCount": execution.redrive_count, "RedriveTime": iso(self._clock.now())}
             env.states._states_data["input"] = checkpoint.input
             env.variable_store._inner_scope.update(checkpoint.variables)
             env.next_state_name = checkpoint.state
@@ -221,77 +249,74 @@ def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
             execution.exec_status = ExecutionStatus.RUNNING
             run.go(program)
 
-    def describe_execution(self: Any, arn: str) -> Any:
-        for machine in self.state_machines:
-            forget_old(machine, clock.now())
-        return describe(self, arn)
+    # ---- answers ----
 
-    def find(response: Any) -> Any:
+    def find(self, backend: Any, arn: str) -> Any:
+        for machine in backend.state_machines:
+            forget_old(machine, self._clock.now())
+        return self._described_by_moto(backend, arn)
+
+    def _standard(self, response: Any) -> Any:
         arn = response._get_param("executionArn")
         check_is_standard(arn)
         return response.stepfunction_backend.describe_execution(arn)
 
-    def note(execution: Any) -> None:
-        """Each change of status, for who is told of it late."""
-        views.note(execution, clock.now(), description(execution, clock.now()))
-
-    def respond_describe(self: Any) -> Any:
-        execution = find(self)
-        if (seen := views.seen(execution, clock.now())) is None:
+    def answer_describe(self, response: Any) -> Any:
+        execution, now = self._standard(response), self._clock.now()
+        if (seen := views.seen(execution, now)) is None:
             raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution.exec_arn}'")
-        return ActionResult({**seen, **redrivability(seen, execution, clock.now())})
+        return ActionResult({**seen, **redrivability(seen, execution, now)})
 
-    def respond_list(self: Any) -> Any:
+    def answer_list(self, response: Any) -> Any:
         """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
-        machine = self.stepfunction_backend.describe_state_machine(self._get_param("stateMachineArn"))
+        machine = response.stepfunction_backend.describe_state_machine(response._get_param("stateMachineArn"))
         if machine.type == "EXPRESS":
             raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
-        forget_old(machine, clock.now())
-        wanted = self._get_param("statusFilter")
-        told = [views.seen(each, clock.now()) for each in reversed(machine.executions)]
+        now = self._clock.now()
+        forget_old(machine, now)
+        wanted = response._get_param("statusFilter")
+        told = [views.seen(each, now) for each in reversed(machine.executions)]
         found = [each for each in told if each is not None and wanted in (None, each["status"])]
         found.sort(key=time_of, reverse=True)
-        first, size, more = page_of(self, len(found), clock.now())
+        first, size, more = page_of(response, len(found), now)
         page = [{name: each[name] for name in IN_A_LIST if name in each} for each in found[first : first + size]]
         return ActionResult({"executions": page, **more})
 
-    def respond_stop(self: Any) -> Any:
-        execution = find(self)
-        execution.stop(None, self._get_param("error"), self._get_param("cause"))
+    def answer_stop(self, response: Any) -> Any:
+        execution = self._standard(response)
+        execution.stop(None, response._get_param("error"), response._get_param("cause"))
         return ActionResult({"stopDate": execution.stop_date})
 
-    def respond_redrive(self: Any) -> Any:
-        execution = find(self)
-        redrive(execution)
+    def answer_redrive(self, response: Any) -> Any:
+        execution = self._standard(response)
+        self._redrive(execution)
         return ActionResult({"redriveDate": execution.redrive_date})
 
-    def respond_start_sync(self: Any) -> Any:
+    def answer_start_sync(self, response: Any) -> Any:
         """Waits for the end, in real time as well when the clock's is virtual: nothing else can be done meanwhile."""
-        arn = self._get_param("stateMachineArn")
-        if self.stepfunction_backend.describe_state_machine(arn).type != "EXPRESS":
+        arn = response._get_param("stateMachineArn")
+        if response.stepfunction_backend.describe_state_machine(arn).type != "EXPRESS":
             raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
-        given = self._get_param("name"), self._get_param("input")
-        execution = begin_execution(self.stepfunction_backend, arn, *given)
+        given = response._get_param("name"), response._get_param("input")
+        execution = self._start(response.stepfunction_backend, arn, *given)
         ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
-        return ActionResult(description(execution, clock.now()))
+        return ActionResult(description(execution, self._clock.now()))
 
-    describe = StepFunctionsParserBackend.describe_execution
-    with (
-        _quiet(),
-        _watching(note),
-        closing(repeats),
-        replaced(
-            (StepFunctionsParserBackend, "start_execution", start_execution),
-            (StepFunctionsParserBackend, "describe_execution", describe_execution),
-            (ExecutionWorker, "start", start),
-            (Execution, "stop", stop),
-            (StepFunctionResponse, "describe_execution", respond_describe),
-            (StepFunctionResponse, "list_executions", respond_list),
-            (StepFunctionResponse, "stop_execution", respond_stop),
-            (StepFunctionResponse, "redrive_execution", respond_redrive),
-            (StepFunctionResponse, "start_sync_execution", respond_start_sync),
-        ),
-    ):
+
+def _method(ours: Callable[..., Any]) -> Callable[..., Any]:
+    """As a method of moto's class, whose object comes first; a bound method would not be given it."""
+
+    @functools.wraps(ours)
+    def method(motos: Any, *args: Any, **named: Any) -> Any:
+        return ours(motos, *args, **named)
+
+    return method
+
+
+@contextmanager
+def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
+    api = ExecutionApi(clock, repeats)
+    with _quiet(), _watching(api.note), closing(repeats), replaced(*api.in_place_of_motos):
         yield
 
 
@@ -318,4 +343,4 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-__all__ = ["DEAD", "ExecutionNotRedrivable", "ended", "mend", "why_not_redrivable"]
+__all__ = ["DEAD", "ExecutionNotRedrivable", "mend", "why_not_redrivable"]

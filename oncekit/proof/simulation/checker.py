@@ -275,7 +275,7 @@ def executions_of(cloud: LocalCloud) -> list[Execution]:
     machine = cloud.outputs["StateMachineArn"].rpartition(":")[2]
     return [
         execution_of(each)
-        for known in cloud._machines()
+        for known in cloud.executions.machines
         if known.name == machine or f":{known.name}:" in cloud.outputs["StateMachineArn"]
         for each in known.executions
     ]

@@ -21,9 +21,9 @@ from typing import Any, Protocol
 from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local import LocalCloud
-from oncekit.local.cloud import PREFIX
 from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
+from oncekit.local.once_cloud import PREFIX
 from oncekit.proof.simulation.journal import Actor, Journal
 from oncekit.proof.simulation.scheduler import Dropped, Turns
 

@@ -153,11 +153,11 @@ class Journal:
 
     def status_of(self, arn: str) -> str:
         """Of an execution, RUNNING for one that nobody knows: it is not known to be dead."""
-        from oncekit.local.cloud import LocalCloudError
+        from oncekit.local.executions import NoSuchExecution
 
         try:
-            return str(self.cloud._find(arn).status)
-        except LocalCloudError:
+            return str(self.cloud.executions.find(arn).status)
+        except NoSuchExecution:
             return "DOES_NOT_EXIST"
 
 

@@ -203,7 +203,7 @@ class World:
 
     def _deaths(self) -> Iterator[float]:
         """When executions ended that did not come to one of their own ends."""
-        for machine in self.cloud._machines():
+        for machine in self.cloud.executions.machines:
             for each in machine.executions:
                 own_end = each.status == "FAILED" and each.error in OWN_ENDS
                 if each.status in ("FAILED", "ABORTED", "TIMED_OUT") and not own_end:

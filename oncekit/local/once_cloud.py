@@ -1,0 +1,121 @@
+"""The local cloud with Once's template in it: all that knows of operations, requests and records."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.cloud import Cloud, LocalCloudError
+from oncekit.local.execution import Execution, Invocation, as_text
+from oncekit.local.items import plain_item
+from oncekit.local.lambda_runtime import FunctionSpec
+from oncekit.local.resources import STACK
+
+PREFIX = f"{STACK}_op-"
+"""What the template puts before an operation's name to make its function's."""
+
+
+class LocalCloud(Cloud):
+    """The cloud that people open: starts requests, and shows what business logic and records came to."""
+
+    def add_function(
+        self,
+        operation: str,
+        code: Path,
+        *,
+        handler: str = "app.handler",
+        concurrency: int | None = None,
+        timeout: float | None = None,
+        environment: Mapping[str, str] | None = None,
+        role: str | None = None,
+    ) -> None:
+        """Deploy the business function of an operation that is not in the template, until the next `reset`.
+
+        It gets what the template gives each of its operations: the layer, the response bucket, and the timeout unless
+        another is given. It may do everything unless `role` is given, the logical id of a role of the template.
+        """
+        if not code.is_dir():
+            raise LocalCloudError(f"operation {operation}: {code} is no folder")
+        if role is not None and self.permissions.arn_of(role) is None:
+            raise LocalCloudError(f"operation {operation}: the template has no role {role}")
+        path = {folder for spec in self.deployed.functions.values() for folder in spec.python_path}
+        spec = FunctionSpec(
+            code=code.resolve(),
+            handler=handler,
+            timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
+            environment={
+                "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
+                "POWERTOOLS_SERVICE_NAME": operation,
+                "POWERTOOLS_METRICS_NAMESPACE": "Once",
+                "ONCE_STACK": STACK,
+                **(environment or {}),
+            },
+            memory=512,
+            concurrency=concurrency,
+            python_path=tuple(sorted(path)),
+            role=None if role is None else self.permissions.arn_of(role),
+        )
+        self.register_function(PREFIX + operation, spec)
+
+    # ---- requests ----
+
+    def start(self, request: Any, name: str | None = None) -> str:
+        """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
+
+        Raises botocore's ClientError as StartExecution does.
+        """
+        return self.start_machine(self.outputs["StateMachineArn"], as_text(request), name or str(uuid.uuid4()))
+
+    def run(self, request: Any, name: str | None = None, timeout: float = 60) -> Execution:
+        """Start an execution and wait for its end."""
+        return self.wait(self.start(request, name), timeout)
+
+    def run_all(self, requests: Iterable[Any], timeout: float = 120) -> list[Execution]:
+        """Start one execution for each request, all at once, and wait for all; in the order of the requests."""
+        self.clock.enter()  # virtual time stands still until all are started
+        try:
+            arns = [self.start(request) for request in requests]
+        finally:
+            self.clock.leave()
+        end = time.monotonic() + timeout
+        return [self.wait(arn, max(0.0, end - time.monotonic())) for arn in arns]
+
+    # ---- what they did ----
+
+    def invocations(self, operation: str | None = None) -> list[Invocation]:
+        """The starts of business logic, oldest first: of one operation, or of all."""
+        return [
+            Invocation(
+                each.request_id,
+                each.function.removeprefix(PREFIX),
+                each.event,
+                each.started_at,
+                each.ended_at,
+                each.outcome,
+            )
+            for each in self.functions.invocations
+            if each.function.startswith(PREFIX) and operation in (None, each.function.removeprefix(PREFIX))
+        ]
+
+    def logs(self, operation: str) -> list[str]:
+        """The last lines that the function of an operation printed."""
+        return self.functions.logs(PREFIX + operation)
+
+    def record(self, id: str) -> dict[str, Any] | None:
+        """The record of an id as plain Python values, or None."""
+        answer = self.client("dynamodb").get_item(
+            TableName=self.resources["IdempotencyTable"], Key={"id": {"S": id}}, ConsistentRead=True
+        )
+        return plain_item(answer["Item"]) if "Item" in answer else None
+
+    def rejected(self) -> list[dict[str, Any]]:
+        """The bodies in the rejected-requests queue, oldest first; they stay there."""
+        from moto.sqs.models import sqs_backends
+
+        name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
+        return [json.loads(message.body) for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
