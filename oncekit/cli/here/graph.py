@@ -39,11 +39,11 @@ def draw(event: str | None, output: Path | None, template: Path | None) -> int:
     taken: tuple[str, ...] = ()
     heading = f"State machine {MACHINE}"
     if event is not None:
-        from oncekit.cli.here.report import came_to
+        from oncekit.cli.here.report import outcome
 
         execution = _run(event, path)
         taken = execution.states
-        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {came_to(execution)}"
+        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {outcome(execution)}"
     definition = _definition(path)
     svg = drawing(nodes(definition), edges(definition), taken, heading)
     if output is None:

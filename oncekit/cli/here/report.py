@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
 
 CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
-WIDTH_OF_A_RESULT = 60
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 
 
@@ -26,7 +25,7 @@ def mark(execution: Execution) -> str:
     return "✓" if execution.output["disposition"] == "EXECUTED" else "↻"
 
 
-def came_to(execution: Execution) -> str:
+def outcome(execution: Execution) -> str:
     """The disposition, or the error, or the status where neither is known."""
     disposition = (execution.output or {}).get("disposition")
     return str(disposition or execution.error or execution.status)
@@ -64,18 +63,13 @@ def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
 
 
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
+    head = ("", "execution", "outcome", "attempt", "result")
     rows = [
-        (
-            mark(each),
-            each.name[:8],
-            came_to(each),
-            str((each.output or {}).get("attempt", "")),
-            _result(each),
-        )
+        (mark(each), each.name[:8], outcome(each), str((each.output or {}).get("attempt", "")), _result(each))
         for each in executions
     ]
-    head = ("", "execution", "came to", "attempt", "result")
-    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions])
+    failures = ["" if each.status == "SUCCEEDED" else message_of(each) for each in executions]
+    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
     say("", _told(effects))
 
 
@@ -96,14 +90,11 @@ def _times(count: int) -> str:
 
 
 def _result(execution: Execution) -> str:
-    if execution.status != "SUCCEEDED":
-        return message_of(execution)
-    output = execution.output
+    output = execution.output or {}
     if "resultRef" in output:
         ref = output["resultRef"]
         return f"{ref['bytes']:,} bytes in S3, sha256 {ref['sha256'][:12]}…"
-    text = str(output.get("result", ""))
-    return text if len(text) <= WIDTH_OF_A_RESULT else text[: WIDTH_OF_A_RESULT - 1] + "…"
+    return str(output.get("result", ""))
 
 
 def message_of(execution: Execution) -> str:

@@ -12,7 +12,7 @@ import typer
 from oncekit.cli.deployed.reading import read_event
 from oncekit.cli.here.cloud import find_template, local_cloud
 from oncekit.cli.options import Json, Template
-from oncekit.cli.output import trouble
+from oncekit.cli.output import printed
 from oncekit.cli.terminal import tell
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def _run(
             executions = [follow(cloud, cloud.start(request), progress) for request in requests]
         happened = effects.since()
         denials = cloud.denials()
-        printed = list(trouble(cloud))
+        output = list(printed(cloud))
     if as_json:
         report.print_json(executions, happened)
     else:
         progress.line()
         report.print_table(executions, happened)
-    tell(*printed)
+    tell(*output)
     report.tell_denials(denials)
     return report.exit_code(executions)
 

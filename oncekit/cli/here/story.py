@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.here.report import came_to
+from oncekit.cli.here.report import outcome
 from oncekit.local import Execution, VirtualClock
 
 if TYPE_CHECKING:
@@ -33,9 +33,9 @@ LONGER_THAN_LEASE_AND_SWEEP_S = 500
 
 def charge_and_duplicates(cloud: LocalCloud, check: Check) -> None:
     first = cloud.run(CHARGE)
-    check("the first request charges the card", "EXECUTED", came_to(first))
+    check("the first request charges the card", "EXECUTED", outcome(first))
     again = cloud.run(CHARGE)
-    check("the same request again is answered from the record", "REPLAYED", came_to(again))
+    check("the same request again is answered from the record", "REPLAYED", outcome(again))
     check("with the same answer, byte for byte", answer(cloud, first), answer(cloud, again))
     check("in five transitions", 5, again.transitions)
     ten = {answer(cloud, each) for each in cloud.run_all([CHARGE] * 10)}
@@ -51,7 +51,7 @@ def crash_in_mid_work(cloud: LocalCloud, check: Check) -> None:
     cloud.settle()
     check("recovery heard of it, and the operation is completed", "COMPLETED", _record(cloud, request)["status"])
     check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
-    check("a duplicate gets that answer", "REPLAYED", came_to(cloud.run(request)))
+    check("a duplicate gets that answer", "REPLAYED", outcome(cloud.run(request)))
     check("the provider still charged once", 1, ledger(cloud) - before)
 
 
@@ -61,11 +61,11 @@ def crash_unheard(cloud: LocalCloud, check: Check) -> None:
     with cloud.lose_events():
         _crashing(cloud, request)
         cloud.settle()
-        check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", came_to(cloud.run(request)))
+        check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", outcome(cloud.run(request)))
     cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
     cloud.settle()
     check("the next sweep after the lease completes it", "COMPLETED", _record(cloud, request)["status"])
-    check("nobody had to send it again", "REPLAYED", came_to(cloud.run(request)))
+    check("nobody had to send it again", "REPLAYED", outcome(cloud.run(request)))
 
 
 def _charge(key: str) -> dict[str, Any]:
@@ -108,7 +108,7 @@ def payload_mismatch(cloud: LocalCloud, check: Check) -> None:
     other = CHARGE | {"payload": {**CHARGE["payload"], "amount": 9900}}
     before = ledger(cloud)
     refused = cloud.run(other)
-    check("is refused", "PayloadMismatch", came_to(refused))
+    check("is refused", "PayloadMismatch", outcome(refused))
     check("is kept for the operator", [other], [each.get("input") for each in cloud.rejected()][-1:])
     check("and charges nothing", 0, ledger(cloud) - before)
 
@@ -129,7 +129,7 @@ def answer(cloud: LocalCloud, execution: Execution) -> str:
         ref = output["resultRef"]
         body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
         return body.decode()
-    return str(output.get("result", came_to(execution)))
+    return str(output.get("result", outcome(execution)))
 
 
 def digest(cloud: LocalCloud, execution: Execution) -> str:
