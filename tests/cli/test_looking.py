@@ -110,6 +110,16 @@ def test_show_tells_of_owners_back_through_an_operator_steps_and_the_kept_reques
     assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
 
 
+def test_show_has_no_links_to_the_console_of_aws_on_the_local_cloud(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(operator, ID, "QUARANTINED", 5)
+    for name, value in operator.cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    shown = operator.once("show", ID)
+    assert shown.code == 0 and "console.aws.amazon.com" not in shown.out
+
+
 def test_show_says_that_an_owner_is_gone_and_that_a_record_has_expired(operator: Operator) -> None:
     gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
     put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})

@@ -63,6 +63,7 @@ def test_execution_tells_what_it_came_to(cloud: LocalCloud) -> None:
     assert execution.states[:2] == ("ReceiveRequest", "AcquireLock")
     assert execution.transitions == len(execution.states) == 5
     assert [event["id"] for event in execution.events] == list(range(1, len(execution.events) + 1))
+    assert repr(execution) == f"<Execution by-name SUCCEEDED [{' → '.join(execution.states)}]>", "not its history"
 
 
 @pytest.mark.aws("Step Functions Developer Guide, Handling errors", "Retries are treated as state transitions.")

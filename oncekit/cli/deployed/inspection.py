@@ -57,6 +57,9 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 
 
 def _console(stack: Stack, owner: str) -> dict[str, str]:
+    """Links to the console of AWS; the local cloud has none."""
+    if stack.endpoint_url is not None:
+        return {}
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
     if "stateMachine" in found and OPERATOR not in owner and stack.has_execution(owner):
