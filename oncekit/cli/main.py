@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from oncekit.cli.deployed.history import history
 from oncekit.cli.deployed.ls import ls
 from oncekit.cli.deployed.redrive import redrive
 from oncekit.cli.deployed.release import release
@@ -42,6 +43,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "doctor": doctor,
     "ls": ls,
     "show": show,
+    "history": history,
     "retry": retry,
     "resolve": resolve,
     "release": release,

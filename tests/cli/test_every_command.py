@@ -72,6 +72,14 @@ def test_show_has_its_lines_and_no_other(operator: Operator) -> None:
     assert f"Name{WHOLE_SEEN}: message {WHOLE_SEEN}" in done.out and f"step{WHOLE_SEEN}" in done.out
 
 
+def test_history_of_an_evil_request_is_shown_calmly(operator: Operator) -> None:
+    operator.cloud.run(operator.request() | {"payload": {WHOLE: WHOLE}})
+    done = operator.once("history", ID)
+    assert_shown_calmly(done)
+    assert r"\u202e" in done.out
+    assert_shown_calmly(operator.once("history", f"none#told#{WHOLE}"), 2)
+
+
 def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"}, {"return": 7})
     operator.quarantined()
@@ -156,6 +164,10 @@ def test_replay_rejected_is_no_victim_of_an_encoding(operator: Operator, cloud: 
 def test_send_and_its_mistakes_are_told_calmly(operator: Operator) -> None:
     event = operator.file(json.dumps(operator.request()), "event\x1b[2J\nforged.json")
     assert_shown_calmly(operator.once("send", event))
+    operator.script({"raise": WHOLE})
+    done = operator.once("send", operator.file(json.dumps(operator.request() | {"idempotencyKey": "e"})), "--wait")
+    assert_shown_calmly(done, done.code)
+    assert SEEN[:5] in done.out
     operator.cloud.settle()
     for arguments in (["/none/" + EVIL], [event, "--via", EVIL], [event, "--stack", "a\u202eb"]):
         assert_shown_calmly(operator.once("send", *arguments), 2)
@@ -243,7 +255,7 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
-TRIED = {"ls", "show", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
+TRIED = {"ls", "show", "history", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
 
 
 def test_every_command_is_tried_here_with_evil_things() -> None:

@@ -104,11 +104,17 @@ def _quarantined(operator: Watched) -> None:
 def lists(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("ls")
+    operator.watch("ls", "--status", "FAILED")
 
 
 def shows(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("show", ID)
+
+
+def tells_history(operator: Watched) -> None:
+    _quarantined(operator)
+    operator.watch("history", ID)
 
 
 def retries(operator: Watched) -> None:
@@ -164,11 +170,15 @@ def sends(operator: Watched) -> None:
     for via in ("direct", "sqs", "eventbridge"):
         operator.watch("send", event, "--via", via)
     operator.cloud.settle()
+    for via in ("direct", "sqs"):
+        operator.watch("send", event, "--via", via, "--wait")
+    operator.cloud.settle()
 
 
 PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
+    "history": tells_history,
     "retry": retries,
     "resolve": resolves,
     "release": releases,

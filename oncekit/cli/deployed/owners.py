@@ -49,8 +49,8 @@ def _look_at(stack: Stack, owner: str, id: str) -> tuple[dict[str, Any], str | N
     about = {
         "owner": owner,
         "status": described["status"],
-        "startedAt": _iso(described["startDate"]),
-        "endedAt": _iso(described.get("stopDate")),
+        "startedAt": iso(described["startDate"]),
+        "endedAt": iso(described.get("stopDate")),
         "error": described.get("error"),
         "locks": locks,
     }
@@ -61,7 +61,7 @@ def _locks(client: Any, execution: str) -> tuple[list[dict[str, Any]], str | Non
     """The locks that an execution had, oldest first, and the owner it took the first one over from."""
     locks: list[dict[str, Any]] = []
     state, read, before = "", None, None
-    for event in _events(client, execution):
+    for event in events_of(client, execution):
         state = event.get("stateEnteredEventDetails", {}).get("name", state)
         answer = _answer(event)
         if state == "ReadRecord" and "Item" in answer:
@@ -75,7 +75,7 @@ def _locks(client: Any, execution: str) -> tuple[list[dict[str, Any]], str | Non
     return locks, before
 
 
-def _events(client: Any, execution: str) -> Iterator[dict[str, Any]]:
+def events_of(client: Any, execution: str) -> Iterator[dict[str, Any]]:
     for page in client.get_paginator("get_execution_history").paginate(executionArn=execution):
         yield from page["events"]
 
@@ -102,9 +102,9 @@ def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
         for each in page["executions"]:
             if each["name"].startswith(names):
                 about = {"execution": each["executionArn"], "status": each["status"]}
-                found.append({**about, "startedAt": _iso(each["startDate"])})
+                found.append({**about, "startedAt": iso(each["startDate"])})
     return found
 
 
-def _iso(at: Any) -> str | None:
+def iso(at: Any) -> str | None:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None

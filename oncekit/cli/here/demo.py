@@ -42,8 +42,9 @@ class Checks:
 
 def tell(as_json: bool, template: Path | None) -> int:
     path = find_template(template)
-    from oncekit.cli.here.report import COLOURS, tell_denials
+    from oncekit.cli.here.report import tell_denials
     from oncekit.cli.here.story import CHAPTERS
+    from oncekit.cli.outcomes import COLOURS
     from oncekit.cli.paper import Paper
     from oncekit.cli.terminal import say_json
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.here.report import COLOURS, mark, message_of, outcome
+from oncekit.cli.here.report import mark, message_of, outcome
+from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
 from oncekit.cli.requests import id_of
 from oncekit.cli.terminal import short

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oncekit.cli.here.report import COLOURS, mark, outcome
+from oncekit.cli.here.report import mark, outcome
+from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import ARROW, Paper
 from oncekit.local import Execution
 

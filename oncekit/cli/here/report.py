@@ -7,15 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.effects import SideEffects
+from oncekit.cli.outcomes import COLOURS, CONFLICTS, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say, say_json
 from oncekit.local import Execution
 
 if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
-
-CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
-COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 
 
 def mark(execution: Execution) -> str:
@@ -99,9 +97,4 @@ def _result(execution: Execution) -> str:
 
 def message_of(execution: Execution) -> str:
     """Error and message in the cause of a failure."""
-    try:
-        told = json.loads(execution.cause or "")
-        message = ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        message = execution.cause or execution.status
-    return " ".join(message.split("\n"))
+    return " ".join((message_in(execution.cause) or execution.status).split("\n"))
