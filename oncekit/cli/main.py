@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from oncekit.cli.deployed.history import history
+from oncekit.cli.deployed.logs import logs
 from oncekit.cli.deployed.ls import ls
 from oncekit.cli.deployed.redrive import redrive
 from oncekit.cli.deployed.release import release
@@ -44,6 +45,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "ls": ls,
     "show": show,
     "history": history,
+    "logs": logs,
     "retry": retry,
     "resolve": resolve,
     "release": release,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from commands import Done
 from evil import EVIL, ROOT, SEEN, assert_calm, python
+from logged import logged, own
 from operating import ID, Operator, put
 
 from oncekit.cli.main import COMMANDS
@@ -78,6 +79,16 @@ def test_history_of_an_evil_request_is_shown_calmly(operator: Operator) -> None:
     assert_shown_calmly(done)
     assert r"\u202e" in done.out
     assert_shown_calmly(operator.once("history", f"none#told#{WHOLE}"), 2)
+
+
+def test_logs_of_an_evil_function_are_shown_calmly(operator: Operator) -> None:
+    with logged(operator, [(0, own(WHOLE)), (1, WHOLE), (2, own("end"))]):
+        done = operator.once("logs", ID)
+        assert_shown_calmly(done)
+        assert r"\u202e" in done.out
+        assert_calm(operator.once("logs", ID, "--json").out)
+    assert_shown_calmly(operator.once("logs", f"none#told#{WHOLE}"))
+    assert_shown_calmly(operator.once("logs", f"none#{WHOLE}#k"), 2)
 
 
 def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> None:
@@ -255,7 +266,20 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
-TRIED = {"ls", "show", "history", "replay-rejected", "send", "doctor", *INTERVENTIONS, "run", "graph", "demo", "up"}
+TRIED = {
+    "ls",
+    "show",
+    "history",
+    "logs",
+    "replay-rejected",
+    "send",
+    "doctor",
+    *INTERVENTIONS,
+    "run",
+    "graph",
+    "demo",
+    "up",
+}
 
 
 def test_every_command_is_tried_here_with_evil_things() -> None:

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from logged import logged, own
 from operating import ID, Operator
 
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
-SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events")
+SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events", "lambda", "logs")
 Needs = set[tuple[str, str]]
 """Actions, each with what it is about, in the words of the page."""
 
@@ -83,6 +84,10 @@ class Watched(Operator):
         }
         if resource in names:
             return names[resource]
+        if action.startswith("logs:"):
+            return "the function's log group"
+        if action.startswith("lambda:"):
+            return "the function"
         if resource.startswith(outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")):
             return "executions"
         if action == "cloudformation:DescribeStacks" and params["StackName"] == "once":
@@ -115,6 +120,11 @@ def shows(operator: Watched) -> None:
 def tells_history(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("history", ID)
+
+
+def tells_logs(operator: Watched) -> None:
+    with logged(operator, [(0, own("printed"))]):
+        operator.watch("logs", ID)
 
 
 def retries(operator: Watched) -> None:
@@ -179,6 +189,7 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
     "history": tells_history,
+    "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,
     "release": releases,

@@ -144,6 +144,7 @@ def _advice(code: str) -> str:
 def clear_aws_errors(about: str = "") -> Iterator[None]:
     """What AWS, the network and the credentials refuse, as problems of one line that name what it was about."""
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     prefix = f"{about}: " if about else ""
     try:
@@ -152,6 +153,8 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         text = " ".join(f"{error.operation_name}: {code}: {message}".split())
         raise Problem(prefix + text + _advice(code)) from error
+    except ResponseParserError as error:
+        raise Problem(f"{prefix}the answer is none of AWS's; does AWS_ENDPOINT_URL name another server?") from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
         text = " ".join(str(error).split()).rstrip(".")

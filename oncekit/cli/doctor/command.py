@@ -45,7 +45,7 @@ def _doctor(place: Place, as_json: bool) -> int:
 
 
 def findings(stack: Stack) -> list[Finding]:
-    """What every check came to. Raises Problem for a stack that is none of Once."""
+    """The result of every check. Raises Problem for a stack that is none of Once."""
     from oncekit.cli.doctor.deployment import deployment_of
     from oncekit.cli.doctor.examination import examine
     from oncekit.cli.doctor.machines import OPERATION

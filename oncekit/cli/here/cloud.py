@@ -1,4 +1,4 @@
-"""Opens the local cloud for a command. What a user can mend comes as a Problem, never as a traceback."""
+"""Opens the local cloud for a command. What a user can fix comes as a Problem, never as a traceback."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def tell(as_json: bool, template: Path | None) -> int:
             try:
                 chapter(cloud, telling)
             except TimeoutError as error:
-                telling.check("it comes to an end", "an end", str(error))
+                telling.check("it ends", "an end", str(error))
         tell_denials(cloud.denials())
     held, made = telling.held, len(telling.checks)
     if as_json:

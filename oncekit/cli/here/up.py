@@ -49,16 +49,26 @@ def stay_up(port: int, template: Path | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     from oncekit.cli.here.ends import watching
+    from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local import RealClock
 
+    kept: list[KeptLogs] = []
+
+    def on_output(function: str, line: str) -> None:
+        tell(*lines_of(function, line))
+        for each in kept:
+            each.put(function, line)
+
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
-    with local_cloud(path, RealClock(), port, _print_output) as cloud:
+    with local_cloud(path, RealClock(), port, on_output) as cloud:
         news = News(cloud, path)
+        kept.append(KeptLogs(cloud))
         with watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))):
             Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
             _tell(cloud)
             while not stopping.is_set():
                 news.tell()
+        kept.clear()  # what functions print while the cloud goes down has no place any more
     tell("The local cloud is down.")
     return 0
 
@@ -107,10 +117,6 @@ class News:
             tell(f"✗ Not deployed, what was there stays: {problem}")
 
 
-def _print_output(function: str, line: str) -> None:
-    tell(*lines_of(function, line))
-
-
 def _tell(cloud: LocalCloud) -> None:
     """Lines that a shell can read: what to know is in comments."""
     outputs = cloud.outputs
@@ -122,7 +128,7 @@ def _tell(cloud: LocalCloud) -> None:
         "# To use it, paste the lines below in another terminal. Then, for example:",
         "#   once send events/charge-payment.json --wait",
         "#   once send events/charge-payment.json --via sqs --duplicates 2",
-        "#   once show 'acme#charge-payment#order-12345'",
+        "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
         "#   once doctor",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
         "--input file://events/charge-payment.json",
