@@ -28,8 +28,12 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
 from oncekit.cli.usage import Command
 
+HELP = """Run operations effectively once: here as on AWS, with the same template and the same state machine.
+
+Exit codes: 0 done, 1 failed, 2 usage, or nothing there to work on, 3 in progress or conflict, 130 interrupted.
+"""
 app = typer.Typer(
-    help="Run operations effectively once: here as on AWS, with the same template and the same state machine.",
+    help=HELP,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"], "color": False},
     rich_markup_mode=None,
@@ -71,7 +75,7 @@ def _version(wanted: bool) -> None:
 def once(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Exit codes: 0 done, 1 failed, 2 usage, 3 in progress or conflict, 130 interrupted."""
+    """Options that go before a command."""
 
 
 for _name, _command in COMMANDS.items():

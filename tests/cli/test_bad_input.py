@@ -21,7 +21,7 @@ NONE = "default#told#none"
         (["resolve", ID, "--result", "-"], "standard input"),
         (["send", "/no/such/file"], "/no/such/file"),
         (["send", "-"], "standard input"),
-        (["ls", "--status", "COMPLETED"], "COMPLETED"),
+        (["ls", "--status", "DONE"], "DONE"),
         (["ls", "--overdue", "--status", "QUARANTINED"], "--overdue"),
         (["ls", "--stack", "other"], "other"),
         (["ls", "--profile", "nobody"], "nobody"),

@@ -29,12 +29,17 @@ MORE = {
 NO_SUCH = {True: "Nothing is open", False: "No such operation was found"}
 
 Status = Annotated[
-    list[str] | None, typer.Option("--status", metavar="STATUS", help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED.")
+    list[str] | None,
+    typer.Option(
+        "--status",
+        metavar="STATUS",
+        help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED; can be repeated.  [default: the first two]",
+    ),
 ]
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only those in progress whose lease is over.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
 Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N, the oldest lease first.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
 
 
 def ls(

@@ -43,8 +43,9 @@ class Watch:
 
     def written_by_people(self, changed: set[Path]) -> set[str]:
         """The names of those that are there, or were; a temporary file came and went, or is hidden."""
-        there = {path for path in changed if path.exists() and not _is_of_an_editor(path.name)}
-        gone = (changed & self._known) - there
+        ours = {path for path in changed if not _is_of_an_editor(path.name)}
+        there = {path for path in ours if path.exists()}
+        gone = (ours & self._known) - there
         self._known = (self._known | there) - gone
         return {path.name for path in there | gone if not path.is_dir()}
 

@@ -35,6 +35,9 @@ ON_A_RECORD: tuple[tuple[str, ...], ...] = (
     ("show", ID),
     ("ls",),
     ("ls", "--overdue"),
+    ("ls", "--status", "FAILED"),
+    ("history", ID),
+    ("logs", ID),
     ("ls", "--tenant", TENANT),
     ("ls", "--operation", OPERATION),
     ("retry", ID),
@@ -45,7 +48,21 @@ ON_A_RECORD: tuple[tuple[str, ...], ...] = (
     ("replay-rejected",),
     ("replay-rejected", "--discard", "--error", "InvalidRequest"),
 )
-COMMANDS = ("show", "ls", "retry", "resolve", "release", "redrive", "replay-rejected", "send", "graph", "doctor", "")
+COMMANDS = (
+    "show",
+    "ls",
+    "history",
+    "logs",
+    "retry",
+    "resolve",
+    "release",
+    "redrive",
+    "replay-rejected",
+    "send",
+    "graph",
+    "doctor",
+    "",
+)
 OPTIONS = ("--json", "--yes", "--failed", "--result", "--status", "--tenant", "--error", "--limit", "--stack", "--via")
 
 
