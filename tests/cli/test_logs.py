@@ -88,3 +88,7 @@ def test_once_up_keeps_what_functions_print(operator: Operator, monkeypatch: pyt
     finally:
         operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
     assert [json.loads(line["text"])["message"] for line in attempt["lines"]] == ["three"], "the stream began anew"
+
+
+def test_a_line_that_cannot_be_kept_stops_nothing(operator: Operator) -> None:
+    KeptLogs(operator.cloud).put("no-such-function", "x")

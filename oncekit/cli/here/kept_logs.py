@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,7 +26,10 @@ class KeptLogs:
         self._lock = threading.Lock()
 
     def put(self, function: str, line: str) -> None:
-        with self._lock:
+        """Never raises: a line that the engine would not keep has been told on the terminal."""
+        from botocore.exceptions import ClientError
+
+        with self._lock, suppress(ClientError):
             group = self._groups.get(function) or self._made(function)
             if self._lines[function] >= MOST_LINES:
                 self._client.delete_log_stream(logGroupName=group, logStreamName=STREAM)
