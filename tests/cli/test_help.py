@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -44,3 +46,9 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once replay")
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
     assert told().out.startswith("replay-rejected\tStart refused requests again")
+
+
+def test_help_waits_for_nothing_that_only_a_command_needs() -> None:
+    program = "import sys, oncekit.cli.main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "yaml"} & set(done.stdout.split())

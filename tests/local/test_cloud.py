@@ -77,6 +77,7 @@ def test_retried_task_counts_as_a_transition_each_time(cloud: LocalCloud) -> Non
         execution = cloud.run(CHARGE)
     assert execution.status == "SUCCEEDED"
     assert execution.transitions == len(execution.states) + 1
+    assert execution.seconds > 0, "it backed off, in virtual time"
 
 
 def test_input_is_a_value_or_the_json_text_itself(cloud: LocalCloud) -> None:
