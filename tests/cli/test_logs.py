@@ -48,15 +48,17 @@ def test_lines_of_an_attempt_are_shown_with_what_it_printed_between_them(operato
 def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: Operator) -> None:
     lines = [
         (0, own("first")),
-        (1, own("elsewhere", OTHER, "r2")),
-        (2, "printed for the other one"),
-        (3, own("second", request="r3", attempt=2)),
-        (4, "printed in the second"),
+        (1, own("elsewhere", OTHER, "r2")),  # one stream has the lines of several in `once up`
+        (2, own("first ends")),
+        (3, own("elsewhere", OTHER, "r2")),
+        (4, "printed for the other one"),
+        (5, own("second", request="r3", attempt=2)),
+        (6, "printed in the second"),
     ]
     with logged(operator, lines):
         answer = operator.once("logs", ID, "--json").answer
     told = [(each["attempt"], [line["text"] for line in each["lines"]]) for each in answer["attempts"]]
-    assert told == [(1, [lines[0][1]]), (2, [lines[3][1], lines[4][1]])]
+    assert told == [(1, [lines[0][1], lines[2][1]]), (2, [lines[5][1], lines[6][1]])]
 
 
 @pytest.mark.parametrize("id", [ID, 'default#told#a"*\\b'])
