@@ -51,11 +51,12 @@ def stay_up(port: int, template: Path | None) -> int:
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local import RealClock
+    from oncekit.local.once_cloud import PREFIX
 
     kept: list[KeptLogs] = []
 
     def on_output(function: str, line: str) -> None:
-        tell(*lines_of(function, line))
+        tell(*lines_of(function.removeprefix(PREFIX), line))
         for each in kept:
             each.put(function, line)
 
