@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
-from oncekit.cli import operators
+from oncekit.cli.deployed import on_stack
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.main import main
 
@@ -35,7 +35,7 @@ def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "") -> Don
     with (
         mock.patch("sys.argv", ["once", *arguments]),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
-        mock.patch.object(operators, "connect", connect),
+        mock.patch.object(on_stack, "connect", connect),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

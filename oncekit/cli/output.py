@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 MOST_LINES = 40
-"""Of one function whose attempts failed."""
-_QUIET = ("DEBUG", "INFO")
+"""Of one function, the newest."""
+_NEWS = ("attempt begins", "business logic succeeded")
+"""What the library logs of every attempt: the path and the result of its execution say it, too."""
 
 
-def lines_of(function: str, line: str, *, only_trouble: bool = False) -> Iterator[str]:
-    """A line that a function printed, as lines for people; metrics are left out, and with `only_trouble` plain news.
+def lines_of(function: str, line: str) -> Iterator[str]:
+    """A line that a function printed, as lines for people; metrics and the library's own news are left out.
 
     A line of Powertools' logger becomes its level, its message and its traceback; any other stays as it is.
     """
@@ -23,7 +24,7 @@ def lines_of(function: str, line: str, *, only_trouble: bool = False) -> Iterato
     if "_aws" in told:  # metrics
         return
     if "level" in told and "message" in told:
-        if only_trouble and told["level"] in _QUIET:
+        if told["level"] == "INFO" and told["message"] in _NEWS:
             return
         line = "\n".join(str(part) for part in (f"{told['level']} {told['message']}", told.get("exception")) if part)
     # The runtime client puts a traceback on one line, for CloudWatch.
@@ -31,12 +32,13 @@ def lines_of(function: str, line: str, *, only_trouble: bool = False) -> Iterato
         yield f"{function} | {each}"
 
 
-def trouble(cloud: LocalCloud) -> Iterator[str]:
-    """What the functions printed whose attempts failed, the newest last."""
-    failed = {each.operation for each in cloud.invocations() if each.outcome not in ("succeeded", "running")}
-    for operation in sorted(failed):
-        shown = [new for line in cloud.logs(operation) for new in lines_of(operation, line, only_trouble=True)]
-        yield from shown[-MOST_LINES:]
+def printed(cloud: LocalCloud) -> Iterator[str]:
+    """What the functions that were started printed and logged, the newest last."""
+    for operation in sorted({each.operation for each in cloud.invocations()}):
+        lines = [new for line in cloud.logs(operation) for new in lines_of(operation, line)]
+        if (left_out := len(lines) - MOST_LINES) > 0:
+            yield f"{operation} | … {left_out:,} earlier lines"
+        yield from lines[-MOST_LINES:]
 
 
 def _fields(line: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""What a user can mend: the message says what is wrong, where, and what to do."""
+"""What a user can fix: the message says what is wrong, where, and what to do."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from oncekit.cli.doctor.timeouts import lease_texts
 from oncekit.gate.finding import Finding
 from oncekit.gate.machine import Machine, State, Text
 from oncekit.gate.project import FUNCTION, MACHINE, Project
@@ -23,7 +24,6 @@ from oncekit.local.quotas import EXPRESS_SECONDS
 LAMBDA_LIMIT = 900
 _NOW = 1_800_000_000
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
-_LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 _evaluator = Evaluator(lambda: _NOW, random.Random(0))  # noqa: S311 no secret
 
 Given = dict[str, float]
@@ -91,7 +91,7 @@ def _leases(machine: Machine) -> Iterator[Finding]:
     execution = machine.definition.get("TimeoutSeconds")
     tasks = {state.name: timeout_of(state) or 0 for state in machine.tasks("lambda:invoke")}
     for state in machine.tasks("dynamodb:updateItem"):
-        for text in _lease_texts(state):
+        for text in lease_texts(state.raw):
             lease = _number(text)
             if lease is None:
                 yield machine.finding(
@@ -144,13 +144,6 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _lease_texts(state: State) -> Iterator[str]:
-    arguments = state.raw.get("Arguments", {})
-    if isinstance(arguments, Mapping):
-        for alias in _LEASE.findall(str(arguments.get("UpdateExpression", ""))):
-            yield str(arguments.get("ExpressionAttributeValues", {}).get(alias, {}).get("N", ""))
-
-
 def _functions(project: Project, machine: Machine, state: State) -> Iterator[str]:
     """The logical ids of the functions that a task may invoke, by what its FunctionName is made of."""
     written = next(each for each in replace(machine, definition=machine.written).states if each.name == state.name)
@@ -188,7 +181,7 @@ def _of_definitions(project: Project) -> set[str]:
     for machine in project.machines:
         substitutions = project.resources(MACHINE)[machine.logical_id].get("DefinitionSubstitutions", {})
         for state in replace(machine, definition=machine.written).tasks():
-            for text in (str(state.raw.get("TimeoutSeconds")), *_lease_texts(state)):
+            for text in (str(state.raw.get("TimeoutSeconds")), *lease_texts(state.raw)):
                 for placeholder in _PLACEHOLDER.findall(text):
                     value = substitutions.get(placeholder)
                     if isinstance(value, Mapping) and value.get("Ref") in project.parameters:

@@ -129,6 +129,7 @@ class Cloud:
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         self._deploy(template, None)
+        self._server.open()
 
     # ---- what is there ----
 

@@ -32,6 +32,9 @@ from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from oncekit.local.template import Template, load
 
+NESTED = "AWS::CloudFormation::Stack"
+"""What SAM makes of an AWS::Serverless::Application."""
+
 Code = frozenset[tuple[str, int, int]]
 
 
@@ -169,6 +172,11 @@ class _Deployment:
         }
         if kind == "AWS::Lambda::Function":
             return self._function(logical_id, properties)
+        if kind == NESTED and not self.dry:
+            raise TemplateError(
+                f"{logical_id} is an application inside this one (AWS::Serverless::Application), which the local cloud "
+                "cannot deploy: run its template by itself, with --template"
+            )
         if kind == "AWS::StepFunctions::StateMachine" and not self.dry:
             return self._state_machine(logical_id, properties)
         if kind in NAMED or self.dry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,9 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 _ENTERED = "StateEntered"
+MOST_OF_A_CAUSE = 500
+"""Characters of a cause that `repr` shows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Execution:
     """An execution of a state machine, as it was when this was made."""
 
@@ -30,6 +33,17 @@ class Execution:
     """State transitions that AWS would bill: every state entered, and every retry of one."""
     events: Sequence[dict[str, Any]]
     """The history, oldest first, in the shape of GetExecutionHistory."""
+
+    @property
+    def seconds(self) -> float:
+        """From the first event to the last one, by the cloud's clock."""
+        times = [datetime.datetime.fromisoformat(each["timestamp"]) for each in (*self.events[:1], *self.events[-1:])]
+        return (times[-1] - times[0]).total_seconds() if times else 0.0
+
+    def __repr__(self) -> str:
+        """Short, for an assertion that fails: how it ended, and by which way."""
+        why = f" {self.error}: {(self.cause or '')[:MOST_OF_A_CAUSE]}" if self.error else ""
+        return f"<Execution {self.name} {self.status}{why} [{' → '.join(self.states)}]>"
 
 
 @dataclass(frozen=True)

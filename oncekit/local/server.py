@@ -30,8 +30,9 @@ def way_around(environ: Environ) -> str | None:
 
 
 class Server:
-    """Serves moto's backends until it is closed. Port 0 lets the system choose one.
+    """Serves moto's backends from `open` until it is closed. Port 0 lets the system choose one.
 
+    Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
     """
 
@@ -73,6 +74,10 @@ class Server:
                 self._server = Loopback(HOST, port, front, Handler)
         except (OSError, SystemExit) as error:
             raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        """Answer calls from now on, also those that wait."""
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
 
@@ -81,8 +86,9 @@ class Server:
         return f"http://{HOST}:{self._server.server_port}"
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
         self._server.server_close()
 
 

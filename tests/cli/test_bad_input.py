@@ -21,7 +21,7 @@ NONE = "default#told#none"
         (["resolve", ID, "--result", "-"], "standard input"),
         (["send", "/no/such/file"], "/no/such/file"),
         (["send", "-"], "standard input"),
-        (["ls", "--status", "COMPLETED"], "COMPLETED"),
+        (["ls", "--status", "DONE"], "DONE"),
         (["ls", "--overdue", "--status", "QUARANTINED"], "--overdue"),
         (["ls", "--stack", "other"], "other"),
         (["ls", "--profile", "nobody"], "nobody"),
@@ -69,3 +69,14 @@ def test_no_credentials_and_no_endpoint_are_said_with_advice(operator: Operator,
     operator.before("GetItem", refuse)
     done = operator.once("show", NONE)
     assert done.code == 2 and ("--profile" in done.err or "once up" in done.err)
+
+
+def test_an_answer_that_is_none_of_aws_is_a_line(operator: Operator) -> None:
+    from botocore.parsers import ResponseParserError
+
+    def refuse() -> None:
+        raise ResponseParserError("<html>")
+
+    operator.before("GetItem", refuse)
+    done = operator.once("show", NONE)
+    assert done.code == 2 and "AWS_ENDPOINT_URL" in done.err and len(done.err.splitlines()) == 1

@@ -81,7 +81,7 @@ TRIGGERS: dict[str, tuple[Break, str, str, list[str], str]] = {
         "triggers.pipe",
         "wrong",
         ["RequestPipe"],
-        "mend that",
+        "fix that",
     ),
     "pipe is starting": (
         changed("DescribePipe", CurrentState="STARTING"),

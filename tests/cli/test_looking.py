@@ -46,8 +46,8 @@ def test_ls_reads_no_more_than_it_shows(operator: Operator) -> None:
 
     connect = operator._connect
 
-    def watched(*place: Any) -> Any:
-        stack = connect(*place)
+    def watched(*place: Any, **needed: Any) -> Any:
+        stack = connect(*place, **needed)
         stack.client("dynamodb").meta.events.register("before-call", count)
         return stack
 
@@ -69,6 +69,42 @@ def test_ls_chooses_by_status_lease_tenant_and_operation(operator: Operator) -> 
     assert listed(operator, "--status", "QUARANTINED")[0] == ["b#told#q"]
     assert listed(operator, "--tenant", "acme")[0] == ["acme#told#late", "acme#other#now"]
     assert listed(operator, "--operation", "other")[0] == ["acme#other#now"]
+
+
+def finish(operator: Operator, id: str, status: str, at: str, expires: int = 4_000_000_000) -> None:
+    """A record of a finished operation; `put` would give it a lease."""
+    texts = {"id": id, "status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "finishedAt": at}
+    numbers = {"fence": 1, "attempts": 2, "expiresAt": expires}
+    item = {key: {"S": value} for key, value in texts.items()}
+    item |= {key: {"N": str(value)} for key, value in numbers.items()}
+    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)
+
+
+def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operator: Operator) -> None:
+    put(operator, "acme#told#open", "IN_PROGRESS", 5)
+    finish(operator, "acme#told#first", "COMPLETED", "2026-01-02T00:00:00Z")
+    finish(operator, "acme#told#second", "FAILED", "2026-01-03T00:00:00Z")
+    finish(operator, "acme#told#expired", "COMPLETED", "2026-01-01T00:00:00Z", 5)
+    done = operator.once("ls", "--status", "COMPLETED", "--status", "FAILED", "--json")
+    assert [each["id"] for each in done.answer["operations"]] == ["acme#told#second", "acme#told#first"]
+    assert done.answer["isComplete"] and done.answer["read"]["records"] == 4 and done.answer["read"]["units"] > 0
+    assert re.fullmatch(r"Read 4 records of the table, \d+\.\d read units\.\n", done.err)
+    shown = operator.once("ls", "--status", "FAILED").out.splitlines()
+    assert shown[0].split() == ["id", "status", "attempts", "recoveries", "since", "finished", "error"]
+    assert len(shown) == 2 and shown[1].split()[5] == "2026-01-03T00:00:00Z"
+    assert "No such operation" in operator.once("ls", "--status", "FAILED", "--tenant", "other").out
+
+
+def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(9):
+        finish(operator, f"acme#told#{number}", "COMPLETED", f"2026-01-02T00:00:0{number}Z")
+    monkeypatch.setattr("oncekit.cli.deployed.finished.PAGE", 2)
+    few = operator.once("ls", "--status", "COMPLETED", "--limit", "3", "--json").answer
+    assert (len(few["operations"]), few["isComplete"], few["read"]["records"]) == (3, False, 4)
+    monkeypatch.setattr("oncekit.cli.deployed.finished.MOST_READ", 6)
+    some = operator.once("ls", "--status", "COMPLETED", "--json").answer
+    assert (len(some["operations"]), some["isComplete"]) == (6, False)
+    assert "There may be more" in operator.once("ls", "--status", "COMPLETED").out
 
 
 def test_ls_table_has_its_columns(operator: Operator) -> None:
@@ -110,6 +146,16 @@ def test_show_tells_of_owners_back_through_an_operator_steps_and_the_kept_reques
     assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
 
 
+def test_show_has_no_links_to_the_console_of_aws_on_the_local_cloud(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(operator, ID, "QUARANTINED", 5)
+    for name, value in operator.cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    shown = operator.once("show", ID)
+    assert shown.code == 0 and "console.aws.amazon.com" not in shown.out
+
+
 def test_show_says_that_an_owner_is_gone_and_that_a_record_has_expired(operator: Operator) -> None:
     gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
     put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})
@@ -129,7 +175,7 @@ def test_show_tells_which_steps_of_a_failed_operation_are_done(operator: Operato
 
 
 def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_failed() -> None:
-    from oncekit.cli.deployed.history import owners
+    from oncekit.cli.deployed.owners import owners
     from oncekit.cli.deployed.stack import Stack
 
     def entered(state: str) -> dict[str, Any]:

@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from logged import logged, own
 from operating import ID, Operator
 
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
-SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events")
+SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events", "lambda", "logs")
 Needs = set[tuple[str, str]]
 """Actions, each with what it is about, in the words of the page."""
 
@@ -83,6 +84,10 @@ class Watched(Operator):
         }
         if resource in names:
             return names[resource]
+        if action.startswith("logs:"):
+            return "the function's log group"
+        if action.startswith("lambda:"):
+            return "the function"
         if resource.startswith(outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")):
             return "executions"
         if action == "cloudformation:DescribeStacks" and params["StackName"] == "once":
@@ -104,11 +109,22 @@ def _quarantined(operator: Watched) -> None:
 def lists(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("ls")
+    operator.watch("ls", "--status", "FAILED")
 
 
 def shows(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("show", ID)
+
+
+def tells_history(operator: Watched) -> None:
+    _quarantined(operator)
+    operator.watch("history", ID)
+
+
+def tells_logs(operator: Watched) -> None:
+    with logged(operator, [(0, own("printed"))]):
+        operator.watch("logs", ID)
 
 
 def retries(operator: Watched) -> None:
@@ -164,11 +180,16 @@ def sends(operator: Watched) -> None:
     for via in ("direct", "sqs", "eventbridge"):
         operator.watch("send", event, "--via", via)
     operator.cloud.settle()
+    for via in ("direct", "sqs"):
+        operator.watch("send", event, "--via", via, "--wait")
+    operator.cloud.settle()
 
 
 PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
+    "history": tells_history,
+    "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,
     "release": releases,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
-from oncekit.cli.output import lines_of
+from oncekit.cli.output import MOST_LINES, lines_of, printed
+from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
 
@@ -17,7 +19,7 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
         ("printed by hand", ["f | printed by hand"]),
         ("[ERROR] KeyError: 'y'\rTraceback\r  File x", ["f | [ERROR] KeyError: 'y'", "f | Traceback", "f |   File x"]),
         (json.dumps(LOGGED), ["f | ERROR 'y'", "f | Traceback", "f |   File x", "f | KeyError: 'y'"]),
-        (json.dumps({"level": "INFO", "message": "attempt begins"}), ["f | INFO attempt begins"]),
+        (json.dumps({"level": "INFO", "message": "charged"}), ["f | INFO charged"]),
         (json.dumps({"_aws": {}, "Executed": [1]}), []),
         ("[1, 2]", ["f | [1, 2]"]),
     ],
@@ -26,6 +28,37 @@ def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
     assert list(lines_of("f", line)) == shown
 
 
-def test_plain_news_are_left_out_when_only_trouble_is_asked_for() -> None:
-    assert list(lines_of("f", json.dumps({"level": "INFO", "message": "m"}), only_trouble=True)) == []
-    assert list(lines_of("f", json.dumps({"level": "WARNING", "message": "m"}), only_trouble=True)) == ["f | WARNING m"]
+@pytest.mark.parametrize("message", ["attempt begins", "business logic succeeded"])
+def test_what_the_library_logs_of_every_attempt_is_left_out(message: str) -> None:
+    assert list(lines_of("f", json.dumps({"level": "INFO", "message": message}))) == []
+
+
+FUNCTION = """
+from aws_lambda_powertools import Logger
+from once import operation
+
+@operation()
+def handler(request):
+    for n in range(request.payload["lines"]):
+        print("line", n)
+    Logger().info("charged", amount=3)
+    return {}
+"""
+
+
+def run(cloud: LocalCloud, folder: Path, lines: int) -> list[str]:
+    (folder / "app.py").write_text(FUNCTION)
+    cloud.add_function("talks", folder)
+    ended = cloud.run({"operation": "talks", "idempotencyKey": str(lines), "payload": {"lines": lines}})
+    assert ended.status == "SUCCEEDED", ended
+    return list(printed(cloud))
+
+
+def test_a_function_that_succeeds_is_heard_and_the_library_is_not(cloud: LocalCloud, tmp_path: Path) -> None:
+    assert run(cloud, tmp_path, 2) == ["talks | line 0", "talks | line 1", "talks | INFO charged"]
+
+
+def test_of_a_function_that_prints_much_the_newest_lines_are_shown(cloud: LocalCloud, tmp_path: Path) -> None:
+    first, *_, last = shown = run(cloud, tmp_path, MOST_LINES + 9)
+    assert len(shown) == MOST_LINES + 1
+    assert (first, last) == ("talks | … 10 earlier lines", "talks | INFO charged")

@@ -9,6 +9,7 @@ import pytest
 from botocore.exceptions import ConnectionClosedError
 from operating import Operator
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import connect
 
 
@@ -120,7 +121,7 @@ def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, 
 
 
 def test_stack_comes_from_the_environment(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert connect("once", None, None).table == operator.cloud.resources["IdempotencyTable"]
+    assert connect(Place("once")).table == operator.cloud.resources["IdempotencyTable"]
     monkeypatch.setenv("ONCE_STACK", "other")
     done = operator.once("ls")
     assert done.code == 2 and "there is no stack other" in done.err

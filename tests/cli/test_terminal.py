@@ -100,6 +100,56 @@ def test_what_the_terminal_cannot_write_comes_out_as_an_escape(encoding: str) ->
     assert b"ValueError: a\\x1b]52" in done.stderr, "a traceback, too"
 
 
+# ---- the width of a terminal ----
+
+
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Standard output becomes a terminal of 40 columns without colours."""
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    for name, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "40"}.items():
+        monkeypatch.setenv(name, value)
+    return terminal
+
+
+def shown(terminal: Terminal) -> list[str]:
+    return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()
+
+
+def test_a_path_goes_on_below_between_two_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    path = Paper(error=False).path("0a1b  ")
+    path.add(["ReceiveRequest", "AcquireLock"])
+    path.add(["ExecuteBusinessLogic"])
+    path.end("✓ EXECUTED")
+    assert shown(terminal) == [
+        "0a1b  ReceiveRequest → AcquireLock",
+        "      → ExecuteBusinessLogic  ✓ EXECUTED",
+    ]
+
+
+def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    message = "another payload was sent before with the same key"
+    rows = [("✓", "EXECUTED", "x" * 99), ("✗", "PayloadMismatch", "")]
+    Paper(error=False).table(("", "outcome", "result"), rows, ["green", "red"], ["", message])
+    assert shown(terminal) == [
+        "   outcome          result",
+        f"✓  EXECUTED         {'x' * 19}…",
+        "✗  PayloadMismatch",
+        "   another payload was sent before with",
+        "   the same key",
+    ]
+
+
+def test_a_file_has_no_width_for_paths_and_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    path = Paper(error=False).path("")
+    path.add(["AState"] * 40)
+    path.end()
+    Paper(error=False).paragraph("word " * 60)
+    assert [len(line) > 250 for line in capsys.readouterr().out.splitlines()] == [True, True]
+
+
 # ---- nothing goes around it ----
 
 THE_PLACE = ("terminal.py", "paper.py")

@@ -10,14 +10,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import boto3
 from signing import keys
 
 ROOT = Path(__file__).parents[2]
+CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
 
 
-def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
+def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
     for name in ("functions", "shared", "statemachine"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)
@@ -29,10 +31,22 @@ def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
         wait_for(err, "is up", process)
         lines = (tmp_path / "out").read_text().splitlines()
         given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+        *_, machine = next(line for line in lines if "#   state machine" in line).split()
+        assert [each for each in lines[: lines.index("")] if not each.startswith("#")] == [], "a shell may read them"
+        send(given, machine, {"operation": "charge-payment", "idempotencyKey": "k", "payload": CHARGE})
+        wait_for(err, "✓ EXECUTED  default#charge-payment#k  ", process)
+        send(given, machine, {"operation": "no-such", "idempotencyKey": "q", "payload": {}})
+        wait_for(err, "once show 'default#no-such#q'", process)
+        assert "operation no-such has no function" in err.read_text()
+        send(given, machine, {"operation": "charge-payment", "idempotencyKey": "a\x1b[2J\u202e", "payload": {}})
+        wait_for(err, r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ", process)
+        (tmp_path / "functions/build_report/app.py").write_text("def handler(:\n")
+        wait_for(err, "Not deployed: functions/build_report/app.py, line 1: SyntaxError", process)
         functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
         changed = "def handler(event, context):\n    print(event['say'])\n    return {'changed': event['n']}\n"
         (tmp_path / "functions/build_report/app.py").write_text(changed)
-        wait_for(err, "Deployed again", process)
+        (tmp_path / "functions/build_report/.app.py.swp").touch()
+        wait_for(err, "✓ Deployed again: app.py changed.", process)
         say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"
         invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5, "say": say}))
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
@@ -43,6 +57,11 @@ def test_up_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def send(given: dict[str, str], machine: str, request: dict[str, Any]) -> None:
+    client = boto3.client("stepfunctions", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
+    client.start_execution(stateMachineArn=machine, input=json.dumps(request))
 
 
 def wait_for(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:

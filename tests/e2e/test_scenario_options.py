@@ -56,7 +56,7 @@ def test_run_where_nobody_answers_is_told_about_the_endpoint() -> None:
 def asked_for(monkeypatch: pytest.MonkeyPatch, allow_prod: bool = False, **parameters: str) -> Stack:
     """What becomes of a stack with these parameters; the local cloud cannot take back a deployment to prod."""
     deployed = {"Stage": "dev", "BusinessTimeoutSeconds": "30", **parameters}
-    monkeypatch.setattr(options, "connect", lambda name, *_: Stack(name, {}, deployed, None))
+    monkeypatch.setattr(options, "connect", lambda place, *_: Stack(place.stack, {}, deployed, None))
     return options.stack_for_scenarios("mine", None, None, allow_prod)
 
 

@@ -63,6 +63,7 @@ def test_execution_tells_what_it_came_to(cloud: LocalCloud) -> None:
     assert execution.states[:2] == ("ReceiveRequest", "AcquireLock")
     assert execution.transitions == len(execution.states) == 5
     assert [event["id"] for event in execution.events] == list(range(1, len(execution.events) + 1))
+    assert repr(execution) == f"<Execution by-name SUCCEEDED [{' → '.join(execution.states)}]>", "not its history"
 
 
 @pytest.mark.aws("Step Functions Developer Guide, Handling errors", "Retries are treated as state transitions.")
@@ -76,6 +77,7 @@ def test_retried_task_counts_as_a_transition_each_time(cloud: LocalCloud) -> Non
         execution = cloud.run(CHARGE)
     assert execution.status == "SUCCEEDED"
     assert execution.transitions == len(execution.states) + 1
+    assert execution.seconds > 0, "it backed off, in virtual time"
 
 
 def test_input_is_a_value_or_the_json_text_itself(cloud: LocalCloud) -> None:

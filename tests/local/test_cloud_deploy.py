@@ -136,3 +136,9 @@ def test_resource_whose_condition_does_not_hold_is_not_made(project: Project) ->
         "Conditions: { Wanted: !Equals [1, 2] }"
     )
     assert stack.resources["News"].ref == ""
+
+
+def test_an_application_inside_is_refused_in_one_line(project: Project) -> None:
+    nested = "  Inner:\n    Type: AWS::Serverless::Application\n    Properties: { Location: inner/template.yaml }\n"
+    with pytest.raises(TemplateError, match=r"^Inner is an application inside this one .* --template$"):
+        project.deploy(nested)

@@ -59,6 +59,12 @@ def test_function_is_refused_what_its_role_does_not_allow_in_the_words_of_aws(cl
     )
 
 
+def test_a_policy_of_the_template_that_would_allow_it_is_named(cloud: LocalCloud, caller: str) -> None:
+    call(cloud, "dynamodb", "get_item", TableName="once-IdempotencyTable", Key={"id": {"S": "x"}})
+    [denial] = cloud.denials()
+    assert denial.advice == "add !Ref StepPolicy to the ManagedPolicyArns of BuildReportRole"
+
+
 def test_function_may_do_what_its_role_allows(cloud: LocalCloud, caller: str) -> None:
     bucket = cloud.outputs["ResponseBucketName"]
     written = call(cloud, "s3", "put_object", Bucket=bucket, Key="responses/a b/c?d", Body="x", IfNoneMatch="*")

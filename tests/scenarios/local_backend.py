@@ -10,6 +10,7 @@ from typing import TypeVar
 from commands import Done, once
 from scenarios.backend import TooLateError
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import LocalCloud, VirtualClock
 
@@ -30,7 +31,7 @@ class LocalBackend:
         assert isinstance(cloud.clock, VirtualClock)
         self._cloud = cloud
         self._clock = cloud.clock
-        self.stack: Stack = replace(connect("once", None, None), now=self._clock.now)
+        self.stack: Stack = replace(connect(Place("once")), now=self._clock.now)
         self.function_seconds = self.stack.number("BusinessTimeoutSeconds")
 
     def until(self, look: Callable[[], Found | None], within: float, what: str) -> Found:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from scenarios.run import new_id
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors, connect
 from oncekit.cli.problem import Problem
 
@@ -55,7 +56,7 @@ def _stack(config: pytest.Config) -> Stack:
 def stack_for_scenarios(name: str, profile: str | None, region: str | None, allow_prod: bool) -> Stack:
     """The stack to run in. Raises Problem when it is none for this."""
     with clear_aws_errors():
-        stack = connect(name, profile, region)
+        stack = connect(Place(name, profile, region))
     if stack.parameters.get("Stage") == "prod" and not allow_prod:
         raise Problem(
             f"the stack {name} is in prod (Stage=prod): the scenarios would quarantine operations and set off alarms "

@@ -1,110 +1,94 @@
-"""Who had the lock of an id: followed back through the histories of its owners' executions."""
+"""`once history`: what an execution did, state by state; states.py reads it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from oncekit.cli.deployed.records import FOREIGN, OPERATOR, hash_of, owner_before_operator
+import typer
+
+from oncekit.cli.deployed.on_stack import answered, on_stack
+from oncekit.cli.deployed.owners import iso
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.records import OPERATOR, find, retry_name
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.deployed.states import states_of
+from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.problem import Problem
 from oncekit.cli.requests import id_in
+from oncekit.cli.terminal import short
 
-MOST_OWNERS = 20
-MOST_LISTED = 5000
-"""Executions of the state machine, newest first, that are looked through for those of an id."""
-LOCKING = ("AcquireLock", "TakeOverLock", "RetryFailed", "RenewLock")
-TAKING = ("TakeOverLock", "RetryFailed")
-"""From an owner before; its steps are kept."""
+LONG = 400
+"""Characters of an input or output that people are shown; --json has all."""
+LONGEST_CAUSE = 1000
+
+About = Annotated[
+    str,
+    typer.Argument(metavar="ID|ARN", help="An id, tenant#operation#idempotencyKey, or the ARN of an execution."),
+]
 
 
-def owners(stack: Stack, owner: str, id: str) -> list[dict[str, Any]]:
-    """The owners from this one back: {owner, status, startedAt, endedAt, error, locks: [{state, fence, ...}]}.
+def history(
+    about: About, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+) -> None:
+    """Show each state of an execution. When it was entered, its input, output and errors.
 
-    One that is gone has status GONE, an operator OPERATOR; FOREIGN is what never was this id's.
+    Of an id: the execution that has, or last had, its lock.
+
+    JSON: {execution, status, startedAt, endedAt, error, cause, states: [{state, enteredAt, exitedAt, input, output,
+    errors: [{error, cause}]}]}.
     """
-    found: list[dict[str, Any]] = []
-    before: str | None = owner
-    while before and len(found) < MOST_OWNERS and before not in [each["owner"] for each in found]:
-        about, before = _look_at(stack, before, id)
-        found.append(about)
-    return found
+    raise typer.Exit(_history(Place(stack, profile, region), about, as_json))
 
 
-def _look_at(stack: Stack, owner: str, id: str) -> tuple[dict[str, Any], str | None]:
-    nothing: dict[str, Any] = {"startedAt": None, "endedAt": None, "error": None, "locks": []}
-    if not stack.has_execution(owner):
-        return {"owner": owner, "status": FOREIGN, **nothing}, None
+def _history(place: Place, about: str, as_json: bool) -> int:
+    def work(stack: Stack) -> int:
+        told = _told(stack, about)
+        return answered(told, as_json, *_lines(told))
+
+    return on_stack(place, about, work)
+
+
+def _told(stack: Stack, about: str) -> dict[str, Any]:
+    id = None if about.startswith("arn:") else about
+    execution = about if id is None else _owner(stack, id)
     client = stack.client("stepfunctions")
+    if not stack.has_execution(execution):
+        raise Problem(f"{execution} is no execution of the operations of the stack {stack.name}")
     try:
-        described = client.describe_execution(executionArn=owner)
-        if id_in(described["input"]) != id:
-            return {"owner": owner, "status": FOREIGN, **nothing}, None
-        locks, before = _locks(client, owner)
-    except client.exceptions.ExecutionDoesNotExist:
-        status = "OPERATOR" if OPERATOR in owner else "GONE"
-        return {"owner": owner, "status": status, **nothing}, owner_before_operator(
-            owner
-        ) if OPERATOR in owner else None
-    about = {
-        "owner": owner,
-        "status": described["status"],
-        "startedAt": _iso(described["startDate"]),
-        "endedAt": _iso(described.get("stopDate")),
-        "error": described.get("error"),
-        "locks": locks,
-    }
-    return about, before
+        described = client.describe_execution(executionArn=execution)
+        if id is not None and id_in(described["input"]) != id:  # a function may have written any owner
+            raise Problem(f"{id}: its record names an owner that has another request: {execution}")
+        return {
+            "execution": execution,
+            "status": described["status"],
+            "startedAt": iso(described["startDate"]),
+            "endedAt": iso(described.get("stopDate")),
+            "error": described.get("error"),
+            "cause": described.get("cause"),
+            "states": states_of(stack, execution),
+        }
+    except client.exceptions.ExecutionDoesNotExist as error:
+        raise Problem(f"{execution}: the execution is gone; Step Functions keeps one for 90 days") from error
 
 
-def _locks(client: Any, execution: str) -> tuple[list[dict[str, Any]], str | None]:
-    """The locks that an execution had, oldest first, and the owner it took the first one over from."""
-    locks: list[dict[str, Any]] = []
-    state, read, before = "", None, None
-    for event in _events(client, execution):
-        state = event.get("stateEnteredEventDetails", {}).get("name", state)
-        answer = _answer(event)
-        if state == "ReadRecord" and "Item" in answer:
-            read = answer["Item"].get("owner", {}).get("S")
-        elif state in LOCKING and "Attributes" in answer:
-            has = answer["Attributes"]
-            if state in TAKING and not locks:
-                before = read
-            number = {key: int(has[key]["N"]) for key in ("fence", "attempts")}
-            locks.append({"state": state, **number, "acquiredAt": has["acquiredAt"]["S"]})
-    return locks, before
+def _owner(stack: Stack, id: str) -> str:
+    """The owner in the record of an id; of an operator's lock the execution that the operator started."""
+    record = find(stack, id)
+    owner: str = record["owner"]
+    return stack.execution(retry_name(record)) if OPERATOR in owner else owner
 
 
-def _events(client: Any, execution: str) -> Iterator[dict[str, Any]]:
-    for page in client.get_paginator("get_execution_history").paginate(executionArn=execution):
-        yield from page["events"]
-
-
-def _answer(event: dict[str, Any]) -> dict[str, Any]:
-    """What DynamoDB answered, where the event tells it: the history may be kept without data."""
-    details = event.get("taskSucceededEventDetails", {})
-    if details.get("resourceType") != "dynamodb" or "output" not in details:
-        return {}
-    try:
-        answer = json.loads(details["output"])
-    except ValueError:  # truncated
-        return {}
-    return answer if isinstance(answer, dict) else {}
-
-
-def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
-    """Executions that recovery or `once retry` started for an id, newest first: {execution, status, startedAt}."""
-    pages = stack.client("stepfunctions").get_paginator("list_executions")
-    names = tuple(f"{kind}-{hash_of(id)[:32]}-" for kind in ("recover", "retry"))
-    found = []
-    options = {"MaxItems": MOST_LISTED, "PageSize": 1000}
-    for page in pages.paginate(stateMachineArn=stack.outputs["StateMachineArn"], PaginationConfig=options):
-        for each in page["executions"]:
-            if each["name"].startswith(names):
-                about = {"execution": each["executionArn"], "status": each["status"]}
-                found.append({**about, "startedAt": _iso(each["startDate"])})
-    return found
-
-
-def _iso(at: Any) -> str | None:
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z") if at else None
+def _lines(told: dict[str, Any]) -> Iterator[str]:
+    ended = f" to {told['endedAt']}" if told["endedAt"] else ""
+    yield f"{told['execution'].rpartition(':')[2]}  {told['status']}  {told['startedAt']}{ended}"
+    shown = None
+    for each in told["states"]:
+        yield f"{each['enteredAt']}  {each['state']}"
+        for name in ("input", "output"):
+            if each[name] not in (None, shown):  # what goes through states unchanged is shown once
+                yield f"    {name:<8}{short(each[name], LONG)}"
+                shown = each[name]
+        for failure in each["errors"]:
+            cause = f": {short(failure['cause'], LONGEST_CAUSE)}" if failure["cause"] else ""
+            yield f"    {'error':<8}{short(failure['error'] or 'unknown')}{cause}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed import history, originals
+from oncekit.cli.deployed import originals, owners
 from oncekit.cli.deployed.records import OPERATOR, RELEASED, Record, find, has_expired, owner_status
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.requests import is_deeper, opened
@@ -24,7 +24,7 @@ MOST_STEPS = 100
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
     """{id, expired, record, ownerStatus, owners, started, steps, request, requestMissing, console}.
 
-    See `history` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
+    See `owners` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
     """
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
@@ -36,8 +36,8 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "expired": has_expired(stack, record),
         "record": record,
         "ownerStatus": owner_status(stack, owner, id),
-        "owners": history.owners(stack, owner, id),
-        "started": history.started_for(stack, id),
+        "owners": owners.owners(stack, owner, id),
+        "started": owners.started_for(stack, id),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestMissing": missing,
@@ -57,6 +57,9 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 
 
 def _console(stack: Stack, owner: str) -> dict[str, str]:
+    """Links to the console of AWS; the local cloud has none."""
+    if stack.endpoint_url is not None:
+        return {}
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
     if "stateMachine" in found and OPERATOR not in owner and stack.has_execution(owner):

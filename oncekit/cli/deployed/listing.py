@@ -33,7 +33,7 @@ def open_operations(
     while len(found) < limit and (batch := list(islice(ids, min(BATCH, limit - len(found))))):
         # An id is twice in the index while its record goes from one status to another.
         for record in read_all(stack, [id for id in dict.fromkeys(batch) if id not in found]):
-            operation = _described(stack, record)
+            operation = described(stack, record)
             if record["status"] in statuses and (operation["overdue"] or not overdue):  # the index lags behind
                 found[record["id"]] = operation
     more = next(ids, None) is not None or len(looked_at) >= MOST_KEYS
@@ -77,7 +77,8 @@ def _counted(keys: Iterator[tuple[float, str]], looked_at: list[bool]) -> Iterat
         yield key
 
 
-def _described(stack: Stack, record: Record) -> dict[str, Any]:
+def described(stack: Stack, record: Record) -> dict[str, Any]:
+    """An operation as `once ls` lists it."""
     lease = record.get("leaseExpiresAt", 0)
     return {
         "id": record["id"],
@@ -85,6 +86,7 @@ def _described(stack: Stack, record: Record) -> dict[str, Any]:
         "attempts": record["attempts"],
         "recoveries": record.get("recoveries", 0),
         "acquiredAt": record["acquiredAt"],
+        "finishedAt": record.get("finishedAt"),
         "leaseExpiresAt": lease,
         "overdue": record["status"] == "IN_PROGRESS" and lease < stack.now(),
         "error": record.get("error"),

@@ -31,6 +31,10 @@ LONGEST_NAME = 80
 Record = Mapping[str, Any]
 
 
+class Missing(Problem):
+    """There is no record of an id."""
+
+
 class Changed(Exception):
     """The record is not, or no longer, as the command needs it; exit code 3."""
 
@@ -40,12 +44,12 @@ def hash_of(id: str) -> str:
 
 
 def find(stack: Stack, id: str) -> Record:
-    """The record of an id, read consistently, expired or not. Raises Problem when there is none, or an odd one."""
+    """The record of an id, read consistently, expired or not. Raises Missing, or Problem for an odd one."""
     if id.count("#") < 2:
         raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
     item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
     if not item.get("Item"):
-        raise Problem(
+        raise Missing(
             f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
         )
     check(id, item["Item"])

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
 from oncekit.cli.problem import Problem
 
@@ -64,12 +65,12 @@ class Stack:
         return int(self.parameters[parameter])
 
 
-def connect(name: str, profile: str | None, region: str | None, needed: Collection[str] = NEEDED) -> Stack:
+def connect(place: Place, needed: Collection[str] = NEEDED) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
     from botocore.exceptions import ClientError
 
-    endpoint = local_endpoint()
-    session = _session(profile, region, endpoint is not None)
+    name, endpoint = place.stack, local_endpoint()
+    session = _session(place.profile, place.region, endpoint is not None)
     try:
         stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -143,6 +144,7 @@ def _advice(code: str) -> str:
 def clear_aws_errors(about: str = "") -> Iterator[None]:
     """What AWS, the network and the credentials refuse, as problems of one line that name what it was about."""
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.parsers import ResponseParserError
 
     prefix = f"{about}: " if about else ""
     try:
@@ -151,6 +153,8 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
         text = " ".join(f"{error.operation_name}: {code}: {message}".split())
         raise Problem(prefix + text + _advice(code)) from error
+    except ResponseParserError as error:
+        raise Problem(f"{prefix}the answer is none of AWS's; does AWS_ENDPOINT_URL name another server?") from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
         text = " ".join(str(error).split()).rstrip(".")

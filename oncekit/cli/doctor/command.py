@@ -8,11 +8,13 @@ from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
+import typer
+
+from oncekit.cli.deployed.on_stack import answered, on_stack
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.doctor.deployment import deployment_of
-from oncekit.cli.doctor.examination import examine
-from oncekit.cli.doctor.machines import OPERATION
 from oncekit.cli.doctor.verdict import Finding, Outcome
+from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipped": "-"}
@@ -21,8 +23,33 @@ WIDTH = 12
 """Of a group's name."""
 
 
+def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
+    """Say what is wrong with a stack, and what to do. Changes nothing.
+
+    Looks at the stack, its table, bucket, state machines, functions, triggers, queues, alarms and open operations.
+    Exit code 1 when something is wrong; a warning, or something that cannot be looked at, is not wrong.
+
+    JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};
+    outcome is ok, wrong, warning or skipped.
+    """
+    raise typer.Exit(_doctor(Place(stack, profile, region), as_json))
+
+
+def _doctor(place: Place, as_json: bool) -> int:
+    def work(stack: Stack) -> int:
+        found = findings(stack)
+        answered(answer(place.stack, found), as_json, *lines(found))
+        return exit_code(found)
+
+    return on_stack(place, "", work, needed=())  # a stack whose first deployment failed has no outputs
+
+
 def findings(stack: Stack) -> list[Finding]:
-    """What every check came to. Raises Problem for a stack that is none of Once."""
+    """The result of every check. Raises Problem for a stack that is none of Once."""
+    from oncekit.cli.doctor.deployment import deployment_of
+    from oncekit.cli.doctor.examination import examine
+    from oncekit.cli.doctor.machines import OPERATION
+
     deployment = deployment_of(stack)
     if OPERATION not in deployment.resources and not stack.status.endswith(("_FAILED", "ROLLBACK_COMPLETE")):
         raise Problem(f"the stack {stack.name} is no stack of Once: it has no {OPERATION}; give --stack")

@@ -93,10 +93,10 @@ def _state(deployment: Deployment, name: str) -> Verdict:
     newest = deployment.ask("lambda", "get_function_configuration", FunctionName=name)
     state, update = live.get("State", "Active"), newest.get("LastUpdateStatus", "Successful")
     if state == "Failed":
-        return wrong(f"it cannot be invoked: {live.get('StateReason', state)}", "mend that, and deploy again")
+        return wrong(f"it cannot be invoked: {live.get('StateReason', state)}", "fix that, and deploy again")
     if update == "Failed":
         return wrong(
-            f"its last update failed: {newest.get('LastUpdateStatusReason', '')}", "mend that, and deploy again"
+            f"its last update failed: {newest.get('LastUpdateStatusReason', '')}", "fix that, and deploy again"
         )
     if state != "Active" or update != "Successful":
         return warning(f"it is {state}, its last update {update}", "look again in a minute")

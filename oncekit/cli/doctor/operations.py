@@ -50,7 +50,7 @@ def _quarantined(deployment: Deployment) -> Verdict:
     shown = ", ".join(f"{count} × {name}" for name, count in errors.most_common(5))
     return wrong(
         f"{_counted(found, complete)} wait for an operator: {shown}",
-        f"{deployment.once('ls --status QUARANTINED')} names them, {deployment.once('show ID')} tells of one; "
+        f"{deployment.once('ls --status QUARANTINED')} names them, {deployment.once('show ID')} shows one; "
         "then resolve or retry it",
     )
 
@@ -69,8 +69,8 @@ def _overdue(deployment: Deployment) -> Verdict:
     if now - since <= 2 * period * 60:
         return warning(f"{told}: recovery has not come yet", f"it comes every {period} min; wait, then {look}")
     return wrong(
-        f"{told}: recovery does not come, or comes to no end",
-        f"see triggers.schedule; {look}, {deployment.once('show ID')} tells of one; an owner that is RUNNING is "
+        f"{told}: recovery is not started, or does not end",
+        f"see triggers.schedule; {look}, {deployment.once('show ID')} shows one; an owner that is RUNNING is "
         "slow, not dead",
     )
 

@@ -74,7 +74,7 @@ def _remedy(deployment: Deployment, queue: str) -> str:
         "RecoveryDeadLetterQueue": f"purge it once {deployment.once('ls --overdue')} is empty",
     }
     look = f"`aws sqs receive-message --queue-url {deployment.id(queue)} --message-attribute-names All`"
-    return f"{look} shows some, with why; mend that, then {then[queue]}"
+    return f"{look} shows some, and why; fix that, then {then[queue]}"
 
 
 def _arn(deployment: Deployment, queue: str) -> str:
@@ -85,21 +85,21 @@ def _redrive(deployment: Deployment) -> Verdict:
     policy: Mapping[str, Any] = json.loads(_attributes(deployment, REQUESTS).get("RedrivePolicy", "{}"))
     wanted = _arn(deployment, DEAD_REQUESTS)
     times = int(policy.get("maxReceiveCount", 0))
-    mended = json.dumps(
+    fixed = json.dumps(
         {"deadLetterTargetArn": wanted, "maxReceiveCount": deployment.stack.parameters.get("MaxReceiveCount", "5")}
     )
-    mend = (
+    fix = (
         f"`aws sqs set-queue-attributes --queue-url {deployment.id(REQUESTS)} "
-        f"--attributes '{json.dumps({'RedrivePolicy': mended})}'`"
+        f"--attributes '{json.dumps({'RedrivePolicy': fixed})}'`"
     )
     if policy.get("deadLetterTargetArn") != wanted:
         return wrong(
             f"what cannot be started goes to {policy.get('deadLetterTargetArn', 'no other queue')}, not to "
             f"{DEAD_REQUESTS}",
-            mend,
+            fix,
         )
     if times < LEAST_RECEIVES:
-        return wrong(f"a message is given up after {times} tries: too few while Step Functions throttles", mend)
+        return wrong(f"a message is given up after {times} tries: too few while Step Functions throttles", fix)
     return ok(f"after {times} tries to {DEAD_REQUESTS}")
 
 

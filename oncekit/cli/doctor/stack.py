@@ -93,7 +93,7 @@ def _status(deployment: Deployment) -> Verdict:
         )
     return wrong(
         f"{status}: the last deployment did not come through",
-        f"`aws cloudformation describe-stack-events --stack-name {name}` says what failed first; mend it and "
+        f"`aws cloudformation describe-stack-events --stack-name {name}` says what failed first; fix it and "
         "deploy again",
     )
 
@@ -110,7 +110,7 @@ def _resources(deployment: Deployment) -> Verdict:
     if failed:
         return wrong(
             f"failed: {', '.join(failed)}",
-            f"`aws cloudformation describe-stack-resources --stack-name {deployment.stack.name}` says why; mend "
+            f"`aws cloudformation describe-stack-resources --stack-name {deployment.stack.name}` says why; fix "
             "it and deploy again",
         )
     return ok(f"{len(deployment.resources)} resources, all that Once needs among them")

@@ -126,14 +126,12 @@ def _encryption(deployment: Deployment) -> Verdict:
             "enable the key, and let its policy name this account's roles; the table is archived a week after "
             "that date",
         )
-    mend = (
-        f"`aws dynamodb update-table --table-name {deployment.id(TABLE)} --sse-specification Enabled=true,SSEType=KMS"
-    )
+    fix = f"`aws dynamodb update-table --table-name {deployment.id(TABLE)} --sse-specification Enabled=true,SSEType=KMS"
     if key and told.get("KMSMasterKeyArn") != key:
         in_use = told.get("KMSMasterKeyArn", "a key of AWS")
-        verdict = wrong(f"it is encrypted with {in_use}, not with EncryptionKeyArn", f"{mend},KMSMasterKeyId={key}`")
+        verdict = wrong(f"it is encrypted with {in_use}, not with EncryptionKeyArn", f"{fix},KMSMasterKeyId={key}`")
     elif told.get("Status") not in ("ENABLED", "ENABLING", "UPDATING"):
-        verdict = warning("it is encrypted with a key that DynamoDB owns, not with one of the account", f"{mend}`")
+        verdict = warning("it is encrypted with a key that DynamoDB owns, not with one of the account", f"{fix}`")
     else:
         return ok("with your key" if key else "with the account's key")
     return verdict if told else deployment.absent(verdict)

@@ -35,13 +35,14 @@ def timeouts_of(definition: str) -> Timeouts:
     leases = {
         name: seconds
         for name, state in states.items()
-        for text in _lease_texts(state)
+        for text in lease_texts(state)
         if (seconds := _seconds(text)) != 0
     }
     return Timeouts(tasks, leases, _seconds(machine.get("TimeoutSeconds")))
 
 
-def _lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
+def lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
+    """What a state sets as the end of a lease: a number or an expression, as it is written."""
     arguments = state.get("Arguments")
     if isinstance(arguments, Mapping) and str(state.get("Resource", "")).endswith(":dynamodb:updateItem"):
         update = str(arguments.get("UpdateExpression", "")).partition("SET ")[2]

@@ -93,7 +93,7 @@ def _pipe(deployment: Deployment) -> Verdict:
     if state.endswith("_FAILED"):
         return wrong(
             f"it is {state}: {reason or 'no reason is given'}; {waits}",
-            f"mend that, then `aws pipes start-pipe --name {name}`; mostly it is its role, the queue or a key's policy",
+            f"fix that, then `aws pipes start-pipe --name {name}`; mostly it is its role, the queue or a key's policy",
         )
     return warning(f"it is {state}: {waits}", "look again in a minute")
 

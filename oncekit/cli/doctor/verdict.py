@@ -1,4 +1,4 @@
-"""What a check is, and what it comes to."""
+"""What a check is, and what its verdict can be."""
 
 from __future__ import annotations
 

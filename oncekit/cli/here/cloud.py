@@ -1,4 +1,4 @@
-"""Opens the local cloud for a command. What a user can mend comes as a Problem, never as a traceback."""
+"""Opens the local cloud for a command. What a user can fix comes as a Problem, never as a traceback."""
 
 from __future__ import annotations
 
@@ -34,15 +34,19 @@ def local_cloud(
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
     with clear_errors():
+        from oncekit.local.cloud import LocalCloudError
         from oncekit.local.once_cloud import LocalCloud
 
-        with LocalCloud(template, clock=clock, port=port, on_output=on_output) as cloud:
-            if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
-                raise Problem(
-                    f"{template} is a template without Once: it has no output {', '.join(missing)}; "
-                    "go to the folder of the application, or give --template"
-                )
-            yield cloud
+        try:
+            with LocalCloud(template, clock=clock, port=port, on_output=on_output) as cloud:
+                if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
+                    raise Problem(
+                        f"{template} is a template without Once: it has no output {', '.join(missing)}; "
+                        "go to the folder of the application, or give --template"
+                    )
+                yield cloud
+        except LocalCloudError as error:
+            raise Problem(str(error)) from error
 
 
 @contextmanager

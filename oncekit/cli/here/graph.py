@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
-from oncekit.cli.here.drawing.svg import drawing
 from oncekit.cli.here.drawing.vertices import Edge, Node
+from oncekit.cli.options import Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
@@ -19,16 +21,29 @@ MACHINE = "operation"
 ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
+Event = Annotated[str | None, typer.Argument(metavar="EVENT", help="A request whose path is shown.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
+]
+
+
+def graph(event: Event = None, output: Output = None, template: Template = None) -> None:
+    """Draw the state machine as SVG. With EVENT, also the path that its run takes."""
+    raise typer.Exit(draw(event, output, template))
+
+
 def draw(event: str | None, output: Path | None, template: Path | None) -> int:
+    from oncekit.cli.here.drawing.svg import drawing
+
     path = find_template(template)
     taken: tuple[str, ...] = ()
     heading = f"State machine {MACHINE}"
     if event is not None:
-        from oncekit.cli.here.report import came_to
+        from oncekit.cli.here.report import outcome
 
         execution = _run(event, path)
         taken = execution.states
-        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {came_to(execution)}"
+        heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {outcome(execution)}"
     definition = _definition(path)
     svg = drawing(nodes(definition), edges(definition), taken, heading)
     if output is None:

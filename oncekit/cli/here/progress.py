@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oncekit.cli.here.report import COLOURS, came_to, mark
-from oncekit.cli.paper import Paper
+from oncekit.cli.here.report import mark, outcome
+from oncekit.cli.outcomes import COLOURS
+from oncekit.cli.paper import ARROW, Paper
 from oncekit.local import Execution
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
-ARROW = " → "
 SHOWN_PATHS = 12
 GLANCE_S = 0.05
 """How often one execution is looked at: the delay that a person does not notice."""
@@ -23,16 +23,15 @@ SURVEY_S = 0.5
 
 def follow(cloud: LocalCloud, arn: str, paper: Paper) -> Execution:
     """Wait for an execution; each state is written when it is seen."""
-    paper.line(f"{arn.rpartition(':')[2][:8]}  ", "dim", end="")
+    path = paper.path(f"{arn.rpartition(':')[2][:8]}  ", style="dim")
     shown = 0
     while True:
         ended = _ended(cloud, arn, GLANCE_S)
         states = (ended or cloud.describe(arn)).states
-        new = "".join((ARROW if n else "") + states[n] for n in range(shown, len(states)))
-        paper.line(new, "dim", end="")
+        path.add(states[shown:])
         shown = len(states)
         if ended:
-            paper.line(f"  {mark(ended)} {came_to(ended)}", COLOURS[mark(ended)])
+            path.end(f"{mark(ended)} {outcome(ended)}", COLOURS[mark(ended)])
             return ended
 
 
@@ -45,19 +44,33 @@ def follow_all(cloud: LocalCloud, arns: Sequence[str], paper: Paper) -> list[Exe
                 if execution := _ended(cloud, arn, SURVEY_S):
                     ended[arn] = execution
                 elif paper.is_terminal:
-                    show(_paths([ended.get(a) or cloud.describe(a) for a in arns]))
+                    show(_lines([ended.get(a) or cloud.describe(a) for a in arns]))
     executions = [ended[arn] for arn in arns]
-    for line in _paths(executions):
+    paths, left = _paths(executions)
+    for count, states in paths:
+        path = paper.path(_times(count), style="dim")
+        path.add(states)
+        path.end()
+    for line in left:
         paper.line(line, "dim")
     return executions
 
 
-def _paths(executions: Sequence[Execution]) -> list[str]:
-    """How many took which path, the most frequent first."""
+def _lines(executions: Sequence[Execution]) -> list[str]:
+    paths, left = _paths(executions)
+    return [*(_times(count) + ARROW.join(states) for count, states in paths), *left]
+
+
+def _times(count: int) -> str:
+    return f"{count:4} ×  "
+
+
+def _paths(executions: Sequence[Execution]) -> tuple[list[tuple[int, tuple[str, ...]]], list[str]]:
+    """How many took which path, the most frequent first, and a line about those that are left out."""
     paths = Counter(each.states + ("…",) * (each.status == "RUNNING") for each in executions)
-    lines = [f"{count:4} ×  {ARROW.join(path)}" for path, count in paths.most_common(SHOWN_PATHS)]
-    left = len(paths) - len(lines)
-    return [*lines, *([f"       and {left} other paths"] if left else [])]
+    left = len(paths) - SHOWN_PATHS
+    shown = [(count, path) for path, count in paths.most_common(SHOWN_PATHS)]
+    return shown, [f"       and {left} other paths"] if left > 0 else []
 
 
 def _ended(cloud: LocalCloud, arn: str, seconds: float) -> Execution | None:

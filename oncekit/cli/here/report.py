@@ -7,16 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.effects import SideEffects
+from oncekit.cli.outcomes import COLOURS, CONFLICTS, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say, say_json
 from oncekit.local import Execution
 
 if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
-
-CONFLICTS = {"OperationInProgress", "PayloadMismatch"}
-WIDTH_OF_A_RESULT = 60
-COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 
 
 def mark(execution: Execution) -> str:
@@ -26,7 +23,7 @@ def mark(execution: Execution) -> str:
     return "✓" if execution.output["disposition"] == "EXECUTED" else "↻"
 
 
-def came_to(execution: Execution) -> str:
+def outcome(execution: Execution) -> str:
     """The disposition, or the error, or the status where neither is known."""
     disposition = (execution.output or {}).get("disposition")
     return str(disposition or execution.error or execution.status)
@@ -64,18 +61,13 @@ def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
 
 
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
+    head = ("", "execution", "outcome", "attempt", "result")
     rows = [
-        (
-            mark(each),
-            each.name[:8],
-            came_to(each),
-            str((each.output or {}).get("attempt", "")),
-            _result(each),
-        )
+        (mark(each), each.name[:8], outcome(each), str((each.output or {}).get("attempt", "")), _result(each))
         for each in executions
     ]
-    head = ("", "execution", "came to", "attempt", "result")
-    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions])
+    failures = ["" if each.status == "SUCCEEDED" else message_of(each) for each in executions]
+    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
     say("", _told(effects))
 
 
@@ -96,21 +88,13 @@ def _times(count: int) -> str:
 
 
 def _result(execution: Execution) -> str:
-    if execution.status != "SUCCEEDED":
-        return message_of(execution)
-    output = execution.output
+    output = execution.output or {}
     if "resultRef" in output:
         ref = output["resultRef"]
         return f"{ref['bytes']:,} bytes in S3, sha256 {ref['sha256'][:12]}…"
-    text = str(output.get("result", ""))
-    return text if len(text) <= WIDTH_OF_A_RESULT else text[: WIDTH_OF_A_RESULT - 1] + "…"
+    return str(output.get("result", ""))
 
 
 def message_of(execution: Execution) -> str:
     """Error and message in the cause of a failure."""
-    try:
-        told = json.loads(execution.cause or "")
-        message = ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        message = execution.cause or execution.status
-    return " ".join(message.split("\n"))
+    return " ".join((message_in(execution.cause) or execution.status).split("\n"))

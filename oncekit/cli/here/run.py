@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from oncekit.cli.deployed.reading import read_event
 from oncekit.cli.here.cloud import find_template, local_cloud
-from oncekit.cli.output import trouble
+from oncekit.cli.options import Json, Template
+from oncekit.cli.output import printed
 from oncekit.cli.terminal import tell
 
 if TYPE_CHECKING:
@@ -18,7 +21,28 @@ if TYPE_CHECKING:
     from oncekit.local import Clock
 
 
-def run_events(
+Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
+Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
+Concurrently = Annotated[bool, typer.Option("--concurrently", help="Start all requests at the same time.")]
+RealTime = Annotated[bool, typer.Option("--real-time", help="Wait and back off in real time.")]
+
+
+def run(
+    events: Events,
+    times: Times = 1,
+    concurrently: Concurrently = False,
+    real_time: RealTime = False,
+    as_json: Json = False,
+    template: Template = None,
+) -> None:
+    """Run requests in the local cloud. Shows the result of each.
+
+    JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
+    """
+    raise typer.Exit(_run(events, times, concurrently, real_time, as_json, template))
+
+
+def _run(
     events: Sequence[str], times: int, concurrently: bool, real_time: bool, as_json: bool, template: Path | None
 ) -> int:
     requests = [text for text in map(read_event, events) for _ in range(times)]
@@ -40,13 +64,13 @@ def run_events(
             executions = [follow(cloud, cloud.start(request), progress) for request in requests]
         happened = effects.since()
         denials = cloud.denials()
-        printed = list(trouble(cloud))
+        output = list(printed(cloud))
     if as_json:
         report.print_json(executions, happened)
     else:
         progress.line()
         report.print_table(executions, happened)
-    tell(*printed)
+    tell(*output)
     report.tell_denials(denials)
     return report.exit_code(executions)
 

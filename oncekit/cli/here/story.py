@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
-from oncekit.cli.here.report import came_to
+from oncekit.cli.here.ledger import Row, rows, without_once
+from oncekit.cli.here.report import outcome
 from oncekit.local import Execution, VirtualClock
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
-Check = Callable[[str, object, object], None]
-"""What is checked, what is expected, what was seen; the last two can be written as JSON."""
+
+class Teller(Protocol):
+    """Whom the story is told to."""
+
+    def check(self, what: str, expected: object, seen: object) -> None:
+        """What is checked, what is expected, what was seen; the last two can be written as JSON."""
+
+    def path(self, execution: Execution) -> None: ...
+
+    def ledger(self, order: str, with_once: Sequence[Row], without: Sequence[Row]) -> None: ...
+
 
 CHARGE: dict[str, Any] = {
     "operation": "charge-payment",
@@ -31,41 +41,45 @@ LONGER_THAN_LEASE_AND_SWEEP_S = 500
 """By default a lease lasts 30 + 5 + 60 s, and every 300 s there is a sweep."""
 
 
-def charge_and_duplicates(cloud: LocalCloud, check: Check) -> None:
+def charge_and_duplicates(cloud: LocalCloud, tell: Teller) -> None:
     first = cloud.run(CHARGE)
-    check("the first request charges the card", "EXECUTED", came_to(first))
+    tell.check("the first request charges the card", "EXECUTED", outcome(first))
+    tell.path(first)
     again = cloud.run(CHARGE)
-    check("the same request again is answered from the record", "REPLAYED", came_to(again))
-    check("with the same answer, byte for byte", answer(cloud, first), answer(cloud, again))
-    check("in five transitions", 5, again.transitions)
+    tell.check("the same request again is answered from the record", "REPLAYED", outcome(again))
+    tell.check("with the same answer, byte for byte", answer(cloud, first), answer(cloud, again))
+    tell.check("in five transitions", 5, again.transitions)
+    tell.path(again)
     ten = {answer(cloud, each) for each in cloud.run_all([CHARGE] * 10)}
-    check("ten more at once get that answer too", [answer(cloud, first)], sorted(ten))
-    check("the provider's ledger has one charge", 1, ledger(cloud))
+    tell.check("ten more at once get that answer too", [answer(cloud, first)], sorted(ten))
+    tell.check("the provider's ledger has one charge", 1, ledger(cloud))
+    _both_ledgers(cloud, tell, CHARGE, [CHARGE["payload"]] * 12)
 
 
-def crash_in_mid_work(cloud: LocalCloud, check: Check) -> None:
+def crash_in_mid_work(cloud: LocalCloud, tell: Teller) -> None:
     request = _charge("crash")
     before = ledger(cloud)
     owner = _crashing(cloud, request)
-    check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
+    tell.check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
     cloud.settle()
-    check("recovery heard of it, and the operation is completed", "COMPLETED", _record(cloud, request)["status"])
-    check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
-    check("a duplicate gets that answer", "REPLAYED", came_to(cloud.run(request)))
-    check("the provider still charged once", 1, ledger(cloud) - before)
+    tell.check("recovery heard of it, and the operation is completed", "COMPLETED", _record(cloud, request)["status"])
+    tell.check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
+    tell.check("a duplicate gets that answer", "REPLAYED", outcome(cloud.run(request)))
+    tell.check("the provider still charged once", 1, ledger(cloud) - before)
+    _both_ledgers(cloud, tell, request, [request["payload"]] * 2, crashes=1)
 
 
-def crash_unheard(cloud: LocalCloud, check: Check) -> None:
+def crash_unheard(cloud: LocalCloud, tell: Teller) -> None:
     request = _charge("unheard")
     assert isinstance(cloud.clock, VirtualClock)
     with cloud.lose_events():
         _crashing(cloud, request)
         cloud.settle()
-        check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", came_to(cloud.run(request)))
+        tell.check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", outcome(cloud.run(request)))
     cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
     cloud.settle()
-    check("the next sweep after the lease completes it", "COMPLETED", _record(cloud, request)["status"])
-    check("nobody had to send it again", "REPLAYED", came_to(cloud.run(request)))
+    tell.check("the next sweep after the lease completes it", "COMPLETED", _record(cloud, request)["status"])
+    tell.check("nobody had to send it again", "REPLAYED", outcome(cloud.run(request)))
 
 
 def _charge(key: str) -> dict[str, Any]:
@@ -97,23 +111,25 @@ def _fence_and_heir(cloud: LocalCloud, request: dict[str, Any], owner: Execution
     return [record.get("fence"), record.get("owner") != owner.arn]
 
 
-def large_report(cloud: LocalCloud, check: Check) -> None:
+def large_report(cloud: LocalCloud, tell: Teller) -> None:
     first, again = cloud.run(REPORT), cloud.run(REPORT)
-    check("the report is built, and its result is in S3", True, "resultRef" in (first.output or {}))
-    check("it has 2 MB", True, len(answer(cloud, first)) >= REPORT["payload"]["bytes"])
-    check("a duplicate gets the same bytes (SHA-256)", digest(cloud, first), digest(cloud, again))
+    tell.check("the report is built, and its result is in S3", True, "resultRef" in (first.output or {}))
+    tell.check("it has 2 MB", True, len(answer(cloud, first)) >= REPORT["payload"]["bytes"])
+    tell.check("a duplicate gets the same bytes (SHA-256)", digest(cloud, first), digest(cloud, again))
 
 
-def payload_mismatch(cloud: LocalCloud, check: Check) -> None:
+def payload_mismatch(cloud: LocalCloud, tell: Teller) -> None:
     other = CHARGE | {"payload": {**CHARGE["payload"], "amount": 9900}}
     before = ledger(cloud)
     refused = cloud.run(other)
-    check("is refused", "PayloadMismatch", came_to(refused))
-    check("is kept for the operator", [other], [each.get("input") for each in cloud.rejected()][-1:])
-    check("and charges nothing", 0, ledger(cloud) - before)
+    tell.check("is refused", "PayloadMismatch", outcome(refused))
+    tell.path(refused)
+    tell.check("is kept for the operator", [other], [each.get("input") for each in cloud.rejected()][-1:])
+    tell.check("and charges nothing", 0, ledger(cloud) - before)
+    _both_ledgers(cloud, tell, CHARGE, [CHARGE["payload"], other["payload"]])
 
 
-CHAPTERS: Mapping[str, Callable[[LocalCloud, Check], None]] = {
+CHAPTERS: Mapping[str, Callable[[LocalCloud, Teller], None]] = {
     "A charge, the same charge again, and ten more at once": charge_and_duplicates,
     "The owner crashes after it charged the card": crash_in_mid_work,
     "Another one crashes, and the event of its death is lost": crash_unheard,
@@ -129,7 +145,7 @@ def answer(cloud: LocalCloud, execution: Execution) -> str:
         ref = output["resultRef"]
         body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
         return body.decode()
-    return str(output.get("result", came_to(execution)))
+    return str(output.get("result", outcome(execution)))
 
 
 def digest(cloud: LocalCloud, execution: Execution) -> str:
@@ -137,6 +153,17 @@ def digest(cloud: LocalCloud, execution: Execution) -> str:
 
 
 def ledger(cloud: LocalCloud) -> int:
-    """The charges in the provider's ledger."""
-    table = cloud.resources["ProviderLedgerTable"]
-    return int(cloud.client("dynamodb").scan(TableName=table, Select="COUNT")["Count"])
+    """The charges in the provider's ledger that were made with Once: under a key."""
+    found = cloud.client("dynamodb").scan(
+        TableName=cloud.resources["ProviderLedgerTable"],
+        Select="COUNT",
+        FilterExpression="attribute_exists(idempotencyKey)",
+    )
+    return int(found["Count"])
+
+
+def _both_ledgers(
+    cloud: LocalCloud, tell: Teller, request: dict[str, Any], deliveries: Sequence[dict[str, Any]], crashes: int = 0
+) -> None:
+    order = request["payload"]["orderId"]
+    tell.ledger(order, rows(cloud, order), without_once(cloud, deliveries, crashes))

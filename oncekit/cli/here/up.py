@@ -1,4 +1,4 @@
-"""`once up`: the local cloud stays up and follows the files."""
+"""`once up`: the local cloud stays up, tells what happens in it, and follows the files."""
 
 from __future__ import annotations
 
@@ -8,19 +8,39 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.files import Watch, broken_python
+from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
 if TYPE_CHECKING:
+    from oncekit.local import Execution
     from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.permissions import Denial
 
-FOLDERS = ("functions", "shared", "statemachine")
+LOOK_S = 0.2
+"""How long an interrupt may wait."""
+
+Port = Annotated[
+    int,
+    typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one."),
+]
+
+
+def up(port: Port = 4599, template: Template = None) -> None:
+    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
+
+    Prints the lines to paste in other terminals: which settings of real accounts to unset, the endpoint, and an access
+    key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
+    """
+    raise typer.Exit(stay_up(port, template))
 
 
 def stay_up(port: int, template: Path | None) -> int:
@@ -28,68 +48,94 @@ def stay_up(port: int, template: Path | None) -> int:
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    from oncekit.cli.here import report
+    from oncekit.cli.here.ends import watching
+    from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local import RealClock
+    from oncekit.local.once_cloud import PREFIX
 
-    with local_cloud(path, RealClock(), port, _print_output) as cloud:
-        changes = _watch(path, stopping)
-        _tell(cloud)
-        told: set[Denial] = set()
-        while not stopping.is_set():
-            with suppress(queue.Empty):
-                _deploy_again(cloud, changes.get(timeout=0.2))
-            new = [denial for denial in cloud.denials() if denial not in told]
-            report.tell_denials(new)
-            told.update(new)
+    kept: list[KeptLogs] = []
+
+    def on_output(function: str, line: str) -> None:
+        tell(*lines_of(function.removeprefix(PREFIX), line))
+        for each in kept:
+            each.put(function, line)
+
+    tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
+    with local_cloud(path, RealClock(), port, on_output) as cloud:
+        news = News(cloud, path)
+        kept.append(KeptLogs(cloud))
+        with watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))):
+            Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
+            _tell(cloud)
+            while not stopping.is_set():
+                news.tell()
+        kept.clear()  # what functions print while the cloud goes down has no place any more
     tell("The local cloud is down.")
     return 0
 
 
-def _watch(template: Path, stopping: threading.Event) -> queue.Queue[set[str]]:
-    """The names of files that change, in a queue.
+class News:
+    """What happened in the cloud and to its files, told one after the other by the thread that calls `tell`."""
 
-    The template is watched by its folder: an editor that saves by renaming puts another file in its place, and a watch
-    of the file would go away with the first one.
-    """
-    from watchfiles import watch
+    def __init__(self, cloud: LocalCloud, template: Path) -> None:
+        from oncekit.cli.paper import Paper
 
-    changes: queue.Queue[set[str]] = queue.Queue()
+        self._cloud = cloud
+        self._template = template
+        self._paper = Paper(error=True)
+        self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._told: set[Denial] = set()
 
-    def follow(*paths: Path, recursive: bool, wanted: Callable[[Path], bool]) -> None:
-        seen = watch(*paths, recursive=recursive, stop_event=stopping, raise_interrupt=False)
-        for each in seen:
-            if names := {Path(name).name for _, name in each if wanted(Path(name))}:
-                changes.put(names)
+    def put(self, work: Callable[[], None]) -> None:
+        self._waiting.put(work)
 
-    folders = [template.parent / name for name in FOLDERS if (template.parent / name).is_dir()]
-    watches = [((template.parent,), False, lambda name: name == template), (folders, True, lambda _: True)]
-    for paths, recursive, wanted in watches:
-        if paths:
-            options = {"recursive": recursive, "wanted": wanted}
-            threading.Thread(target=follow, args=tuple(paths), kwargs=options, daemon=True).start()
-    return changes
+    def tell(self) -> None:
+        """The next piece of news, where there is one soon, and what was denied."""
+        from oncekit.cli.here.report import tell_denials
 
+        with suppress(queue.Empty):
+            self._waiting.get(timeout=LOOK_S)()
+        new = [denial for denial in self._cloud.denials() if denial not in self._told]
+        tell_denials(new)
+        self._told.update(new)
 
-def _print_output(function: str, line: str) -> None:
-    tell(*lines_of(function, line))
+    def tell_end(self, machine: str, execution: Execution) -> None:
+        from oncekit.cli.here import ends
+
+        is_operation = machine == self._cloud.outputs["StateMachineArn"]
+        (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
+
+    def deploy_again(self, names: set[str]) -> None:
+        """Deploy what is on disk now, unless Python cannot read it."""
+        if broken := list(broken_python(self._template.parent)):
+            tell(*(f"✗ Not deployed: {each}" for each in broken))
+            return
+        try:
+            with clear_errors():
+                self._cloud.redeploy()
+            tell(f"✓ Deployed again: {', '.join(sorted(names))} changed.")
+        except Problem as problem:
+            tell(f"✗ Not deployed, what was there stays: {problem}")
 
 
 def _tell(cloud: LocalCloud) -> None:
+    """Lines that a shell can read: what to know is in comments."""
+    outputs = cloud.outputs
+    ways = {"queue": "RequestQueueUrl", "bus": "EventBusName", "state machine": "StateMachineArn"}
     say(
+        f"# The local cloud is up at {cloud.endpoint_url}.",
+        *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
+        "#",
+        "# To use it, paste the lines below in another terminal. Then, for example:",
+        "#   once send events/charge-payment.json --wait",
+        "#   once send events/charge-payment.json --via sqs --duplicates 2",
+        "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
+        "#   once doctor",
+        f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
+        "--input file://events/charge-payment.json",
+        "",
         f"unset {' '.join(LED_ELSEWHERE)}",
         *(f"export {name}={value}" for name, value in cloud.environment.items()),
         "",
-        "# for example, in another terminal, after the lines above:",
-        f"aws stepfunctions start-execution --state-machine-arn {cloud.outputs['StateMachineArn']} "
-        "--input file://events/charge-payment.json",
     )
     tell("The local cloud is up; it deploys again when files change. Ctrl-C ends it.")
-
-
-def _deploy_again(cloud: LocalCloud, names: set[str]) -> None:
-    try:
-        with clear_errors():
-            cloud.redeploy()
-        tell(f"✓ Deployed again: {', '.join(sorted(names))} changed.")
-    except Problem as problem:
-        tell(f"✗ Not deployed, what was there stays: {problem}")

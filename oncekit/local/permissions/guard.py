@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from oncekit.local.account import ACCOUNT
 from oncekit.local.deployed import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
-from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
+from oncekit.local.permissions.policies import Answer, Permission, Role, managed_of, refusals_of, roles_of
 
 ANYTHING = None
 """The role of who is held to nothing."""
@@ -96,6 +96,8 @@ class _Deployment:
     """By ARN."""
     refusals: tuple[Permission, ...] = ()
     """Of the policies of resources, whoever calls."""
+    managed: tuple[Permission, ...] = ()
+    """What a role could be allowed by naming a policy of the template."""
     allowed: set[tuple[str, Need]] = field(default_factory=set)
     """Of a role by logical id: needs that have been allowed, and are noted as used."""
 
@@ -111,7 +113,7 @@ class Permissions:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
-        self._deployed = _Deployment(roles_of(resources), refusals_of(resources))
+        self._deployed = _Deployment(roles_of(resources), refusals_of(resources), managed_of(resources))
 
     @property
     def roles(self) -> Mapping[str, Role]:
@@ -148,13 +150,21 @@ class Permissions:
         resource = need.resource or ANY
         why = answer.value.format(action=need.action)
         message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
-        advice = f"allow it in {role.place}" if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
+        advice = self._way_to_allow(role, need) if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
         denial = Denial(role.logical_id, caller.session, need.action, resource, message, advice)
         with self._lock:
             self._denials.setdefault((role.logical_id, need.action, resource), denial)
             while len(self._denials) > MOST_DENIALS:
                 del self._denials[next(iter(self._denials))]
         return _error(service, operation, message)
+
+    def _way_to_allow(self, role: Role, need: Need) -> str:
+        """A policy that the template has for this is named: the one call is rarely all that is missing."""
+        fitting = next((each.policy for each in self._deployed.managed if each.is_for(need)), None)
+        if fitting is None:
+            return f"allow it in {role.place}"
+        place = role.place if role.is_sams else f"the ManagedPolicyArns of {role.logical_id}"
+        return f"add !Ref {fitting} to {place}"
 
     @property
     def uses(self) -> Mapping[Use, str]:

@@ -74,6 +74,8 @@ class Role:
     place: str
     """Where the template writes what it may do."""
     permissions: tuple[Permission, ...]
+    is_sams: bool = False
+    """Made of a function's or a state machine's Policies."""
 
     def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
         """What its policies say, and the permissions that allow it."""
@@ -110,9 +112,22 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
             _log.warning("%s is held to nothing here: nobody knows what %s allows", logical_id, ", ".join(unknown))
             continue
         permissions = (each for name, document in policies for each in permissions_of(name, document or {}))
-        place = _place(logical_id, made)
-        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, tuple(dict.fromkeys(permissions)))
+        owner = _owner(logical_id, made)
+        place = f"the Policies of {owner}" if owner else f"a policy of {logical_id}"
+        every = tuple(dict.fromkeys(permissions))
+        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, every, owner is not None)
     return roles
+
+
+def managed_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
+    """What the policies of the template allow that any role may name, whoever does."""
+    return tuple(
+        each
+        for logical_id, policy in resources.items()
+        if policy.type == "AWS::IAM::ManagedPolicy" and policy.ref
+        for each in permissions_of(logical_id, policy.properties["PolicyDocument"])
+        if each.allows
+    )
 
 
 def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
@@ -127,11 +142,10 @@ def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
     )
 
 
-def _place(role: str, resources: Mapping[str, Deployed]) -> str:
+def _owner(role: str, resources: Mapping[str, Deployed]) -> str | None:
     """SAM makes the role `XRole` of a function or state machine X that has Policies in place of a role."""
     owner = role.removesuffix("Role")
-    made_by_sam = owner in resources and resources[owner].type in _OF_SAM
-    return f"the Policies of {owner}" if made_by_sam else f"a policy of {role}"
+    return owner if owner in resources and resources[owner].type in _OF_SAM else None
 
 
 def _policies_in(role: Deployed) -> list[Mapping[str, Any]]:

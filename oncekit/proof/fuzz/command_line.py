@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
-from oncekit.cli import operators
+from oncekit.cli.deployed import on_stack
 from oncekit.cli.deployed.stack import Stack as Deployed
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.main import main
@@ -35,6 +35,9 @@ ON_A_RECORD: tuple[tuple[str, ...], ...] = (
     ("show", ID),
     ("ls",),
     ("ls", "--overdue"),
+    ("ls", "--status", "FAILED"),
+    ("history", ID),
+    ("logs", ID),
     ("ls", "--tenant", TENANT),
     ("ls", "--operation", OPERATION),
     ("retry", ID),
@@ -45,7 +48,21 @@ ON_A_RECORD: tuple[tuple[str, ...], ...] = (
     ("replay-rejected",),
     ("replay-rejected", "--discard", "--error", "InvalidRequest"),
 )
-COMMANDS = ("show", "ls", "retry", "resolve", "release", "redrive", "replay-rejected", "send", "graph", "doctor", "")
+COMMANDS = (
+    "show",
+    "ls",
+    "history",
+    "logs",
+    "retry",
+    "resolve",
+    "release",
+    "redrive",
+    "replay-rejected",
+    "send",
+    "graph",
+    "doctor",
+    "",
+)
 OPTIONS = ("--json", "--yes", "--failed", "--result", "--status", "--tenant", "--error", "--limit", "--stack", "--via")
 
 
@@ -174,7 +191,7 @@ def _given(lane: Lane, arguments: tuple[str, ...], judge: Judge | None) -> Itera
     with (
         mock.patch("sys.argv", ["once", *arguments]),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(b""))),
-        mock.patch.object(operators, "connect", _connecting(lane, judge)),
+        mock.patch.object(on_stack, "connect", _connecting(lane, judge)),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):

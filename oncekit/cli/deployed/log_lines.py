@@ -1,0 +1,117 @@
+"""What the function of an operation logged for one id, out of CloudWatch Logs.
+
+The library logs the id with every line of its own and of Powertools' `Logger`. A line that says no id, such as a print
+or a traceback, is taken from the same stream: one stream is one environment, which has one attempt at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+MOST_EVENTS = 2000
+"""Lines with the id that are looked at, the oldest first."""
+MOST_LINES = 1000
+"""Of one attempt."""
+AFTER_MS = 1000
+"""How long after its last line with the id an attempt may print, as the traceback of what it raised."""
+OF_LAMBDA = ("INIT_START", "START RequestId:", "END RequestId:", "REPORT RequestId:")
+
+
+@dataclass(frozen=True)
+class Line:
+    """Epoch milliseconds, and what was printed."""
+
+    at: int
+    text: str
+
+
+@dataclass
+class Attempt:
+    """The lines of one start of the function."""
+
+    number: Any
+    request_id: str
+    stream: str
+    first: int
+    last: int
+    lines: tuple[Line, ...] = ()
+
+
+def log_group(stack: Stack, id: str) -> str:
+    """The log group of the function that an id's operation has. Raises Problem when there is no such function."""
+    operation = id.partition("#")[2].partition("#")[0]
+    if id.count("#") < 2 or not NAME.fullmatch(operation):
+        raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
+    name = f"{stack.outputs['FunctionPrefix']}-{operation}"
+    client = stack.client("lambda")
+    try:
+        told = client.get_function_configuration(FunctionName=name)
+    except client.exceptions.ResourceNotFoundException as error:
+        raise Problem(f"{id}: the operation {operation} has no function {name}") from error
+    return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"))
+
+
+def attempts(stack: Stack, group: str, id: str, since: float) -> list[Attempt]:
+    """The attempts of an id that began after `since` (epoch seconds), oldest first."""
+    client = stack.client("logs")
+    found: dict[tuple[str, str], Attempt] = {}
+    try:
+        for event in _with_id(client, group, id, int(since * 1000)):
+            told = _fields(event["message"])
+            stream, request_id, at = event["logStreamName"], str(told["function_request_id"]), event["timestamp"]
+            new = Attempt(told.get("attempt"), request_id, stream, at, at)
+            known = found.setdefault((stream, request_id), new)
+            known.last = max(known.last, at)
+    except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
+        return []
+    for attempt in found.values():
+        attempt.lines = tuple(_lines(client, group, attempt, id))
+    return sorted(found.values(), key=lambda each: each.first)
+
+
+def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str, Any]]:
+    # What a pattern might read in another way is left to the comparison: the part before it is asked for.
+    plain = re.split(r'["\\*]', id)[0]
+    pattern = f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}'
+    pages = client.get_paginator("filter_log_events").paginate(
+        logGroupName=group, filterPattern=pattern, startTime=start, PaginationConfig={"MaxItems": MOST_EVENTS}
+    )
+    for page in pages:
+        for event in page["events"]:
+            told = _fields(event["message"])
+            if told.get("id") == id and "function_request_id" in told:  # metrics have the id, too, and are no news
+                yield event
+
+
+def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]:
+    events = client.get_log_events(
+        logGroupName=group,
+        logStreamName=attempt.stream,
+        startTime=attempt.first,
+        endTime=attempt.last + AFTER_MS,
+        startFromHead=True,
+        limit=MOST_LINES,
+    )["events"]
+    for event in events:
+        told = _fields(event["message"])
+        is_own = told.get("id", id) == id and told.get("function_request_id", attempt.request_id) == attempt.request_id
+        if not is_own and event["timestamp"] > attempt.last:
+            return  # the next attempt of somebody else
+        if is_own and "_aws" not in told and not event["message"].startswith(OF_LAMBDA):
+            yield Line(event["timestamp"], event["message"].rstrip("\n"))
+
+
+def _fields(line: str) -> dict[str, Any]:
+    try:
+        told = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}

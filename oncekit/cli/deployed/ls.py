@@ -1,0 +1,146 @@
+"""`once ls`: the operations that somebody may have to look at; listing.py reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from oncekit.cli.deployed import finished, listing, records
+from oncekit.cli.deployed.attributes import STATUSES
+from oncekit.cli.deployed.inspection import since
+from oncekit.cli.deployed.on_stack import LONGEST_ID, answered, on_stack
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import short, tell, visible
+
+NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+"""Of a tenant or an operation."""
+HEAD = ("id", "status", "attempts", "recoveries", "since")
+MORE = {
+    True: "There are more: raise --limit, or choose with --tenant.",
+    False: "There may be more: only a part of the table was read; raise --limit.",
+}
+NO_SUCH = {True: "Nothing is open", False: "No such operation was found"}
+
+Status = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--status",
+        metavar="STATUS",
+        help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED; can be repeated.  [default: the first two]",
+    ),
+]
+Overdue = Annotated[bool, typer.Option("--overdue", help="Only those in progress whose lease is over.")]
+Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
+Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
+
+
+def ls(
+    status: Status = None,
+    overdue: Overdue = False,
+    tenant: Tenant = None,
+    operation: Operation = None,
+    limit: Limit = 100,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """List open operations, the oldest lease first.
+
+    With --status COMPLETED or FAILED also finished ones, the last finished first. No index lists these: the table
+    itself is read, 20,000 records at most, until --limit is reached. What was read is told on standard error.
+
+    JSON: {operations: [...], isComplete}; where the table was read, also read: {records, units}.
+    """
+    asked = Asked(tuple(status or ()), overdue, tenant, operation)
+    raise typer.Exit(_ls(Place(stack, profile, region), asked, limit, as_json))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which operations are asked for."""
+
+    statuses: Sequence[str]
+    is_overdue: bool
+    tenant: str | None
+    operation: str | None
+
+    def check(self) -> None:
+        """Raises Problem where there can be none."""
+        if unknown := [each for each in self.statuses if each not in STATUSES]:
+            raise Problem(f"--status {unknown[0]}: there are {', '.join(STATUSES)}")
+        if self.is_overdue and (other := [each for each in self.statuses if each != "IN_PROGRESS"]):
+            raise Problem(f"--overdue: only what is IN_PROGRESS has a lease; leave out --status {other[0]}")
+        for option, name in self._names:
+            if name is not None and not NAME.fullmatch(name):
+                raise Problem(f"{option} {name}: there can be none: a name matches {NAME.pattern}")
+
+    @property
+    def _names(self) -> tuple[tuple[str, str | None], ...]:
+        return ("--tenant", self.tenant), ("--operation", self.operation)
+
+    @property
+    def chosen(self) -> Sequence[str]:
+        return ("IN_PROGRESS",) if self.is_overdue else self.statuses or records.STATUSES
+
+    @property
+    def are_open(self) -> bool:
+        """Whether the index of open operations has them all."""
+        return set(self.chosen) <= set(records.STATUSES)
+
+    def wants(self, id: str) -> bool:
+        # Whoever writes the table may have given a record any id: one without these parts is nobody's.
+        parts = id.split("#", 2)
+        if len(parts) < 3:
+            return self.tenant is None and self.operation is None
+        return self.tenant in (None, parts[0]) and self.operation in (None, parts[1])
+
+    def __str__(self) -> str:
+        """As it was asked."""
+        words = [f"--status {each}" for each in self.statuses] + ["--overdue"] * self.is_overdue
+        return " ".join([*words, *(f"{option} {name}" for option, name in self._names if name)])
+
+
+def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
+    asked.check()
+
+    def work(stack: Stack) -> int:
+        if asked.are_open:
+            found = listing.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit)
+        else:
+            found = finished.finished_operations(stack, asked.chosen, asked.wants, limit)
+            tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
+        return answered(found, as_json, *_table(found, stack.now(), asked))
+
+    return on_stack(place, "", work)
+
+
+def _table(found: dict[str, Any], now: float, asked: Asked) -> list[str]:
+    head = (*HEAD, "lease over since" if asked.are_open else "finished", "error")
+    rows = [head, *(_row(each, now, asked.are_open) for each in found["operations"])]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if not found["operations"]:
+        lines = [f"{NO_SUCH[asked.are_open]}{f' that matches {asked}' if str(asked) else ''}."]
+    return lines if found["isComplete"] else [*lines, MORE[asked.are_open]]
+
+
+def _row(each: dict[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
+    lease = since(now, each["leaseExpiresAt"]) if each["overdue"] else "-"
+    return (
+        short(visible(each["id"]), LONGEST_ID),
+        each["status"],
+        str(each["attempts"]),
+        str(each["recoveries"]),
+        short(visible(each["acquiredAt"])),
+        lease if is_open else short(visible(each["finishedAt"] or "-")),
+        short(visible(each["error"]["name"])) if each["error"] else "-",
+    )

@@ -1,0 +1,50 @@
+"""How a command works on a stack: it connects, prints its answer, and ends with an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.stack import NEEDED, Stack, clear_aws_errors, connect
+from oncekit.cli.terminal import say, say_json, tell
+
+LONGEST_ID = 400
+"""Characters that are printed: no id of a request has more."""
+REQUEST_LEFT = (
+    "its kept request could not be deleted: allow s3:DeleteObject on requests/* of the response bucket, and delete it"
+)
+
+
+def on_stack(place: Place, about: str, work: Callable[[Stack], int], needed: Collection[str] = NEEDED) -> int:
+    """The exit code of `work` on the stack; 3 when the record has changed. `about` begins the message of a Problem."""
+    with clear_aws_errors(about):
+        try:
+            return work(connect(place, needed))
+        except Changed as changed:
+            tell(f"once: {changed}")
+            return 3
+
+
+def answered(answer: Any, as_json: bool, *lines: str) -> int:
+    """Print an answer as JSON, or as lines for people."""
+    if as_json:
+        say_json(answer, indent=2)
+    else:
+        say(*lines)
+    return 0
+
+
+def done(answer: dict[str, Any], as_json: bool, *lines: str) -> int:
+    """The same of what was done to a record; an object that it named as its request wrongly is told of."""
+    if left := answer.get("requestLeft"):
+        tell(f"once: {answer['id']}: {left}")
+    return answered(answer, as_json, *lines)
+
+
+def decided(answer: dict[str, Any], as_json: bool, *lines: str) -> int:
+    """The same of a decision, after which nobody needs the kept request: it should be deleted."""
+    if not answer["requestDeleted"]:
+        tell(f"once: {answer['id']}: {REQUEST_LEFT}")
+    return done(answer, as_json, *lines)

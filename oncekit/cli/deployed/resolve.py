@@ -1,0 +1,48 @@
+"""`once resolve`: an operator says how a quarantined operation ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from oncekit.cli.deployed import interventions
+from oncekit.cli.deployed.on_stack import decided, on_stack
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.reading import read_result
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.options import Id, Json, Profile, Region, StackName
+from oncekit.cli.problem import Problem
+
+Result = Annotated[
+    str | None,
+    typer.Option("--result", metavar="FILE", help="It completed; FILE has the result (JSON), - reads standard input."),
+]
+Failed = Annotated[str | None, typer.Option("--failed", metavar="MESSAGE", help="It failed; MESSAGE says why.")]
+
+
+def resolve(
+    id: Id,
+    result: Result = None,
+    failed: Failed = None,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Record how a quarantined operation ended. Every duplicate gets that answer."""
+    raise typer.Exit(_resolve(Place(stack, profile, region), id, result, failed, as_json))
+
+
+def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_json: bool) -> int:
+    if failed is not None and not failed.strip():
+        raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
+    if (result is None) == (failed is None):
+        raise Problem(f"{id}: give one of --result FILE and --failed MESSAGE")
+    text = None if result is None else read_result(result)
+
+    def work(stack: Stack) -> int:
+        answer = interventions.resolve(stack, id, text, failed)
+        return decided(answer, as_json, f"✓ {id}: {answer['status']}; every duplicate gets this answer from now on.")
+
+    return on_stack(place, id, work)

@@ -1,0 +1,104 @@
+"""`once send`: a request to a deployed stack; sending.py knows the ways."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from oncekit.cli.deployed import sending, waiting
+from oncekit.cli.deployed.on_stack import answered, on_stack
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.reading import read_event, where
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.outcomes import COLOURS
+from oncekit.cli.problem import Problem
+from oncekit.cli.requests import id_in
+from oncekit.cli.terminal import say, say_json, tell
+
+GOOD = ("EXECUTED", "COMPLETED")
+
+Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
+Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs or direct.")]
+Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N times more.")]
+
+
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end, and show the result.")]
+Timeout = Annotated[
+    int, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --wait: how long at most, for each.")
+]
+
+
+def send(
+    event: Event,
+    via: Via = "direct",
+    duplicates: Duplicates = 0,
+    wait: Wait = False,
+    timeout: Timeout = 300,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
+    """Send a request to a deployed stack or to `once up`. Prints the id of each event, message or execution.
+
+    With --wait also how each execution ended; of events and messages, what the record of the request's id says at
+    last. The exit code is then that of `once run`: 1 when one failed, 3 when one is in progress or in conflict.
+
+    JSON: {via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
+    """
+    seconds = timeout if wait else None
+    raise typer.Exit(_send(Place(stack, profile, region), event, via, 1 + duplicates, seconds, as_json))
+
+
+def _send(place: Place, event: str, via: str, times: int, seconds: int | None, as_json: bool) -> int:
+    if via not in sending.WAYS:
+        raise Problem(f"--via {via}: there are {', '.join(sending.WAYS)}")
+    request = read_event(event)
+    if seconds is not None and via != "direct" and id_in(request) is None:
+        raise Problem(f"{where(event)}: --wait: it does not say its operation and idempotencyKey, and is refused")
+
+    def work(stack: Stack) -> int:
+        done = sending.send(stack, request, via, times)
+        if seconds is None:
+            return answered(done, as_json, *done["sent"])
+        if not as_json:
+            say(*done["sent"])
+        return _wait(stack, request, done, seconds, as_json)
+
+    return on_stack(place, where(event), work)
+
+
+def _wait(stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool) -> int:
+    ended: list[waiting.Ended] = []
+    code = 0
+    try:
+        ended.extend(waiting.ends(stack, request, done, seconds))
+    except waiting.TooLong as late:
+        tell(f"once: {late}")
+        code = 3
+    if as_json:
+        say_json({**done, "ended": [each.as_json() for each in ended]}, indent=2)
+    elif ended:
+        _print(ended)
+    codes = {code, *(each.code for each in ended)}
+    return 1 if 1 in codes else max(codes)
+
+
+def _print(ended: Sequence[waiting.Ended]) -> None:
+    from oncekit.cli.paper import Paper
+
+    marks = ["✓" if each.outcome in GOOD else "✗" if each.code == 1 else "↻" for each in ended]
+    rows = [(mark, each.outcome, _result(each)) for mark, each in zip(marks, ended, strict=True)]
+    Paper(error=False).table(
+        ("", "outcome", "result"), rows, [COLOURS[mark] for mark in marks], [each.message or "" for each in ended]
+    )
+
+
+def _result(ended: waiting.Ended) -> str:
+    if ended.result_ref is None:
+        return ended.result or ""
+    return "in S3: " + json.dumps(ended.result_ref)

@@ -1,0 +1,64 @@
+"""How executions of `once up` end: a line for each, and what went wrong in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from shlex import quote
+from typing import Any
+
+from oncekit.cli.here.report import mark, message_of, outcome
+from oncekit.cli.outcomes import COLOURS
+from oncekit.cli.paper import Paper
+from oncekit.cli.requests import id_of
+from oncekit.cli.terminal import short
+from oncekit.local import Execution
+
+LONGEST_ID = 120
+"""Characters of an id on a line."""
+MOST_STATES = 40
+"""Of a path that is shown."""
+ASKS_AN_OPERATOR = "NeedsAttention"
+
+
+@contextmanager
+def watching(on_end: Callable[[str, Execution], None]) -> Iterator[None]:
+    """While open, each execution that ends is handed over, after the ARN of its state machine; quickly, please."""
+    from oncekit.local.engine.runs import watchers
+    from oncekit.local.execution import execution_of
+
+    def watch(execution: Any) -> None:
+        if execution.status != "RUNNING":
+            on_end(execution.state_machine_arn, execution_of(execution))
+
+    watchers.append(watch)
+    try:
+        yield
+    finally:
+        watchers.remove(watch)
+
+
+def tell_end(execution: Execution, paper: Paper) -> None:
+    """Outcome, id, duration and path of an execution of the operation machine; below it, why it failed."""
+    style = COLOURS[mark(execution)]
+    id = id_of(execution.input)
+    paper.line(f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}  ", style, end="")
+    head = f"{short(id, LONGEST_ID) if id else execution.name}  {execution.seconds:.1f} s  "
+    path = paper.path(head, indent=4)
+    path.add(_shortened(execution.states))
+    path.end()
+    if execution.status != "SUCCEEDED":
+        paper.paragraph(message_of(execution), 4, style)
+    if id and execution.error == ASKS_AN_OPERATOR and len(id) <= LONGEST_ID:
+        paper.line(f"    once show {quote(id)}", style)
+
+
+def _shortened(states: Sequence[str]) -> Sequence[str]:
+    """One that waits for another goes through the same states again and again."""
+    return states if len(states) <= MOST_STATES else (*states[: MOST_STATES // 2], "…", *states[-MOST_STATES // 2 :])
+
+
+def tell_failed_recovery(execution: Execution, paper: Paper) -> None:
+    """A recovery that goes well says nothing: the executions that it starts say enough."""
+    if execution.status != "SUCCEEDED":
+        paper.paragraph(f"✗ recovery failed: {outcome(execution)}: {message_of(execution)}", 0, COLOURS["✗"])

@@ -1,0 +1,61 @@
+"""What people see of a chapter of `once demo`: checks, the paths of executions, the ledger with and without Once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from oncekit.cli.here.ledger import Row
+from oncekit.cli.outcomes import COLOURS
+from oncekit.cli.paper import Paper
+from oncekit.local import Execution
+
+MOST_ROWS = 3
+COLUMN = 44
+"""Characters of a row with Once: an id, an amount and a currency."""
+
+
+class Telling:
+    """Says each check as it is made, shows paths and ledgers as they are, and remembers checks and ledgers."""
+
+    def __init__(self, paper: Paper) -> None:
+        self._paper = paper
+        self.checks: list[dict[str, Any]] = []
+        self.ledgers: list[dict[str, Any]] = []
+
+    def title(self, text: str) -> None:
+        self._paper.line()
+        self._paper.line(text, "bold")
+
+    def check(self, what: str, expected: object, seen: object) -> None:
+        ok = expected == seen
+        self.checks.append({"check": what, "ok": ok, "expected": expected, "seen": seen})
+        mark = "✓" if ok else "✗"
+        self._paper.line(mark, COLOURS[mark], end="")
+        self._paper.line(f" {what}" + ("" if ok else f": expected {expected}, saw {seen}"), "" if ok else COLOURS["✗"])
+
+    @property
+    def held(self) -> int:
+        return sum(check["ok"] for check in self.checks)
+
+    def path(self, execution: Execution) -> None:
+        path = self._paper.path("  ", style="dim")
+        path.add(execution.states)
+        path.end()
+
+    def ledger(self, order: str, with_once: Sequence[Row], without: Sequence[Row]) -> None:
+        """Both ledgers side by side. What a plain function calls its charges is made at random, and says nothing."""
+        self.ledgers.append(
+            {"order": order, "withOnce": list(map(str, with_once)), "withoutOnce": list(map(str, without))}
+        )
+        sides = _shown([str(each) for each in with_once]), _shown([each.money for each in without])
+        self._paper.line(f"  {'ledger with Once':<{COLUMN}}ledger without Once", "bold")
+        for number in range(max(map(len, sides))):
+            left, right = (side[number] if number < len(side) else "" for side in sides)
+            self._paper.line(f"  {left:<{COLUMN}}", "green", end="")
+            self._paper.line(right, "red" if len(without) > 1 else "")
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    left = len(lines) - MOST_ROWS
+    return list(lines) if left <= 1 else [*lines[:MOST_ROWS], f"and {left} more"]

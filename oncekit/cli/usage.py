@@ -1,0 +1,28 @@
+"""How a command's arguments are written in its help: `EVENT...`, and not by the names of Python's types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperArgument, TyperCommand
+
+
+class Command(TyperCommand):
+    """A command of Typer's whose usage and help say EVENT..., [EVENT] or ID."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # the type of a context is private to Typer
+        return ["[OPTIONS]", *(_name(each) for each in self.params if isinstance(each, TyperArgument))]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        records = {each: each.get_help_record(ctx) for each in self.get_params(ctx)}
+        arguments = [(_name(each), each.help or "") for each in records if isinstance(each, TyperArgument)]
+        if arguments:
+            with formatter.section("Arguments"):
+                formatter.write_dl(arguments)
+        with formatter.section("Options"):
+            formatter.write_dl([told for each, told in records.items() if told and not isinstance(each, TyperArgument)])
+
+
+def _name(argument: TyperArgument) -> str:
+    name = f"{argument.metavar}{'...' if argument.nargs != 1 else ''}"
+    return name if argument.required else f"[{name}]"

@@ -1,0 +1,54 @@
+"""Help is asked for and written as people know it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from commands import Done, once
+
+from oncekit.cli.main import COMMANDS, COMPLETION
+
+
+def told(*arguments: str) -> Done:
+    return once(_no_stack, *arguments)
+
+
+def _no_stack(*_: Any, **__: Any) -> Any:
+    raise AssertionError("help needs no stack")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_names_no_type_of_python_and_a_short_option_asks_for_it(command: str) -> None:
+    short, long = told(command, "-h"), told(command, "--help")
+    assert short == long and short.code == 0
+    usage, _, rest = short.out.partition("\n")
+    assert usage.startswith(f"Usage: once {command} [OPTIONS]") and "{" not in usage
+    assert not re.search(r"<[a-z]", rest), "such as <list[str]>"
+
+
+@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("graph", "[EVENT]"), ("show", "ID")])
+def test_usage_names_the_arguments(command: str, arguments: str) -> None:
+    assert told(command, "-h").out.splitlines()[0] == f"Usage: once {command} [OPTIONS] {arguments}"
+
+
+def test_list_of_commands_says_each_in_a_whole_sentence() -> None:
+    rows = told("-h").out.split("Commands:")[1].strip().splitlines()
+    assert len(rows) == len(COMMANDS)
+    assert all(row.endswith(".") and not row.endswith("...") for row in rows), "none is cut"
+
+
+def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMPLETION, "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once replay")
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    assert told().out.startswith("replay-rejected\tStart refused requests again")
+
+
+def test_help_waits_for_nothing_that_only_a_command_needs() -> None:
+    program = "import sys, oncekit.cli.main; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "yaml"} & set(done.stdout.split())

@@ -1,0 +1,96 @@
+"""`once logs`: what business logic printed and logged for an id."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from logged import GROUP, logged, own
+from operating import ID, Operator
+
+from oncekit.cli.deployed.stack import connect
+from oncekit.cli.here.kept_logs import KeptLogs
+
+OTHER = "default#told#other"
+
+
+@pytest.fixture(autouse=True)
+def by_the_clock_of_this_machine(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the lines are."""
+    monkeypatch.setattr(
+        operator, "_connect", lambda *place, **needed: replace(connect(*place, **needed), now=time.time)
+    )
+
+
+def test_lines_of_an_attempt_are_shown_with_what_it_printed_between_them(operator: Operator) -> None:
+    lines = [
+        (0, "START RequestId: r1 Version: 1"),
+        (1, own("begins")),
+        (2, "printed by hand"),
+        (3, json.dumps({"_aws": {}, "id": ID})),
+        (4, own("ends")),
+        (5, "[ERROR] KeyError: 'x'"),
+        (6, "REPORT RequestId: r1"),
+    ]
+    with logged(operator, lines):
+        head, *shown = operator.once("logs", ID).out.splitlines()
+    assert head.startswith("attempt 1  ")
+    assert [line.partition(" | ")[2] for line in shown] == [
+        "WARNING begins",
+        "printed by hand",
+        "WARNING ends",
+        "[ERROR] KeyError: 'x'",
+    ]
+
+
+def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: Operator) -> None:
+    lines = [
+        (0, own("first")),
+        (1, own("elsewhere", OTHER, "r2")),  # one stream has the lines of several in `once up`
+        (2, own("first ends")),
+        (3, own("elsewhere", OTHER, "r2")),
+        (4, "printed for the other one"),
+        (5, own("second", request="r3", attempt=2)),
+        (6, "printed in the second"),
+    ]
+    with logged(operator, lines):
+        answer = operator.once("logs", ID, "--json").answer
+    told = [(each["attempt"], [line["text"] for line in each["lines"]]) for each in answer["attempts"]]
+    assert told == [(1, [lines[0][1], lines[2][1]]), (2, [lines[5][1], lines[6][1]])]
+
+
+@pytest.mark.parametrize("id", [ID, 'default#told#a"*\\b'])
+def test_an_id_is_found_whatever_its_key_is(operator: Operator, id: str) -> None:
+    with logged(operator, [(0, own("x", id)), (1, own("y", id + "c", "r2"))]):
+        [attempt] = operator.once("logs", id, "--json").answer["attempts"]
+    assert [json.loads(line["text"])["id"] for line in attempt["lines"]] == [id]
+
+
+def test_lines_before_the_hours_asked_for_are_not_looked_at(operator: Operator) -> None:
+    with logged(operator, [(-2 * 3600_000, own("old"))]):
+        assert "Nothing was logged for it in the last 1 hours" in operator.once("logs", ID, "--hours", "1").out
+        assert "WARNING old" in operator.once("logs", ID).out
+
+
+def test_an_operation_without_a_function_or_without_logs_is_said(operator: Operator) -> None:
+    assert "Nothing was logged" in operator.once("logs", ID).out
+    done = operator.once("logs", "default#none#k")
+    assert done.code == 2 and "the operation none has no function once_op-none" in done.err
+
+
+def test_once_up_keeps_what_functions_print(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oncekit.cli.here.kept_logs.MOST_LINES", 2)
+    kept = KeptLogs(operator.cloud)
+    try:
+        for message in ("one", "two", "three"):
+            kept.put("once_op-told", own(message))
+        [attempt] = operator.once("logs", ID, "--json").answer["attempts"]
+    finally:
+        operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
+    assert [json.loads(line["text"])["message"] for line in attempt["lines"]] == ["three"], "the stream began anew"
+
+
+def test_a_line_that_cannot_be_kept_stops_nothing(operator: Operator) -> None:
+    KeptLogs(operator.cloud).put("no-such-function", "x")

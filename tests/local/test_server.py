@@ -1,0 +1,33 @@
+"""The endpoint answers only once everything is deployed."""
+
+from __future__ import annotations
+
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from oncekit.local.access_keys import AccessKeys
+from oncekit.local.permissions import Permissions
+from oncekit.local.permissions.http import HttpGuard
+from oncekit.local.server import Server
+
+CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+
+
+def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None:
+    server = Server(AccessKeys(lambda _: None), HttpGuard(lambda _: None, Permissions()))
+    address = urlsplit(server.url)
+    with socket.create_connection((address.hostname, address.port)) as early:
+        early.sendall(CALL)
+        early.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            early.recv(1)
+        server.open()
+        early.settimeout(20)
+        assert early.recv(12) == b"HTTP/1.1 403"
+    server.close()
+
+
+def test_an_endpoint_that_was_never_open_can_be_closed() -> None:
+    Server(AccessKeys(lambda _: None), HttpGuard(lambda _: None, Permissions())).close()
