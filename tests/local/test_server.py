@@ -12,6 +12,8 @@ from oncekit.local.permissions import Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.server import Server
 
+pytestmark = pytest.mark.ours
+
 CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
