@@ -19,7 +19,7 @@ FUNCTIONS = {
     "ChargePaymentFunction": ("charge-payment", "ProviderLedgerTable"),
     "PlaceOrderFunction": ("place-order", "IdempotencyTable"),
     "BuildReportFunction": ("build-report", "ResponseBucket"),
-    "CacheResponseFunction": ("response-cache", "ResponseBucket"),
+    "CacheResponseFunction": ("cache-response", "ResponseBucket"),
 }
 
 
