@@ -21,7 +21,7 @@ doorkeeper.py      keeps those rules before a WSGI application
 clock.py           real and virtual time
 faults.py          what can go wrong with a call, ready-made
 events/            rules, schedules, queues and pipes: what one service delivers to another
-engine/            moto's Step Functions interpreter, mended
+engine/            moto's Step Functions interpreter, patched
 lambda_runtime/    functions in processes of their own
 permissions/       what each role allows, held against every call
 """

@@ -443,7 +443,7 @@ class TestConditions:
 
 
 class TestMistakes:
-    """Each quarantines at once, and says what to mend: another attempt would make the same mistake."""
+    """Each quarantines at once, and says what to fix: another attempt would make the same mistake."""
 
     @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a" * 1000, "a\n", "é"])
     def test_a_name_that_is_none(self, attempt: Attempt, name: str) -> None:

@@ -206,7 +206,7 @@ def _give(env: Any, results: list[Any], state: str) -> None:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     eval_state = ExecutionState._eval_state  # as tasks.py has it
 
     def eval_parallel(self: Any, env: Any) -> None:

@@ -27,7 +27,7 @@ _OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     between = comparisons.FuncBetween.expr
 
     def is_between(self: Any, item: Any) -> bool:

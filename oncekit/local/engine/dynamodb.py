@@ -62,8 +62,8 @@ class IdempotentParameterMismatch(DynamodbException):
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
-    with _atomic(), _quick(), _updated_attributes(), conditions.mend(), _tokens(clock):
+def patch(clock: Clock) -> Iterator[None]:
+    with _atomic(), _quick(), _updated_attributes(), conditions.patch(), _tokens(clock):
         yield
 
 

@@ -314,7 +314,7 @@ def _method(ours: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
+def patch(clock: Clock, repeats: Repeats) -> Iterator[None]:
     api = ExecutionApi(clock, repeats)
     with _quiet(), _watching(api.note), closing(repeats), replaced(*api.in_place_of_motos):
         yield
@@ -343,4 +343,4 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-__all__ = ["DEAD", "ExecutionNotRedrivable", "mend", "why_not_redrivable"]
+__all__ = ["DEAD", "ExecutionNotRedrivable", "patch", "why_not_redrivable"]

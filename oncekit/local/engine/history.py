@@ -71,7 +71,7 @@ def continued(before: Any, after: Any) -> None:
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
+def patch(clock: Clock) -> Iterator[None]:
     def add_event(
         self: Any,
         context: Any,

@@ -117,7 +117,7 @@ def _failure(env: Any, source: str, problem: str) -> FailureEventException:
 
 
 @contextmanager
-def mend(clock: Clock, dice: random.Random) -> Iterator[None]:
+def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
     evaluator = Evaluator(clock, dice)
 
     def eval_body(self: Any, env: Any) -> None:

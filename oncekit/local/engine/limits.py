@@ -59,7 +59,7 @@ def matches(error_equals: Any, error_name: str | None) -> bool:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     def is_within_size_quota(value: Any) -> bool:
         return is_within(text_of(value))
 

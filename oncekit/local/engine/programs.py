@@ -63,7 +63,7 @@ class KeptPrograms:
 
 
 @contextmanager
-def mend(kept: KeptPrograms | None) -> Iterator[None]:
+def patch(kept: KeptPrograms | None) -> Iterator[None]:
     parse_anew = AmazonStateLanguageParser.parse
 
     @functools.lru_cache(maxsize=32)

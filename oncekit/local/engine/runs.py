@@ -235,7 +235,7 @@ def instant(clock: Clock) -> datetime.datetime:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     inner_frame = Environment.as_inner_frame_of.__func__  # type: ignore[attr-defined]  # a class method
 
     def as_inner_frame_of(cls: Any, env: Any, *args: Any, **kwargs: Any) -> Any:

@@ -48,7 +48,7 @@ def _inside(state: Machine) -> list[Machine]:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     validate = StepFunctionsParserBackend._validate_definition
 
     def validate_with_scopes(definition: str) -> None:

@@ -163,7 +163,7 @@ def _function_failed(self: Any, env: Any, ex: Any) -> FailureEvent:
 
 
 @contextmanager
-def mend(door: Door) -> Iterator[None]:
+def patch(door: Door) -> Iterator[None]:
     def model_of(task: Any) -> Any:
         return door.direct(task._get_boto_service_name()).meta.service_model
 

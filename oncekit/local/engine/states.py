@@ -161,7 +161,7 @@ def _go_where_chosen(self: Any, env: Any) -> None:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     give_by_path = CommonStateField._eval_state_output
     give_task_output_by_path = ExecutionState._eval_state_output
 

@@ -75,7 +75,7 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
 
 
 @contextmanager
-def mend(door: Door, dice: random.Random) -> Iterator[None]:
+def patch(door: Door, dice: random.Random) -> Iterator[None]:
     def evaluate(self: Any, env: Any) -> None:
         """In the execution's own thread: only a function takes real time, and the door waits for it."""
         context = env.states.context_object.context_object_data

@@ -43,8 +43,8 @@ class Exchange:
 
         with ExitStack() as stack:
             stack.callback(self._delivery_queue.close)
-            stack.enter_context(rules.mend(self._clock, self._route))
-            stack.enter_context(queues.mend(self._clock, self._pipes.changed))
+            stack.enter_context(rules.patch(self._clock, self._route))
+            stack.enter_context(queues.patch(self._clock, self._pipes.changed))
             watchers.append(self._watch)
             stack.callback(watchers.remove, self._watch)
             yield

@@ -26,7 +26,7 @@ _NOT_ALLOWED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 @contextmanager
-def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
+def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
     from moto.sqs.exceptions import InvalidParameterValue, SQSException

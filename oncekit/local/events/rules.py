@@ -64,7 +64,7 @@ class Buses:
 
 
 @contextmanager
-def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
+def patch(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
     """While open, `route` gets every rule of a bus with each event that was put there."""
     from moto.events import models
     from moto.events.exceptions import InvalidEventPatternException, ValidationException
