@@ -1,4 +1,4 @@
-"""The access keys of one run: the developer's, and one of each function. All are random, so none can be guessed."""
+"""The access keys of one run: the developer's, and one for each function. They are random: nobody can guess one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
 
 @dataclass(frozen=True)
 class AccessKey:
-    """What a client signs with. The id alone tells who calls; signatures are not verified here."""
+    """The key that a client signs with. Only the id identifies the caller; signatures are not verified here."""
 
     id: str = field(default_factory=lambda: f"LOCAL{secrets.token_hex(16).upper()}")
     secret: str = field(default_factory=lambda: secrets.token_hex(20))

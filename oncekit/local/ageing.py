@@ -1,13 +1,13 @@
-"""What time takes away: expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
+"""Deletes expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
 
 S3: a rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight
-UTC" (User Guide, *Lifecycle configuration elements*). AWS may be later; here an object is gone at that moment.
+UTC" (User Guide, *Lifecycle configuration elements*). AWS may delete it later; here it is deleted at that moment.
 
 DynamoDB: "deletes expired items within a few days of their expiration time", and never one that expired more than five
-years ago (Developer Guide, *Using time to live*). Until then it is read, written and stands in the way of conditions as
-ever. Here it is gone `TTL_DELAY_SECONDS` after it expired.
+years ago (Developer Guide, *Using time to live*). Until then it can be read and written, and conditions see it. Here it
+is deleted `TTL_DELAY_SECONDS` after it expired.
 
-Both are looked at when a bucket or a table is used.
+Both are checked whenever a bucket or a table is used.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keys that a client of this run got for a role: AssumeRole makes them, and their calls are held against that role."""
+"""Access keys that AssumeRole returned to a client of this run: their calls are checked against the assumed role."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time as a port: the wall clock for people, virtual time for tests and for `once run`."""
+"""Clocks: real time for people, virtual time for tests and for `once run`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tables, buckets and queues hold: kept when their properties change, and forgotten on a reset."""
+"""The contents of tables, buckets and queues: kept when their properties change, deleted on a reset."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Deploys a translated template on moto, and adds what moto drops.
+"""Deploys a translated template on moto, and adds what moto ignores.
 
-Resources are made in the order in which they refer to each other, each by the class that moto's own CloudFormation uses
-for its type. What moto drops is added here, and nowhere else:
+Resources are created in the order of their references, each by the class that moto's own CloudFormation uses for its
+type. What moto ignores is added here, and nowhere else:
 
     AWS::DynamoDB::Table              time to live and point-in-time recovery
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
-    Event buses, rules, schedules, pipes  named here, and made and run by `events/exchange.py`
-    Roles and their policies          named here; `permissions/` holds every call against them
-    Logs, alarms, other policies      named, so that others can refer to them
+    Event buses, rules, schedules, pipes  only get a name here; `events/exchange.py` creates and runs them
+    Roles and their policies          only get a name here; `permissions/` checks every call against them
+    Logs, alarms, other policies      only get a name, so that other resources can refer to them
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a deployment made of a resource of the template."""
+"""The deployed form of a resource of the template."""
 
 from __future__ import annotations
 

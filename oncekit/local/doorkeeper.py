@@ -1,6 +1,6 @@
-"""Stands before a WSGI application on this machine, and lets in only what keeps the rules of `oncekit.local.knocking`.
+"""Middleware in front of a WSGI application: accepts only requests that follow the rules of `oncekit.local.knocking`.
 
-No answer leaves that would let a page of another origin read it (CORS), whatever the application says.
+It also removes CORS headers from every response, so that no page of another origin can read it.
 """
 
 from __future__ import annotations

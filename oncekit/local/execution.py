@@ -1,4 +1,4 @@
-"""What an execution and an invocation came to, as plain values."""
+"""Executions and invocations, with their results, as plain values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The executions of the state machines that are deployed here."""
+"""Finds the executions of the deployed state machines, and waits for them."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Ready-made interceptors for the service door: what can go wrong with a call.
+"""Ready-made interceptors of service calls: the ways in which a call can fail.
 
-Each selects calls by state, action (boto3's method name) and execution ARN, all when left out, and strikes the n-th of
-them, counted from 1; `nth=0` strikes all, and a range strikes each in it.
+Each selects calls by state, action (boto3's method name) and execution ARN; what is left out matches all. It affects
+the n-th matching call, counted from 1; `nth=0` affects all of them, a range those in it.
 
     never_arrives, answer_lost, arrives_late    the connection breaks: before, after, or long before the call is applied
-    times_out, fails, answers, stale            no answer in time, a refusal, a lie, an answer that is old
+    times_out, fails, answers, stale            no answer in time, an error, a false answer, an outdated answer
     before, after                               something else happens beside the call
     runs_twice                                  for `cloud.repeating`: an Express execution runs once more
 """
@@ -82,7 +82,7 @@ def in_seconds(clock: Clock, seconds: float) -> Moment:
 
 
 class Late:
-    """An interceptor that holds calls back; `outcomes` has what each came to when it arrived: an answer or an error."""
+    """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
 
     def __init__(self, until: Moment, select: Select) -> None:
         self._until = until
@@ -169,7 +169,7 @@ def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
 def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:
     """An execution is told of as it was so long ago; without `seconds`, before its status changed the last time.
 
-    Only calls that tell of executions count. For clients outside the state machines there is `cloud.stale`.
+    Only calls that describe executions count. For clients outside the state machines there is `cloud.stale`.
     """
     views = ("describe_execution", "list_executions", "get_execution_history")
     struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)

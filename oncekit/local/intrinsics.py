@@ -1,4 +1,4 @@
-"""CloudFormation's intrinsic functions, resolved against parameters, mappings, conditions and resources that exist."""
+"""CloudFormation's intrinsic functions, resolved with parameters, mappings, conditions and existing resources."""
 
 from __future__ import annotations
 

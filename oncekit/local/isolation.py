@@ -1,4 +1,4 @@
-"""Keeps this process from every AWS but the local one."""
+"""Prevents this process from reaching real AWS."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What took long to make, kept in files for the next process.
+"""A cache on disk, for what takes long to make.
 
-A file that is not as it was written is not used. A folder that cannot be written to costs time, nothing else.
+A file that was changed or damaged is not used. If the folder cannot be written to, things are only slower.
 """
 
 from __future__ import annotations

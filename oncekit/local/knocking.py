@@ -1,11 +1,11 @@
-"""Who may knock: the rules that every HTTP door on this machine holds a request against before it is read.
+"""The rules by which every HTTP server on this machine checks a request before reading it.
 
-A browser is a deputy of every page that is open in it: it reaches loopback, and sends what the page says. It cannot
-leave out Origin where a script asks across origins, nor say another Host than the name that the page was loaded from.
+Any page that is open in a browser can make the browser send requests to the loopback interface. But the browser always
+sends Origin when a script calls another origin, and sends as Host the name that the page was loaded from.
 
-    Foreign host     a name that leads here by DNS (rebinding) is not the name of this machine
-    Page             a script, form or image of a page of whatever origin
-    Strange key      a caller that has not got an access key of this run
+    Foreign host     a host name that resolves to this machine (DNS rebinding), but is not one of its names
+    Page             a script, form or image of a page, of any origin
+    Strange key      a caller without an access key of this run
 
 A rule looks at a request (WSGI's environ) and says why it is refused, or None.
 """
@@ -36,7 +36,7 @@ def foreign_host(environ: Environ) -> str | None:
 
 
 def from_a_page(environ: Environ) -> str | None:
-    """Also what has no Origin: browsers tell of an image, a script or a form of another site in Sec-Fetch-Site."""
+    """Also without Origin: for an image, a script or a form of another site, browsers send Sec-Fetch-Site."""
     if (origin := environ.get("HTTP_ORIGIN")) is not None:
         return f"the request comes from a web page ({_quoted(origin)}), and the local cloud answers to none"
     if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin"):

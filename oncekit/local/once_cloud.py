@@ -1,4 +1,4 @@
-"""The local cloud with Once's template in it: all that knows of operations, requests and records."""
+"""The local cloud with Once's template: the only module that knows operations, requests and records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREFIX = f"{STACK}_op-"
 
 
 class LocalCloud(Cloud):
-    """The cloud that people open: starts requests, and shows what business logic and records came to."""
+    """The cloud that people use: starts requests, and shows what business logic did and what the records contain."""
 
     def add_function(
         self,

@@ -1,4 +1,4 @@
-"""The endpoint: moto's HTTP front on loopback, for functions in other processes, `aws` and boto3 clients."""
+"""The endpoint: moto's HTTP server on loopback, for functions in other processes, `aws` and boto3 clients."""
 
 from __future__ import annotations
 

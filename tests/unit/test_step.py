@@ -640,7 +640,9 @@ class TestMistakes:
         assert str(refused.value).startswith(f"step 'place', action 1 ({kind} in stock), :v0 is an empty set")
 
     def test_a_value_of_an_update_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt) -> None:
-        with pytest.raises(InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is of type object"):
+        with pytest.raises(
+            InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is of type object"
+        ):
             attempt().step("place", lambda step: step.update("stock", {"sku": "mug"}, "SET n = :n", {":n": object()}))
 
     def test_every_mistake_is_the_operators(self) -> None:

@@ -1,26 +1,26 @@
 """moto's Step Functions interpreter, patched to behave as AWS does.
 
-Each module patches one thing and says what AWS does; `install` holds them together and undoes them at the end.
+Each module patches one thing and says what AWS does; `install` applies all patches, and undoes them at the end.
 
     values.py              JSON values as the JSONata engine wants them
     javascript.py          numbers, strings and regular expressions as JavaScript has them
-    jsonata_functions.py   functions of Step Functions, and those that the engine has wrong
+    jsonata_functions.py   functions of Step Functions, and corrections of those that the engine has
     expression.py          JSONata 2.0.6 with bindings
     jsonata.py             expressions in the interpreter
-    door.py                the one door for every service call, with interceptors
-    shortcut.py            the most frequent calls, not over HTTP
+    service_calls.py       the one place that every service call goes through, with interceptors
+    shortcut.py            the most frequent calls, without HTTP
     services.py            names and shapes of parameters, responses and errors
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB
     timing.py              waits and timestamps from a clock
     branching.py           Map and Parallel
-    runs.py, history.py    the life of an execution, once ended and for good; its events
+    runs.py, history.py    an execution from its start to its end; its events
     executions.py          starts, stops, redrives
-    descriptions.py        what there is to tell of an execution
-    views.py, repeats.py   answers that are old; Express executions that run more than once
+    descriptions.py        the answer of DescribeExecution
+    views.py, repeats.py   outdated answers; Express executions that run more than once
     programs.py, scopes.py definitions parsed once, and the scopes of their variables
     dynamodb.py            atomic writes, tokens of transactions
-    conditions.py          conditions on what is not there, or of another type
+    conditions.py          conditions on attributes that do not exist, or have another type
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Executions as Step Functions keeps them: starts, descriptions, stops and redrives.
 
-StartExecution with the name and input of a running execution answers with that one, any other use of a name is
-refused; an Express execution has an ARN of its own form, is never the same as another one, and cannot be asked about.
-A redrive goes on under the same ARN, from the state that failed or was running, with its input and variables.
-Ninety days after its end an execution is gone, and its name is free (API Reference, StartExecution: "You can reuse the
-name 90 days after it closes"; quota "Execution history retention time").
-What is told of executions may be old: views.py.
+StartExecution with the name and input of a running execution returns that execution; any other use of a name in use is
+refused. An Express execution has an ARN of another form, is never the same as another one, and cannot be described. A
+redrive continues under the same ARN, from the state that failed or was running, with its input and variables. Ninety
+days after its end an execution no longer exists, and its name is free (API Reference, StartExecution: "You can reuse
+the name 90 days after it closes"; quota "Execution history retention time"). Answers about executions may be outdated:
+views.py.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _limit(execution: Any, program: Any) -> float | None:
 
 
 class ExecutionApi:
-    """The calls that start, end and tell of executions; `backend` and `response` are moto's."""
+    """The calls that start, end and describe executions; `backend` and `response` are moto's."""
 
     def __init__(self, clock: Clock, repeats: Repeats) -> None:
         self._clock = clock

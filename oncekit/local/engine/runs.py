@@ -1,8 +1,8 @@
-"""A run: one life of an execution, from its start or its redrive to its end.
+"""A run of an execution, from its start or a redrive to its end.
 
-The end comes once, from whoever is first: the last state, a failure, StopExecution or the machine's TimeoutSeconds.
-From then on the execution has its status, nothing is added to its history, and what still runs in its name is
-abandoned: a function goes on, as on AWS, but nobody hears its answer.
+A run ends once, by whatever comes first: its last state, a failure, StopExecution or the machine's TimeoutSeconds. From
+then on the execution has its status, nothing is added to its history, and calls that are still in progress are
+abandoned: a function continues to run, as on AWS, but its answer is ignored.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Branch(Life):
             yield
 
     def end(self) -> None:
-        """Nobody hears any more what this comes to."""
+        """The result of this is ignored from now on."""
         with self._lock:
             self._end()
         self.clock.wake()

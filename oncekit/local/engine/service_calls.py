@@ -1,4 +1,4 @@
-"""The one door: every service call that the interpreter makes goes through it, and can be intercepted there."""
+"""The one place that every service call of the interpreter goes through, and where it can be intercepted."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What DescribeExecution, ListExecutions and GetExecutionHistory tell: as it is now, or as it was.
+"""The answers of DescribeExecution, ListExecutions and GetExecutionHistory: up to date, or outdated.
 
 The first two are "eventually consistent. The results are best effort and may not reflect very recent updates and
-changes" (API Reference). How old an answer can be is not said. GetExecutionHistory is not said to be eventually
-consistent, nor that it is not (unconfirmed): here it is old only when a test asks for that.
+changes" (API Reference). No document says how old an answer can be, or whether GetExecutionHistory is eventually
+consistent, too (unconfirmed). Here its answer is outdated only if a test asks for that.
 """
 
 from __future__ import annotations

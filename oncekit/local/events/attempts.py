@@ -1,6 +1,7 @@
-"""Attempts: tries a delivery again as its retry policy says, and puts it into a dead-letter queue in the end.
+"""Attempts: retries a delivery by its retry policy, and puts it into a dead-letter queue in the end.
 
-The waits between attempts double from a second to ten minutes. AWS adds jitter; here a run can be repeated.
+The waits between attempts double, from one second to ten minutes. AWS adds jitter; here there is none, so that a run
+can be repeated exactly.
 """
 
 from __future__ import annotations

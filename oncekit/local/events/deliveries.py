@@ -1,4 +1,4 @@
-"""Events and deliveries as plain values, and what can become of a delivery on its way."""
+"""Events and deliveries as plain values, and what can happen to a delivery."""
 
 from __future__ import annotations
 

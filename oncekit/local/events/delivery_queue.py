@@ -1,7 +1,7 @@
-"""The delivery queue: one thread that does what is to be delivered, in order, while time stands still.
+"""The delivery queue: one thread that makes all deliveries in order, while virtual time stands still.
 
-What is to be done later comes in two kinds. `later` is bound to happen, as the retry of a delivery: virtual time goes
-on to it when nothing else is to be done. `at` happens if time comes by, as a schedule's next turn.
+There are two kinds of later work. `later` must happen, like the retry of a delivery: virtual time moves to it when
+there is nothing else to do. `at` happens only if virtual time reaches it, like the next run of a schedule.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exchange: everything that delivers, as deployed, and the switch that turns it on and off."""
+"""The exchange: all rules, schedules and pipes as deployed, and the switch that turns them on and off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON paths as far as EventBridge has them: members by name, elements by index, and `*` for each of them."""
+"""JSON paths as far as EventBridge supports them: members by name, elements by index, and `*` for each of them."""
 
 from __future__ import annotations
 

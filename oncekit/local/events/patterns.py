@@ -1,14 +1,14 @@
 """Event patterns, as rules and the filters of pipes have them.
 
-moto's matcher is not used: it takes true for 1, does not look into arrays of objects, and lets an unknown comparison
-match everything. Here, as on AWS:
+moto's matcher is not used: it treats true as 1, does not look into arrays of objects, and an unknown comparison matches
+everything. Here, as on AWS:
 
 - all members of a pattern must match; of the alternatives in an array, one must; of those in `$or`, one must;
 - an array in the event matches when one of its elements does, also when the elements are objects;
 - values match by type and value: "1" is not 1, and 1.0 is 1;
-- `exists` is about leaves: an object does not exist, only what is in it;
+- `exists` applies to leaves: for an object it is false, also if the object has members;
 - a name with dots is a path: `{"a.b": ["x"]}` is `{"a": {"b": ["x"]}}`, in pattern and event alike;
-- `anything-but` needs a value, and null is one; a member that is not there does not match it.
+- `anything-but` needs a value, and null is one; a member that does not exist does not match it.
 """
 
 from __future__ import annotations

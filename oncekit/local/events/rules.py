@@ -1,6 +1,6 @@
-"""Rules: what an event on one of moto's buses sets off.
+"""Rules: deliver events on moto's buses to their targets.
 
-PutRule, PutTargets and PutEvents stay moto's own; what a rule does with an event is done here, on the delivery queue's
+PutRule, PutTargets and PutEvents are moto's; what a rule does with an event happens here, on the delivery queue's
 thread.
 """
 

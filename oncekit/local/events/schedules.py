@@ -1,8 +1,8 @@
-"""Schedules: EventBridge Scheduler, as far as `rate(...)` goes.
+"""Schedules: EventBridge Scheduler, with `rate(...)` only.
 
-A schedule takes its first turn one period after it was deployed or the local cloud was reset; AWS takes the first at
-once unless there is a StartDate. In virtual time a turn comes when time passes it, never by itself: time would run
-away. FlexibleTimeWindow is not looked at: a turn comes at its time.
+A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
+once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
+move, which would never stop. FlexibleTimeWindow is ignored: a run happens at its exact time.
 """
 
 from __future__ import annotations

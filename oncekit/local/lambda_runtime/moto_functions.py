@@ -1,7 +1,7 @@
-"""Functions through moto: a client makes one of a zip file, and deletes it, as on Lambda.
+"""Functions that a client creates from a zip file, and deletes, through moto's Lambda API.
 
-There are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` tells of
-functions what they are. Those of the template are neither replaced nor deleted here: that is the deployment's job.
+Supported are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` has
+the answers about functions. Functions of the template can be neither replaced nor deleted here: a deployment does that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the Lambda service says when it does not invoke: botocore's ClientError, as a boto3 client raises it."""
+"""The errors of the Lambda service when it does not invoke a function: ClientError, as a boto3 client raises it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function is, and what an invocation of it was."""
+"""The data of a function, and of one invocation of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard: holds a call against its caller's role, and remembers what was needed and what was refused."""
+"""The guard: checks a call against its caller's role, and remembers what was needed and what was refused."""
 
 from __future__ import annotations
 

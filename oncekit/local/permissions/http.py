@@ -1,8 +1,7 @@
-"""The guard before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
+"""The guard in front of the endpoint: finds out who makes an HTTP call, and which one, and stops what is not allowed.
 
-A function is known by its access key id, which is random and its own. What a request asks for is read as moto does,
-from the service's model in botocore, so that a call is held against the policies also where moto knows nothing of its
-service.
+A function is identified by its access key id, which is random and its own. The call is read from the request as moto
+does it, with the service's model in botocore. So calls of services that moto does not support are checked, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a call needs: the actions that IAM has for it, each with the resource that it is about.
+"""The permissions that a call needs: IAM actions, each with its resource.
 
-An action is called like the API's operation, and its service like what requests are signed for; what differs is in
-`_ACTIONS` and in the rules of some services, as AWS's Service Authorization Reference has it. A service without a rule
-is known by the ARN among its parameters; where there is none, nobody here knows the resource.
+An action has the name of the API operation, and the service name of the request's signature. Exceptions are in
+`_ACTIONS` and in the rules of some services, as in AWS's Service Authorization Reference. For a service without a rule
+the resource is the ARN among the parameters; if there is none, the resource is unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a role may do: its policies, taken apart into permissions of one action on one resource each.
+"""The permissions of a role: its policies, split into permissions for one action on one resource each.
 
-moto has an evaluator, for callers that it knows. It takes an unmet condition of an Allow for a Deny, knows no
-`?`, reads the `.` of a name as any character, and cannot say which part of a policy has allowed a call.
+moto has an evaluator, for callers that it knows. It treats an unmet condition of an Allow as a Deny, does not support
+`?`, matches the `.` of a name with any character, and cannot say which part of a policy allowed a call.
 """
 
 from __future__ import annotations
