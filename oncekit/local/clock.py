@@ -142,7 +142,7 @@ class VirtualClock:
     def _rest(self) -> None:
         with self._moved:
             if not self._moved.wait_for(self._is_at_rest, REST_SECONDS):
-                raise TimeoutError(f"time was moved, but what that set off is still at work after {REST_SECONDS} s")
+                raise TimeoutError(f"time was moved, but the work that this started goes on after {REST_SECONDS} s")
 
     @contextmanager
     def held(self) -> Iterator[None]:

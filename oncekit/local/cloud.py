@@ -303,12 +303,12 @@ class Cloud:
 
         Virtual time goes on to the ends of waits and to the retries of deliveries, but not to a schedule's next turn,
         nor to when a message in a queue becomes visible again: `clock.advance` goes there. Raises TimeoutError, naming
-        what still runs, and RuntimeError when a delivery went wrong by a fault of this cloud.
+        what still runs, and RuntimeError when a delivery failed by a fault of this cloud.
         """
         if not self._exchange.settle(timeout):
             running = [f"execution {each.name} in {state_of(each)}" for each in self.executions.running()]
             what = ", ".join(running) or "a delivery"
-            raise TimeoutError(f"after {timeout:g} s, this still goes on: {what}")
+            raise TimeoutError(f"not finished after {timeout:g} s: {what}")
 
     def reset(self) -> None:
         """Forget records, rows, objects, messages, executions, invocations, deliveries, interceptors, additions.

@@ -103,7 +103,7 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
 
 
 def _no_clients(service: str) -> Any:
-    raise AssertionError(f"a dry deployment calls no service, but asked for {service}")
+    raise AssertionError(f"a dry deployment must not call services, but it called {service}")
 
 
 @dataclass
@@ -259,7 +259,7 @@ class _Deployment:
         location = properties.get("DefinitionS3Location")
         if location is None:
             raise TemplateError(
-                f"{logical_id}: the local cloud takes a definition from a file: DefinitionS3Location, or DefinitionUri"
+                f"{logical_id}: the local cloud reads definitions from files: use DefinitionS3Location or DefinitionUri"
             )
         path = self.template.folder / location["Key"]
         return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
@@ -268,7 +268,7 @@ class _Deployment:
         name = properties.get("FunctionName", f"{STACK}-{logical_id}")
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if not self.dry and not code.is_dir():
-            raise TemplateError(f"{logical_id}: its CodeUri names no folder: {code}")
+            raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         layers = [self._folder_of_layer(ref) for ref in properties.get("Layers", [])]
         concurrency = properties.get("ReservedConcurrentExecutions")
         self.functions[name] = FunctionSpec(

@@ -67,7 +67,7 @@ class Resolver:
             "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
         }
         if name.startswith("Fn::") and name not in functions:
-            raise TemplateError(f"the local cloud does not know {name}")
+            raise TemplateError(f"the local cloud does not support {name}")
         return functions.get(name)
 
     def _condition(self, name: Any) -> Any:

@@ -67,4 +67,4 @@ def _resolving_loopback(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_beyond_loopback(host: Any) -> None:
     name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
     if not name.startswith("127.") and name not in ("::1", "localhost"):
-        raise NotLocalError(f"the local cloud never leaves this machine, but something wanted to reach {name}")
+        raise NotLocalError(f"the local cloud never calls other machines, but something tried to reach {name}")

@@ -38,14 +38,14 @@ def foreign_host(environ: Environ) -> str | None:
 def from_a_page(environ: Environ) -> str | None:
     """Also without Origin: for an image, a script or a form of another site, browsers send Sec-Fetch-Site."""
     if (origin := environ.get("HTTP_ORIGIN")) is not None:
-        return f"the request comes from a web page ({_quoted(origin)}), and the local cloud answers to none"
+        return f"the request comes from a web page ({_quoted(origin)}); the local cloud answers no web page"
     if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin"):
-        return "the request comes from a web page of another site, and the local cloud answers to none"
+        return "the request comes from a web page of another site; the local cloud answers no web page"
     return None
 
 
 def strange_key(keys: AccessKeys) -> Rule:
-    """Refuses who has no access key of this run."""
+    """Refuses a caller without an access key of this run."""
 
     def rule(environ: Environ) -> str | None:
         credential = credential_of(environ)
@@ -55,20 +55,20 @@ def strange_key(keys: AccessKeys) -> Rule:
             what = f"the access key {_quoted(credential.key)} is not of this run of the local cloud"
         else:
             return None
-        return f"{what}; take the export lines that `once up` printed last, or `environment` of the LocalCloud"
+        return f"{what}; use the export lines that `once up` printed last, or `environment` of the LocalCloud"
 
     return rule
 
 
 EVERY_DOOR: tuple[Rule, ...] = (foreign_host, from_a_page)
-"""What a door needs besides a rule of its own about who the caller is."""
+"""The rules for every server; a server can add a rule about who the caller is."""
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:
-    """Why the first rule that is not kept refuses the request; None lets it in."""
+    """The reason of the first rule that refuses the request; None accepts it."""
     return next((why for rule in rules if (why := rule(environ)) is not None), None)
 
 
 def _quoted(value: object) -> str:
-    """Short and in ASCII: it goes into a message, and comes from who knows whom."""
+    """Short and in ASCII, because it is shown in a message and anybody can have sent it."""
     return ascii(value)[:80]

@@ -40,7 +40,7 @@ class LocalCloud(Cloud):
         another is given. It may do everything unless `role` is given, the logical id of a role of the template.
         """
         if not code.is_dir():
-            raise LocalCloudError(f"operation {operation}: {code} is no folder")
+            raise LocalCloudError(f"operation {operation}: {code} is not a folder")
         if role is not None and self.permissions.arn_of(role) is None:
             raise LocalCloudError(f"operation {operation}: the template has no role {role}")
         path = {folder for spec in self.deployed.functions.values() for folder in spec.python_path}

@@ -375,7 +375,7 @@ def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
     ("target", "more", "message"),
     [
         ("InputPath: detail", "", "begins with"),
-        ("InputPath: '$.detail[?(@.a)]'", "", "no path that EventBridge knows"),
+        ("InputPath: '$.detail[?(@.a)]'", "", "not a path that EventBridge supports"),
         (transformer('{"a": <b>}'), "", "contains invalid placeholder b"),
         ("InputPath: $.detail\n          Input: '1'", "", "Only one of Input, InputPath, or InputTransformer"),
         ("", "ScheduleExpression: rate(5 minutes)", "use AWS::Scheduler::Schedule"),

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from oncekit.local.clock import Clock
 
 Work = Callable[[], None]
-FAULT = "a delivery went wrong by a fault of the local cloud or of who intercepts it"
+FAULT = "a delivery failed by a fault of the local cloud or of an interceptor"
 _log = logging.getLogger(__name__)
 
 

@@ -127,7 +127,7 @@ class Exchange:
     def settle(self, timeout: float) -> bool:
         """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time.
 
-        Raises RuntimeError when a delivery went wrong by a fault of the local cloud.
+        Raises RuntimeError when a delivery failed by a fault of the local cloud.
         """
         quiet = self._activity.wait(timeout)
         self._delivery_queue.check()

@@ -24,7 +24,7 @@ def find(path: str, value: Any) -> Any:
     while position < len(path):
         step = _STEP.match(path, position)
         if step is None:
-            raise PathError(f"{path!r} is no path that EventBridge knows, from {path[position:]!r} on")
+            raise PathError(f"{path!r} is not a path that EventBridge supports, from {path[position:]!r} on")
         many = many or step["name"] == "*" or step["index"] == "*"
         found = [each for one in found for each in _taken(step, one)]
         position = step.end()

@@ -134,7 +134,7 @@ def _comparison(filter_: Mapping[str, Any], place: str) -> Test:
     make = _COMPARISONS.get(name)
     test = make(wanted) if make is not None else None
     if test is None:
-        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which EventBridge does not know")
+        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which EventBridge does not support")
     return test
 
 

@@ -108,7 +108,7 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
     source, target = str(properties["Source"]), str(properties["Target"])
     if source.split(":")[2] != "sqs" or target.split(":")[2] != "states" or "Enrichment" in properties:
         raise TemplateError(
-            f"{logical_id}: the local cloud has pipes from a queue to a state machine, without enrichment"
+            f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, without enrichment"
         )
     given = properties.get("SourceParameters") or {}
     parameters = properties.get("TargetParameters") or {}
@@ -121,7 +121,8 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
             patterns.append(json.loads(filter_["Pattern"]))
             check(patterns[-1])
         except (ValueError, PatternError) as error:
-            raise TemplateError(f"{logical_id}: the filter {filter_['Pattern']!r} is no pattern: {error}") from error
+            what = f"the filter {filter_['Pattern']!r} is not a valid pattern"
+            raise TemplateError(f"{logical_id}: {what}: {error}") from error
     size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
     template = parameters.get("InputTemplate")
     try:

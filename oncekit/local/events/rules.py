@@ -135,7 +135,7 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
 def check_rule(logical_id: str, properties: Mapping[str, Any]) -> None:
     """Raises TemplateError for what AWS would not take, or the local cloud does not do."""
     if "ScheduleExpression" in properties:
-        raise TemplateError(f"{logical_id}: the local cloud has no rules with a schedule; use AWS::Scheduler::Schedule")
+        raise TemplateError(f"{logical_id}: rules with a schedule are not supported here; use AWS::Scheduler::Schedule")
     try:
         check(properties.get("EventPattern"), "EventPattern")
         for target in properties.get("Targets", []):

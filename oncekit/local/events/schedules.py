@@ -79,7 +79,7 @@ def period_of(logical_id: str, expression: str) -> float:
     """Seconds between two turns. Raises TemplateError."""
     rate = _RATE.fullmatch(expression)
     if rate is None:
-        raise TemplateError(f"{logical_id}: the local cloud knows schedules as rate(5 minutes), but not {expression}")
+        raise TemplateError(f"{logical_id}: the local cloud supports schedules like rate(5 minutes), not {expression}")
     number, unit, plural = int(rate[1]), rate[2], rate[3]
     if (number == 1) == bool(plural):
         raise TemplateError(f"{logical_id}: {expression} must be rate({number} {unit}{'s' if number > 1 else ''})")

@@ -52,5 +52,5 @@ def request_is_no_json(reason: str) -> ClientError:
 
 def not_offered(invocation_type: str) -> ClientError:
     """Asynchronous invocation is not part of the local runtime: better refused than half done."""
-    message = f"InvocationType {invocation_type} is not offered locally: use RequestResponse or DryRun"
+    message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse or DryRun"
     return _refusal(400, "InvalidParameterValueException", message, Type="User")

@@ -15,7 +15,7 @@ from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, managed_of, refusals_of, roles_of
 
 ANYTHING = None
-"""The role of who is held to nothing."""
+"""The role of callers that are not checked."""
 
 MOST_DENIALS = 1000
 MOST_ALLOWED = 10_000

@@ -109,7 +109,7 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
         ]
         unknown = [name for name, document in policies if document is None]
         if unknown:
-            _log.warning("%s is held to nothing here: nobody knows what %s allows", logical_id, ", ".join(unknown))
+            _log.warning("calls of %s are not checked: it is unknown what %s allows", logical_id, ", ".join(unknown))
             continue
         permissions = (each for name, document in policies for each in permissions_of(name, document or {}))
         owner = _owner(logical_id, made)
