@@ -23,15 +23,15 @@ from oncekit.local.engine.patching import replaced
 
 DAY = 86_400
 TTL_DELAY_SECONDS = 2 * DAY
-"""A few days; which, AWS does not say."""
+"""AWS says a few days, and not how many."""
 TTL_OLDEST_SECONDS = 5 * 365 * DAY
 LOOK_EVERY_SECONDS = 3600
-"""How often a table is looked through at most."""
+"""The shortest time between two searches of a table."""
 
 
 @contextmanager
 def ageing(clock: Clock) -> Iterator[None]:
-    """While open, what a lifecycle rule or a time to live is for goes away as the clock goes on."""
+    """While open, objects and items expire by the clock, as lifecycle rules and times to live say."""
     from moto.dynamodb.models import DynamoDBBackend
     from moto.s3 import models as s3
 
@@ -57,7 +57,7 @@ def ageing(clock: Clock) -> Iterator[None]:
 
 
 def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rules of a bucket in a template, as PutBucketLifecycleConfiguration takes them."""
+    """The lifecycle rules of a bucket in a template, in the form of PutBucketLifecycleConfiguration."""
     rules = []
     for number, given in enumerate((properties.get("LifecycleConfiguration") or {}).get("Rules", [])):
         rule = {"ID": given.get("Id", f"rule-{number}"), "Status": given["Status"]}
@@ -73,7 +73,7 @@ def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def expires_at(written: float, days: int) -> float:
-    """When an object is gone that a rule of so many days is for; epoch seconds, like `written`."""
+    """When an object expires by a rule of this many days; epoch seconds, like `written`."""
     return math.ceil((written + days * DAY) / DAY) * float(DAY)
 
 

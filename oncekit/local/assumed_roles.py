@@ -8,7 +8,7 @@ from oncekit.local.access_keys import Holder
 
 
 def holder_of_temporary(key: str) -> Holder | None:
-    """Who has a key that AssumeRole made here; None for any other. The role may be one that the template has not."""
+    """The holder of a key that AssumeRole returned; None for other keys. The role may be unknown to the template."""
     from moto.sts.models import sts_backends
 
     found = None

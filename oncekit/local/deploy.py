@@ -33,21 +33,21 @@ from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_mod
 from oncekit.local.template import Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
-"""What SAM makes of an AWS::Serverless::Application."""
+"""The type into which SAM translates an AWS::Serverless::Application."""
 
 Code = frozenset[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What a deployment made."""
+    """The result of a deployment."""
 
     resources: Mapping[str, Deployed]
     outputs: Mapping[str, str]
     functions: Mapping[str, FunctionSpec]
     """By physical name."""
     code: Mapping[str, Code]
-    """What the files of each function were like."""
+    """The state of each function's files."""
 
 
 class Functions(Protocol):
@@ -63,7 +63,7 @@ Clients = Callable[[str], Any]
 def deploy(
     template: Template, clients: Clients, functions: Functions, endpoint_url: str, before: Stack | None = None
 ) -> Stack:
-    """Make everything in the template. What `before` has with the same properties stays as it is, with its data.
+    """Create everything in the template. A resource of `before` with the same properties stays, with its data.
 
     Raises TemplateError, or DefinitionError for a state machine's definition.
     """
@@ -91,7 +91,7 @@ def code_of(spec: FunctionSpec) -> Code:
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:
-    """The rendered definition of every state machine of the template at `path`, by its file; makes nothing."""
+    """The rendered definition of every state machine of the template at `path`, by its file; creates nothing."""
     template = load(path, parameters)
     deployment = _Deployment(template, _no_clients, "", {}, dry=True)
     rendered = {}
@@ -137,7 +137,7 @@ class _Deployment:
         )
 
     def deployed(self, logical_id: str) -> Deployed:
-        """The resource, made now unless it is there. One whose condition does not hold has no name."""
+        """The resource, created now unless it exists. If its condition is false, it has no name."""
         if logical_id in self.made:
             return self.made[logical_id]
         resource = self.template.section("Resources").get(logical_id)
@@ -186,7 +186,7 @@ class _Deployment:
         return self._made_by_moto(kind, logical_id, properties, known)
 
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
-        """A resource that only its name and ARN are needed of."""
+        """A resource of which only the name and ARN are needed."""
         form = NAMED.get(kind) or Named("{name}", {})
         name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
         values = {"name": str(name), "account": ACCOUNT, "region": REGION}

@@ -9,7 +9,7 @@ from oncekit.local.execution import Execution, execution_of, state_of
 
 
 class NoSuchExecution(LookupError):
-    """There is no execution with this ARN, or there is none any more."""
+    """There is no execution with this ARN, or no longer."""
 
 
 class Executions:
@@ -51,7 +51,7 @@ class Executions:
         return execution_of(running)
 
     def forget(self) -> None:
-        """Stop what runs, and forget all. Not through the API, which stops no Express execution."""
+        """Stop and forget all executions. Not through the API, which cannot stop an Express execution."""
         for machine in self.machines:
             running = [each for each in machine.executions if each.status == "RUNNING"]
             for execution in running:

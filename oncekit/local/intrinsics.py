@@ -14,7 +14,7 @@ NO_VALUE = object()
 
 
 class TemplateError(ValueError):
-    """The template says something that cannot be resolved; the message names it."""
+    """The template contains something that cannot be resolved; the message names it."""
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ class KeptFiles:
     most: int
 
     def get(self, key: str) -> bytes | None:
-        """What was kept under a key, None when there is nothing."""
+        """The cached value of a key, None if there is none."""
         with suppress(OSError):
             digest, content = (kept := self._file(key).read_bytes())[:_DIGEST], kept[_DIGEST:]
             return content if hashlib.sha256(content).digest() == digest else None
         return None
 
     def keep(self, key: str, content: bytes) -> None:
-        """For whoever gets it next; whole, or not at all."""
+        """Writes the file completely, or not at all."""
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
@@ -47,5 +47,5 @@ class KeptFiles:
 
 
 def beside(template: Path) -> Path:
-    """The folder of what is kept for a template."""
+    """The cache folder of a template."""
     return template.parent / "build" / "local"

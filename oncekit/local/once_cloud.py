@@ -17,7 +17,7 @@ from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.resources import STACK
 
 PREFIX = f"{STACK}_op-"
-"""What the template puts before an operation's name to make its function's."""
+"""The output with the prefix of the functions' names."""
 
 
 class LocalCloud(Cloud):

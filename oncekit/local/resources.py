@@ -12,7 +12,7 @@ from oncekit.local.engine.patching import replaced
 
 STACK = "once"
 ALIAS = "live"
-"""Of the operation machine, as the template has it."""
+"""The logical id of the operation machine in the template."""
 
 
 @dataclass(frozen=True)

@@ -82,14 +82,14 @@ def _same_or_new(machine: Any, name: str, text: str) -> Any:
 
 
 def forget_old(machine: Any, now: float) -> None:
-    """Drop the executions of a machine that ended too long ago to be told of."""
+    """Drop the executions of a machine that ended more than 90 days ago."""
     gone = now - REMEMBERED_SECONDS
     if any(each.stop_date is not None and each.stop_date.timestamp() < gone for each in machine.executions):
         machine.executions[:] = [e for e in machine.executions if not e.stop_date or e.stop_date.timestamp() >= gone]
 
 
 def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
-    """A new run with an environment of its own, not yet going; `after` is the environment of the run before it."""
+    """A new run with its own environment, not started yet; `after` is the environment of the previous run."""
     worker = execution.exec_worker
     program = worker._get_evaluation_entrypoint()
     env = worker._get_evaluation_environment()
@@ -133,7 +133,7 @@ class ExecutionApi:
         )
 
     def note(self, execution: Any) -> None:
-        """Each change of status, for who is told of it late."""
+        """Each change of status, for outdated answers."""
         views.note(execution, self._clock.now(), description(execution, self._clock.now()))
 
     # ---- starts ----
@@ -182,7 +182,7 @@ class ExecutionApi:
         )
 
     def _run_again(self, machine: Any, first: Any) -> None:
-        """As often as it is said to, under the same ARN."""
+        """Runs it as often as `repeats` says, under the same ARN."""
 
         def run() -> None:
             repeated = copy.copy(first)

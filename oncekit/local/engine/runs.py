@@ -78,7 +78,7 @@ def start_thread(work: Callable[[], None], name: str) -> threading.Thread:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a state began: what a redrive goes on from."""
+    """The beginning of a state, from which a redrive continues."""
 
     state: str
     input: Any
@@ -86,7 +86,7 @@ class Checkpoint:
 
 
 class Life:
-    """What goes on in the name of an execution: its run, or a branch of that."""
+    """Work in an execution: its run, or a branch of the run."""
 
     def __init__(self, execution: Any, clock: Clock, deadline: float) -> None:
         self.execution = execution
@@ -165,7 +165,7 @@ class Branch(Life):
 
 
 class Run(Life):
-    """One life of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
+    """One run of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
 
     def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
         super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
@@ -173,7 +173,7 @@ class Run(Life):
         self.checkpoint: Checkpoint | None = None
 
     def end(self, status: ExecutionStatus, details: Details) -> bool:
-        """End the execution, unless it is over already; says whether it was this that ended it."""
+        """End the execution, unless it has ended already; returns whether this call ended it."""
         execution = self.execution
         with self._lock:
             if self._over:
@@ -230,7 +230,7 @@ class Run(Life):
 
 
 def instant(clock: Clock) -> datetime.datetime:
-    """The clock's present."""
+    """The current time of the clock."""
     return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
 
 

@@ -38,7 +38,7 @@ class Exchange:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """While open, executions and moto's buses are listened to."""
+        """While open, it listens to executions and to moto's buses."""
         from oncekit.local.engine.runs import watchers
 
         with ExitStack() as stack:
@@ -50,7 +50,7 @@ class Exchange:
             yield
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
-        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not do."""
+        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not support."""
         wanted = _of_type(resources, "AWS::Events::Rule")
         for logical_id, rule in wanted.items():
             rules.check_rule(logical_id, rule.properties)
@@ -117,7 +117,7 @@ class Exchange:
 
     @contextmanager
     def fated(self, fate: Fate) -> Iterator[None]:
-        """What becomes of deliveries while the context is open."""
+        """Sets the fate of deliveries while the context is open."""
         self._attempts.fates = [*self._attempts.fates, fate]
         try:
             yield
@@ -138,7 +138,7 @@ class Exchange:
 
     @contextmanager
     def resetting(self) -> Iterator[None]:
-        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew."""
+        """Drops deliveries in progress; events while this is open are not delivered, and schedules start again."""
         on, self._on = self._on, False
         try:
             yield

@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 MISSING = object()
-"""What a path that leads nowhere finds."""
+"""The value of a path that matches nothing."""
 
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\*)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
 
 
 class PathError(ValueError):
-    """A path that EventBridge would not take."""
+    """A path that EventBridge would refuse."""
 
 
 def find(path: str, value: Any) -> Any:
-    """What a path finds in a value, MISSING for nothing; a list of all when `*` is in it. Raises PathError."""
+    """The value at a path, MISSING if there is none; a list of all values if the path has `*`. Raises PathError."""
     if not path.startswith("$"):
         raise PathError(f"a path begins with $, not {path!r}")
     found = [value]

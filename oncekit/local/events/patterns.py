@@ -21,11 +21,11 @@ from typing import Any
 
 
 class PatternError(ValueError):
-    """A pattern that AWS would not take."""
+    """A pattern that AWS would refuse."""
 
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
-    """Whether an event is one that the pattern is for. Raises PatternError."""
+    """Whether an event matches the pattern. Raises PatternError."""
     return _matches(_undotted(pattern), _undotted(event))
 
 
@@ -52,7 +52,7 @@ def _matches(pattern: Mapping[str, Any], event: Any) -> bool:
 
 
 def check(pattern: Any, where: str = "the pattern") -> None:
-    """Raises PatternError for what AWS would not take, naming the place."""
+    """Raises PatternError, with the place, for what AWS would refuse."""
     if not isinstance(pattern, dict) or not pattern:
         raise PatternError(f"{where} is {pattern!r}, but must be an object with members")
     for name, wanted in pattern.items():

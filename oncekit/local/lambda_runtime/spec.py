@@ -21,7 +21,7 @@ class FunctionSpec:
     python_path: tuple[Path, ...] = ()
     """Folders after the code's own on the import path: the layers."""
     role: str | None = None
-    """ARN of the role whose policies its calls are held against; None for no such thing."""
+    """ARN of the role whose policies its calls are checked against; None for no check."""
 
 
 @dataclass(frozen=True)

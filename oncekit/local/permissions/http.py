@@ -25,7 +25,7 @@ from oncekit.local.permissions.guard import Caller, Guard
 
 Environ = dict[str, Any]
 Callers = Callable[[str], Caller | None]
-"""Who has an access key id; None for whom the guard need not be asked about."""
+"""The holder of an access key id; None for a caller that is not checked."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Asked:
 
 
 class HttpGuard:
-    """Looks at requests before they reach moto."""
+    """Checks requests before they reach moto."""
 
     def __init__(self, callers: Callers, guard: Guard) -> None:
         self._callers = callers
         self._guard = guard
 
     def refusal(self, environ: Environ) -> Response | None:
-        """What a request that is not allowed is answered; None lets it pass."""
+        """The answer to a request that is not allowed; None allows it."""
         signed = credential_of(environ)
         caller = self._callers(signed.key) if signed else None
         if signed is None or caller is None:

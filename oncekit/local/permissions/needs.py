@@ -17,7 +17,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.function_names import function_arn, name_and_qualifier
 
 ANY = "*"
-"""The resource of an action that AWS holds against none: only a policy with `*` allows it."""
+"""The resource of an action that has no resource on AWS: only a policy with `*` allows it."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Need:
 
     action: str
     resource: str | None
-    """ARN, or ANY; None when nobody here knows which it is."""
+    """ARN, or ANY; None if it is unknown."""
     context: tuple[tuple[str, str | None], ...] = ()
-    """Condition keys with what the call says of them; None where it is known to say nothing."""
+    """Condition keys with the call's values; None for a key that the call does not have."""
 
 
 Parameters = Mapping[str, Any]

@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Answer(Enum):
-    """What a role's policies say of a need; the value is how AWS ends the message of a refusal."""
+    """The answer of a role's policies to a need; the value is the end of AWS's error message."""
 
     ALLOWED = ""
     NOT_ALLOWED = "because no identity-based policy allows the {action} action"
@@ -72,10 +72,10 @@ class Role:
     logical_id: str
     name: str
     place: str
-    """Where the template writes what it may do."""
+    """Where the template defines its permissions."""
     permissions: tuple[Permission, ...]
     is_sams: bool = False
-    """Made of a function's or a state machine's Policies."""
+    """Made by SAM from a function's or a state machine's Policies."""
 
     def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
         """What its policies say, and the permissions that allow it."""
