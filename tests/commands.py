@@ -17,7 +17,7 @@ from oncekit.cli.main import main
 
 @dataclass(frozen=True)
 class Done:
-    """What a command came to."""
+    """The result of a command."""
 
     code: int
     out: str

@@ -26,7 +26,7 @@ def call(runtime: LambdaRuntime, name: str, do: str = "echo", **event: Any) -> A
 
 
 def failure(runtime: LambdaRuntime, name: str, do: str = "echo", **event: Any) -> dict[str, Any]:
-    """The error that the function comes to; it may not succeed."""
+    """The error in which the function ends; it may not succeed."""
     answer = runtime.invoke(FunctionName=name, Payload=json.dumps({"do": do, **event}).encode())
     assert (answer["StatusCode"], answer.get("FunctionError")) == (200, "Unhandled")
     error: dict[str, Any] = json.loads(answer["Payload"].read())

@@ -1,4 +1,4 @@
-"""build-report: a report of exactly as many bytes as are asked for, to see what becomes of results of any size."""
+"""build-report: builds a report of exactly the requested size, to try results of any size."""
 
 from pathlib import Path
 

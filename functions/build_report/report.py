@@ -1,4 +1,4 @@
-"""A report whose size is known beforehand and whose content depends on nothing else."""
+"""A report whose content depends on its size only."""
 
 import json
 

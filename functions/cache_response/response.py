@@ -1,4 +1,4 @@
-"""What the state `CacheResponse` hands over: a result as text, or a plain function's result that has no text yet."""
+"""The event of the state `CacheResponse`: a result as text, or a plain function's result as a value."""
 
 from dataclasses import dataclass
 

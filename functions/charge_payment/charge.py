@@ -1,4 +1,4 @@
-"""What charging a card means: the amount, the provider's answer, and when to give up."""
+"""Charging a card: the amount, the provider's answer, and the errors that end the operation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from once import JSON, PermanentError
 
 
 class CardDeclined(PermanentError):
-    """The card's bank said no; asking again would not help."""
+    """The card's bank declined; another attempt would not help."""
 
 
 class KeyReused(PermanentError):

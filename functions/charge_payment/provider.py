@@ -1,4 +1,4 @@
-"""A payment provider, played by a table: one row of the ledger is one time that money moved.
+"""A payment provider, simulated by a table: each row of the ledger is one movement of money.
 
 It stands for a system outside AWS, so nothing here is fenced: the provider only knows the key that it is handed.
 Whoever charges twice under two keys has two rows.

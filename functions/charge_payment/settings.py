@@ -1,4 +1,4 @@
-"""What the deployment tells this function, read from the environment on first use."""
+"""The settings of this function, read from the environment on first use."""
 
 import os
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from functools import cache
 @dataclass(frozen=True, slots=True)
 class Settings:
     ledger_table: str
-    """LEDGER_TABLE: the books of the payment provider."""
+    """LEDGER_TABLE: the table with the payment provider's ledger."""
 
 
 @cache

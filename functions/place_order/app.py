@@ -1,4 +1,4 @@
-"""place-order: takes the goods of an order off the shelves and writes the order, in one fenced step."""
+"""place-order: writes an order and takes its goods from stock, in one fenced step."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What an order is, and why one cannot be placed."""
+"""An order, and the error when it cannot be placed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from once import JSON, PermanentError
 
 FIRST_DELIVERY = 100
-"""Pieces of an article that are on the shelf before its first order: the sample needs no stock-taking to be run."""
+"""Pieces of an article in stock before its first order, so that the example runs on empty tables."""
 
 
 class OutOfStock(PermanentError):
@@ -31,7 +31,7 @@ class Order:
         return cls(order_id=f"ord_{key[:24]}", customer=payload["customer"], quantities=dict(quantities))
 
     def receipt(self) -> JSON:
-        """What the customer is told."""
+        """The receipt for the customer."""
         return {
             "orderId": self.order_id,
             "customer": self.customer,

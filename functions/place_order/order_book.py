@@ -1,4 +1,4 @@
-"""Orders and stock in DynamoDB: an order and what it takes off the shelves are written together or not at all."""
+"""Orders and stock in DynamoDB: an order and the change of the stock are written together, or not at all."""
 
 from functools import partial
 

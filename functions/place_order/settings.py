@@ -1,4 +1,4 @@
-"""What the deployment tells this function, read from the environment on first use."""
+"""The settings of this function, read from the environment on first use."""
 
 import os
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from functools import cache
 @dataclass(frozen=True, slots=True)
 class Settings:
     orders_table: str
-    """ORDERS_TABLE: one row is one order."""
+    """ORDERS_TABLE: the table with one row for each order."""
     stock_table: str
-    """STOCK_TABLE: one row says how many of an article are left."""
+    """STOCK_TABLE: the table with the number of pieces left of each article."""
 
 
 @cache

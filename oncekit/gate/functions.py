@@ -70,7 +70,7 @@ def _unwatched(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Ma
 
 
 def _not_taken_back(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """A metric of all versions hides what a tenth of the invocations comes to."""
+    """A metric of all versions hides the results of a tenth of the invocations."""
     named = _referred(properties.get("DeploymentPreference", {}).get("Alarms", ()))
     looks_at = [each for alarm in named for each in _metrics(alarms.get(alarm, {}))]
     newest = {"Fn::GetAtt": [name, "Version.Version"]}

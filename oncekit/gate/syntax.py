@@ -44,7 +44,7 @@ def _reason(error: JException) -> str:
     if error.error == "S0201" and error.current in ("??", "?:"):
         return f"{error.current} came after JSONata 2.0.6, which AWS has; write $exists($x) ? $x : ..."
     if error.error == "S0301" and str(error.current).startswith("/"):
-        return f"a regular expression that AWS cannot parse, {error.current}; mend it"
+        return f"a regular expression that AWS cannot parse, {error.current}; correct it"
     if error.error == "S0302":
         return "a regular expression that AWS finds no end of; a ] right after \\\\ closes no class, so put it first"
-    return f"{error}; mend the expression"
+    return f"{error}; correct the expression"

@@ -1,10 +1,10 @@
 """The local cloud: runs template.yaml, unchanged, on this machine, with neither Docker nor an AWS account.
 
-once_cloud.py      the cloud that people open: requests, operations, records; all that knows of Once
-cloud.py           a cloud: deploys a template, runs it, is empty again after a reset
-executions.py      finds its executions, and waits for their ends
-kept_files.py      what took long to make, kept for the next process
-read_yaml.py       YAML, read once for each text
+once_cloud.py      the cloud that people use: requests, operations, records; the only module that knows Once
+cloud.py           a cloud for any template: deploys it, runs it, and can be reset
+executions.py      finds executions, and waits until they end
+kept_files.py      a cache on disk for what takes long to make
+read_yaml.py       reads YAML, each text only once
 template.py        template.yaml with its parameters, translated from SAM to CloudFormation
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
@@ -12,18 +12,18 @@ deploy.py          makes the resources on moto, and adds what moto drops
 execution.py       an execution, and a start of business logic, as plain values
 items.py           DynamoDB items as plain values
 server.py          the endpoint on loopback
-account.py         which account and region this is
-quotas.py          AWS quotas that several parts hold
-access_keys.py     the keys of a run, without which nobody is let in
-assumed_roles.py   keys that AssumeRole made
-knocking.py        who may knock at a door of this machine
-doorkeeper.py      keeps those rules before a WSGI application
+account.py         the account and region of the local cloud
+quotas.py          AWS quotas that several modules use
+access_keys.py     the access keys of one run; every call needs one
+assumed_roles.py   access keys that AssumeRole returned
+knocking.py        the rules for which HTTP requests are accepted on this machine
+doorkeeper.py      applies these rules in front of a WSGI application
 clock.py           real and virtual time
-faults.py          what can go wrong with a call, ready-made
-events/            rules, schedules, queues and pipes: what one service delivers to another
-engine/            moto's Step Functions interpreter, mended
+faults.py          ready-made faults of service calls
+events/            rules, schedules, queues and pipes: deliveries from one service to another
+engine/            moto's Step Functions interpreter, patched
 lambda_runtime/    functions in processes of their own
-permissions/       what each role allows, held against every call
+permissions/       checks every call against the policies of its role
 """
 
 from __future__ import annotations

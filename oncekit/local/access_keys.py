@@ -1,4 +1,4 @@
-"""The access keys of one run: the developer's, and one of each function. All are random, so none can be guessed."""
+"""The access keys of one run: the developer's, and one for each function. They are random: nobody can guess one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
 
 @dataclass(frozen=True)
 class AccessKey:
-    """What a client signs with. The id alone tells who calls; signatures are not verified here."""
+    """The key that a client signs with. Only the id identifies the caller; signatures are not verified here."""
 
     id: str = field(default_factory=lambda: f"LOCAL{secrets.token_hex(16).upper()}")
     secret: str = field(default_factory=lambda: secrets.token_hex(20))
@@ -30,7 +30,7 @@ class AccessKey:
 
 @dataclass(frozen=True)
 class Holder:
-    """Who has a key: a function under a role (an ARN), or whoever has the developer's, who may do everything."""
+    """The holder of a key: a function with its role (an ARN), or the developer, who may do everything."""
 
     function: str | None = None
     role: str | None = None
@@ -38,14 +38,14 @@ class Holder:
 
 @dataclass(frozen=True)
 class Credential:
-    """Of a request: the id of the access key that it was signed with, and the service that it was signed for."""
+    """The access key id with which a request was signed, and the service for which it was signed."""
 
     key: str
     service: str
 
 
 class AccessKeys:
-    """Made at random when the cloud is opened. Thread-safe. `others` knows keys that were made elsewhere in it."""
+    """Random keys, made when the cloud is opened. Thread-safe. `others` looks up keys that other modules made."""
 
     def __init__(self, others: Callable[[str], Holder | None] = lambda _: None) -> None:
         self.own = AccessKey()
@@ -59,7 +59,7 @@ class AccessKeys:
             return self._of.setdefault(Holder(name, role), AccessKey())
 
     def holder(self, key: str) -> Holder | None:
-        """Who has this access key id; None for one that was not made in this run."""
+        """The holder of an access key id; None if it was not made in this run."""
         given = key.encode()
         with self._lock:
             known = [(Holder(), self.own), *self._of.items()]

@@ -1,4 +1,4 @@
-"""Which account and region the local cloud is."""
+"""The account and region of the local cloud."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""What time takes away: expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
+"""Deletes expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
 
 S3: a rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight
-UTC" (User Guide, *Lifecycle configuration elements*). AWS may be later; here an object is gone at that moment.
+UTC" (User Guide, *Lifecycle configuration elements*). AWS may delete it later; here it is deleted at that moment.
 
 DynamoDB: "deletes expired items within a few days of their expiration time", and never one that expired more than five
-years ago (Developer Guide, *Using time to live*). Until then it is read, written and stands in the way of conditions as
-ever. Here it is gone `TTL_DELAY_SECONDS` after it expired.
+years ago (Developer Guide, *Using time to live*). Until then it can be read and written, and conditions see it. Here it
+is deleted `TTL_DELAY_SECONDS` after it expired.
 
-Both are looked at when a bucket or a table is used.
+Both are checked whenever a bucket or a table is used.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from oncekit.local.engine.patching import replaced
 
 DAY = 86_400
 TTL_DELAY_SECONDS = 2 * DAY
-"""A few days; which, AWS does not say."""
+"""AWS says a few days, and not how many."""
 TTL_OLDEST_SECONDS = 5 * 365 * DAY
 LOOK_EVERY_SECONDS = 3600
-"""How often a table is looked through at most."""
+"""The shortest time between two searches of a table."""
 
 
 @contextmanager
 def ageing(clock: Clock) -> Iterator[None]:
-    """While open, what a lifecycle rule or a time to live is for goes away as the clock goes on."""
+    """While open, objects and items expire by the clock, as lifecycle rules and times to live say."""
     from moto.dynamodb.models import DynamoDBBackend
     from moto.s3 import models as s3
 
@@ -57,7 +57,7 @@ def ageing(clock: Clock) -> Iterator[None]:
 
 
 def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rules of a bucket in a template, as PutBucketLifecycleConfiguration takes them."""
+    """The lifecycle rules of a bucket in a template, in the form of PutBucketLifecycleConfiguration."""
     rules = []
     for number, given in enumerate((properties.get("LifecycleConfiguration") or {}).get("Rules", [])):
         rule = {"ID": given.get("Id", f"rule-{number}"), "Status": given["Status"]}
@@ -73,7 +73,7 @@ def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def expires_at(written: float, days: int) -> float:
-    """When an object is gone that a rule of so many days is for; epoch seconds, like `written`."""
+    """When an object expires by a rule of this many days; epoch seconds, like `written`."""
     return math.ceil((written + days * DAY) / DAY) * float(DAY)
 
 

@@ -1,4 +1,4 @@
-"""Keys that a client of this run got for a role: AssumeRole makes them, and their calls are held against that role."""
+"""Access keys that AssumeRole returned to a client of this run: their calls are checked against the assumed role."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oncekit.local.access_keys import Holder
 
 
 def holder_of_temporary(key: str) -> Holder | None:
-    """Who has a key that AssumeRole made here; None for any other. The role may be one that the template has not."""
+    """The holder of a key that AssumeRole returned; None for other keys. The role may be unknown to the template."""
     from moto.sts.models import sts_backends
 
     found = None

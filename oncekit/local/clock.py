@@ -1,4 +1,4 @@
-"""Time as a port: the wall clock for people, virtual time for tests and for `once run`."""
+"""Clocks: real time for people, virtual time for tests and for `once run`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _always() -> bool:
 
 
 class Clock(Protocol):
-    """What the local cloud asks of time. Seconds everywhere; `now` counts from the epoch."""
+    """The interface of a clock. All values are seconds; `now` counts from the epoch."""
 
     def now(self) -> float: ...
 
@@ -25,16 +25,16 @@ class Clock(Protocol):
         """Wait, or return early once `wanted` says no (an execution that was stopped)."""
 
     def enter(self) -> None:
-        """One more execution runs."""
+        """Counts one more running execution."""
 
     def leave(self) -> None:
-        """One execution has ended."""
+        """Counts one running execution less."""
 
     def wake(self) -> None:
         """Ask every sleeper again whether it is still wanted."""
 
     def real_seconds(self, seconds: float) -> float | None:
-        """How long to wait on the wall clock for so much of this time to pass; None when that says nothing."""
+        """How long this much time takes on the wall clock; None if that cannot be said."""
 
     def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
         """Call `action` when the time has come; what comes back takes that back again.
@@ -80,9 +80,9 @@ class RealClock:
 
 
 REST_SECONDS = 120
-"""Real seconds that `advance` waits for the work that a timer set off."""
+"""Real seconds that `advance` waits for the work that a timer started."""
 SOON_SECONDS = 0.25
-"""Real seconds that `advance` waits for work that is about to end: an execution is over a moment before it has left."""
+"""Real seconds that `advance` waits for work that is about to end: an execution ends a moment before its thread."""
 
 
 @dataclass(order=True)
@@ -100,7 +100,7 @@ class _Sleep:
 
 
 class VirtualClock:
-    """Time that jumps: when every running execution sleeps, it goes on at the earliest end of a sleep.
+    """Time that jumps: when every running execution sleeps, it moves to the earliest end of a sleep.
 
     An execution whose Lambda function is at work does not sleep, so time stands still while work is done. On its way
     time stops at every timer, so that what the timer sets off sees its own time; but it never jumps just for a timer.
@@ -142,7 +142,7 @@ class VirtualClock:
     def _rest(self) -> None:
         with self._moved:
             if not self._moved.wait_for(self._is_at_rest, REST_SECONDS):
-                raise TimeoutError(f"time was moved, but what that set off is still at work after {REST_SECONDS} s")
+                raise TimeoutError(f"time was moved, but the work that this started goes on after {REST_SECONDS} s")
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -208,7 +208,7 @@ class VirtualClock:
             timer.action()
 
     def _end_sleeps(self) -> None:
-        """End those that are over or no longer wanted; from here on they count as awake."""
+        """End the sleeps that are over or no longer wanted; from here on their executions count as awake."""
         left = []
         for sleep in self._sleeps:
             if sleep.end <= self._now or not sleep.wanted():
@@ -221,7 +221,7 @@ class VirtualClock:
         return len(self._sleeps)
 
     def _is_at_rest(self) -> bool:
-        """Whether nothing is at work: all that run sleep."""
+        """Whether nothing is working: all running executions sleep."""
         return self._asleep() >= self._running - self._held
 
     def _jump_when_all_sleep(self) -> None:

@@ -41,7 +41,7 @@ _open = threading.Lock()
 
 
 class LocalCloudError(RuntimeError):
-    """The local cloud cannot do what it was asked; the message says why and what to do."""
+    """The local cloud cannot do what was requested; the message says why, and what to do."""
 
 
 class Cloud:
@@ -159,7 +159,7 @@ class Cloud:
 
     @property
     def resources(self) -> Mapping[str, str]:
-        """What CloudFormation's Ref gives, by logical id: a name, or a URL or an ARN."""
+        """The values of CloudFormation's Ref, by logical id: a name, a URL or an ARN."""
         return {logical_id: resource.ref for logical_id, resource in self.deployed.resources.items()}
 
     @property
@@ -203,7 +203,7 @@ class Cloud:
 
     @contextmanager
     def deployed_with(self, parameters: Mapping[str, object], template: Path | None = None) -> Iterator[None]:
-        """Other parameters, beside those given before, or another template, while the context is open."""
+        """Deploy with other parameters, in addition to earlier ones, or another template, while the context is open."""
         before = self._parameters, self._path
         self.redeploy({**self._parameters, **parameters}, template)
         try:
@@ -246,11 +246,11 @@ class Cloud:
     # ---- what goes wrong ----
 
     def denials(self) -> tuple[Denial, ...]:
-        """Calls that a role did not allow, each once, oldest first, since the start or the last reset."""
+        """The calls that a role did not allow since the start or the last reset, each once, oldest first."""
         return self.permissions.denials
 
     def _caller(self, access_key_id: str) -> Caller | None:
-        """Who has an access key id. A function without a role, and the developer, may do everything."""
+        """The holder of an access key id. A function without a role, and the developer, may do everything."""
         holder = self._keys.holder(access_key_id)
         if holder is None or holder.function is None or holder.role is None:
             return None
@@ -258,7 +258,7 @@ class Cloud:
 
     @contextmanager
     def stale(self, seconds: float = BEFORE_THE_LAST_CHANGE) -> Iterator[None]:
-        """Whoever describes or lists executions is told what was true so long ago, while the context is open.
+        """While the context is open, answers about executions are as old as this.
 
         Without `seconds`: what was true before the last change of the execution's status.
         """
@@ -284,18 +284,18 @@ class Cloud:
 
     @contextmanager
     def delivering(self, on: bool = True) -> Iterator[None]:
-        """Deliver events, or do not, while the context is open, whatever the cloud was opened with."""
+        """Deliver events, or not, while the context is open, whatever the cloud was opened with."""
         with self._exchange.switched(on):
             yield
 
     @contextmanager
     def lose_events(self, fate: Fate = lost) -> Iterator[None]:
-        """Deliveries are lost while the context is open; or what `fate` makes of them, as `twice` or `late(60)`."""
+        """While the context is open, deliveries are lost, or get another `fate`, such as `twice` or `late(60)`."""
         with self._exchange.fated(fate):
             yield
 
     def deliveries(self) -> tuple[Delivery, ...]:
-        """What rules, schedules and pipes delivered or tried to, oldest first, since the start or the last reset."""
+        """The deliveries and tries of rules, schedules and pipes since the start or the last reset, oldest first."""
         return self._exchange.deliveries()
 
     def settle(self, timeout: float = 60) -> None:
@@ -303,17 +303,17 @@ class Cloud:
 
         Virtual time goes on to the ends of waits and to the retries of deliveries, but not to a schedule's next turn,
         nor to when a message in a queue becomes visible again: `clock.advance` goes there. Raises TimeoutError, naming
-        what still runs, and RuntimeError when a delivery went wrong by a fault of this cloud.
+        what still runs, and RuntimeError when a delivery failed by a fault of this cloud.
         """
         if not self._exchange.settle(timeout):
             running = [f"execution {each.name} in {state_of(each)}" for each in self.executions.running()]
             what = ", ".join(running) or "a delivery"
-            raise TimeoutError(f"after {timeout:g} s, this still goes on: {what}")
+            raise TimeoutError(f"not finished after {timeout:g} s: {what}")
 
     def reset(self) -> None:
-        """Forget records, rows, objects, messages, executions, invocations, deliveries, interceptors, additions.
+        """Delete records, rows, objects, messages, executions, invocations, deliveries, interceptors, added functions.
 
-        Schedules begin anew; the messages that deliveries left behind are gone, and so is what was allowed and denied.
+        Schedules start again; messages of deliveries and the lists of allowed and denied calls are deleted, too.
         """
         self._door.reset()
         self._repeats.forget()
@@ -330,7 +330,7 @@ class Cloud:
         empty_everything()
 
     def _fall_silent(self) -> None:
-        """Stop all executions and deliveries, without the events that this would set off."""
+        """Stop all executions and deliveries, without the events that this would cause."""
         with self._exchange.resetting() as wait_for_deliveries:
             self.executions.forget()
             wait_for_deliveries()

@@ -1,4 +1,4 @@
-"""What tables, buckets and queues hold: kept when their properties change, and forgotten on a reset."""
+"""The contents of tables, buckets and queues: kept when their properties change, deleted on a reset."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONTENTS = {
 
 
 def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
-    """What the resource holds, by attribute; it is empty afterwards, and may be deleted."""
+    """Takes the contents out of a resource, by attribute; afterwards it is empty, and may be deleted."""
     model = _model(kind, ref)
     if kind == "AWS::DynamoDB::Table":
         model.deletion_protection_enabled = False  # nothing is deleted: it is made anew, with what it held
@@ -27,14 +27,14 @@ def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
 
 
 def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
-    """Put what was taken into the resource that was made in its place."""
+    """Put the contents into the resource that replaces the old one."""
     model = _model(kind, ref)
     for attribute, content in held.items():
         setattr(model, attribute, content)
 
 
 def empty_everything() -> None:
-    """Straight at moto's backends: through their APIs it would take longer than most tests."""
+    """Uses moto's backends directly: through their APIs it would take longer than most tests."""
     from moto.dynamodb.models import dynamodb_backends
     from moto.s3.models import s3_backends
     from moto.sqs.models import sqs_backends

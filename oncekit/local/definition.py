@@ -1,4 +1,4 @@
-"""Renders a state machine's definition with its substitutions: one function for lint, tests, local cloud and graph."""
+"""Renders a state machine's definition with its substitutions: the same code for lint, tests, local cloud and graph."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""Deploys a translated template on moto, and adds what moto drops.
+"""Deploys a translated template on moto, and adds what moto ignores.
 
-Resources are made in the order in which they refer to each other, each by the class that moto's own CloudFormation uses
-for its type. What moto drops is added here, and nowhere else:
+Resources are created in the order of their references, each by the class that moto's own CloudFormation uses for its
+type. What moto ignores is added here, and nowhere else:
 
     AWS::DynamoDB::Table              time to live and point-in-time recovery
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
-    Event buses, rules, schedules, pipes  named here, and made and run by `events/exchange.py`
-    Roles and their policies          named here; `permissions/` holds every call against them
-    Logs, alarms, other policies      named, so that others can refer to them
+    Event buses, rules, schedules, pipes  only get a name here; `events/exchange.py` creates and runs them
+    Roles and their policies          only get a name here; `permissions/` checks every call against them
+    Logs, alarms, other policies      only get a name, so that other resources can refer to them
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_mod
 from oncekit.local.template import Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
-"""What SAM makes of an AWS::Serverless::Application."""
+"""The type into which SAM translates an AWS::Serverless::Application."""
 
 Code = frozenset[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class Stack:
-    """What a deployment made."""
+    """The result of a deployment."""
 
     resources: Mapping[str, Deployed]
     outputs: Mapping[str, str]
     functions: Mapping[str, FunctionSpec]
     """By physical name."""
     code: Mapping[str, Code]
-    """What the files of each function were like."""
+    """The state of each function's files."""
 
 
 class Functions(Protocol):
@@ -63,7 +63,7 @@ Clients = Callable[[str], Any]
 def deploy(
     template: Template, clients: Clients, functions: Functions, endpoint_url: str, before: Stack | None = None
 ) -> Stack:
-    """Make everything in the template. What `before` has with the same properties stays as it is, with its data.
+    """Create everything in the template. A resource of `before` with the same properties stays, with its data.
 
     Raises TemplateError, or DefinitionError for a state machine's definition.
     """
@@ -91,7 +91,7 @@ def code_of(spec: FunctionSpec) -> Code:
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:
-    """The rendered definition of every state machine of the template at `path`, by its file; makes nothing."""
+    """The rendered definition of every state machine of the template at `path`, by its file; creates nothing."""
     template = load(path, parameters)
     deployment = _Deployment(template, _no_clients, "", {}, dry=True)
     rendered = {}
@@ -103,7 +103,7 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
 
 
 def _no_clients(service: str) -> Any:
-    raise AssertionError(f"a dry deployment calls no service, but asked for {service}")
+    raise AssertionError(f"a dry deployment must not call services, but it called {service}")
 
 
 @dataclass
@@ -137,7 +137,7 @@ class _Deployment:
         )
 
     def deployed(self, logical_id: str) -> Deployed:
-        """The resource, made now unless it is there. One whose condition does not hold has no name."""
+        """The resource, created now unless it exists. If its condition is false, it has no name."""
         if logical_id in self.made:
             return self.made[logical_id]
         resource = self.template.section("Resources").get(logical_id)
@@ -186,7 +186,7 @@ class _Deployment:
         return self._made_by_moto(kind, logical_id, properties, known)
 
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
-        """A resource that only its name and ARN are needed of."""
+        """A resource of which only the name and ARN are needed."""
         form = NAMED.get(kind) or Named("{name}", {})
         name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
         values = {"name": str(name), "account": ACCOUNT, "region": REGION}
@@ -259,7 +259,7 @@ class _Deployment:
         location = properties.get("DefinitionS3Location")
         if location is None:
             raise TemplateError(
-                f"{logical_id}: the local cloud takes a definition from a file: DefinitionS3Location, or DefinitionUri"
+                f"{logical_id}: the local cloud reads definitions from files: use DefinitionS3Location or DefinitionUri"
             )
         path = self.template.folder / location["Key"]
         return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
@@ -268,7 +268,7 @@ class _Deployment:
         name = properties.get("FunctionName", f"{STACK}-{logical_id}")
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if not self.dry and not code.is_dir():
-            raise TemplateError(f"{logical_id}: its CodeUri names no folder: {code}")
+            raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         layers = [self._folder_of_layer(ref) for ref in properties.get("Layers", [])]
         concurrency = properties.get("ReservedConcurrentExecutions")
         self.functions[name] = FunctionSpec(

@@ -1,4 +1,4 @@
-"""What a deployment made of a resource of the template."""
+"""The deployed form of a resource of the template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Deployed:
-    """A resource: what Ref and GetAtt give, and what it was made of. One whose condition does not hold has no `ref`."""
+    """A resource: its Ref, its attributes and its properties. If its condition is false, it has no `ref`."""
 
     type: str
     properties: Mapping[str, Any]

@@ -1,6 +1,6 @@
-"""Stands before a WSGI application on this machine, and lets in only what keeps the rules of `oncekit.local.knocking`.
+"""Middleware in front of a WSGI application: accepts only requests that follow the rules of `oncekit.local.knocking`.
 
-No answer leaves that would let a page of another origin read it (CORS), whatever the application says.
+It also removes CORS headers from every response, so that no page of another origin can read it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CODE = "LocalCloudRefused"
-"""The error code that a client of AWS is told."""
+"""The error code for clients of AWS."""
 
 
 class Doorkeeper:
-    """The application, behind the rules: they are asked in their order."""
+    """The application behind the rules, which are checked in their order."""
 
     def __init__(self, application: WSGIApplication, *rules: Rule) -> None:
         self._application = application
@@ -37,7 +37,7 @@ class Doorkeeper:
 
 
 def _refused(environ: WSGIEnvironment, why: str) -> Response:
-    """In the protocol of the service that the request is signed for, so that its client shows the reason."""
+    """The refusal in the protocol of the service of the request, so that its client shows the reason."""
     credential = credential_of(environ)
     if credential is None:
         return Response(f"{why}\n", 403, content_type="text/plain; charset=utf-8")

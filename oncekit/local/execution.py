@@ -1,4 +1,4 @@
-"""What an execution and an invocation came to, as plain values."""
+"""Executions and invocations, with their results, as plain values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Execution:
         return (times[-1] - times[0]).total_seconds() if times else 0.0
 
     def __repr__(self) -> str:
-        """Short, for an assertion that fails: how it ended, and by which way."""
+        """Short, for a failed assertion: how it ended, and its path."""
         why = f" {self.error}: {(self.cause or '')[:MOST_OF_A_CAUSE]}" if self.error else ""
         return f"<Execution {self.name} {self.status}{why} [{' → '.join(self.states)}]>"
 
@@ -60,7 +60,7 @@ class Invocation:
 
 
 def execution_of(moto_execution: Any) -> Execution:
-    """The present state of one of moto's executions."""
+    """The current state of one of moto's executions."""
     worker = moto_execution.exec_worker
     history = moto_execution.to_history_output()["events"] if worker is not None and worker.env is not None else []
     events = sorted(history, key=lambda event: int(event["id"]))

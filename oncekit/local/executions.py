@@ -1,4 +1,4 @@
-"""The executions of the state machines that are deployed here."""
+"""Finds the executions of the deployed state machines, and waits for them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECONDS_OF_A_CALL = 2.0
 
 
 class NoSuchExecution(LookupError):
-    """There is no execution with this ARN, or there is none any more."""
+    """There is no execution with this ARN, or no longer."""
 
 
 class Executions:
@@ -54,7 +54,7 @@ class Executions:
         return execution_of(running)
 
     def forget(self) -> None:
-        """Stop what runs, and forget all. Not through the API, which stops no Express execution."""
+        """Stop and forget all executions. Not through the API, which cannot stop an Express execution."""
         for machine in self.machines:
             running = [each for each in machine.executions if each.status == "RUNNING"]
             for execution in running:

@@ -1,8 +1,8 @@
-"""Update expressions, quicker: moto parses each one twice per call, and asks every node a thousand times what it is.
+"""Makes update expressions faster: moto parses each one twice per call, and checks the type of every node many times.
 
-The state machine sends the same few texts again and again, so a parsed text is kept, with a note at every node of what
-is below it: a traversal leaves out what it would do nothing with. What is done with a type of node is looked up once.
-What an expression means is left to moto.
+The state machine sends the same few expressions again and again. So a parsed expression is cached, and each node knows
+which types are below it, so that a traversal can skip it. The method for a type of node is looked up once. The meaning
+of an expression is left to moto.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Ready-made interceptors for the service door: what can go wrong with a call.
+"""Ready-made interceptors of service calls: the ways in which a call can fail.
 
-Each selects calls by state, action (boto3's method name) and execution ARN, all when left out, and strikes the n-th of
-them, counted from 1; `nth=0` strikes all, and a range strikes each in it.
+Each selects calls by state, action (boto3's method name) and execution ARN; what is left out matches all. It affects
+the n-th matching call, counted from 1; `nth=0` affects all of them, a range those in it.
 
     never_arrives, answer_lost, arrives_late    the connection breaks: before, after, or long before the call is applied
-    times_out, fails, answers, stale            no answer in time, a refusal, a lie, an answer that is old
+    times_out, fails, answers, stale            no answer in time, an error, a false answer, an outdated answer
     before, after                               something else happens beside the call
     runs_twice                                  for `cloud.repeating`: an Express execution runs once more
 """
@@ -28,7 +28,7 @@ Proceed = Callable[[], dict[str, Any]]
 
 
 class Select(TypedDict, total=False):
-    """Which calls are struck."""
+    """The calls that a fault affects."""
 
     state: str
     action: str
@@ -46,7 +46,7 @@ def never_arrives(**select: Unpack[Select]) -> Interceptor:
 
 
 def answer_lost(**select: Unpack[Select]) -> Interceptor:
-    """The service does what it was asked, and the connection breaks before the answer is there."""
+    """The service does the call, and the connection breaks before the answer arrives."""
 
     def strike(call: Call, proceed: Proceed) -> dict[str, Any]:
         proceed()
@@ -57,7 +57,7 @@ def answer_lost(**select: Unpack[Select]) -> Interceptor:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a late call arrives: `seconds` later, or with a later call that is selected as by a fault."""
+    """When a late call arrives: after `seconds`, or with a later call, selected as for a fault."""
 
     select: Select
     seconds: float | None = None
@@ -67,22 +67,22 @@ class Moment:
 
 
 def before_call(**select: Unpack[Select]) -> Moment:
-    """Just before a later call, of whatever execution; without more, before the very next one."""
+    """Just before a later call, of any execution; without arguments, before the next one."""
     return Moment(select)
 
 
 def after_call(**select: Unpack[Select]) -> Moment:
-    """Just after a later call, before its answer is heard."""
+    """Just after a later call, before its answer arrives."""
     return Moment(select, ahead=False)
 
 
 def in_seconds(clock: Clock, seconds: float) -> Moment:
-    """When the clock comes by, so many seconds later."""
+    """After this many seconds of the clock's time."""
     return Moment({}, seconds, clock)
 
 
 class Late:
-    """An interceptor that holds calls back; `outcomes` has what each came to when it arrived: an answer or an error."""
+    """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
 
     def __init__(self, until: Moment, select: Select) -> None:
         self._until = until
@@ -112,7 +112,7 @@ class Late:
         return answer
 
     def arrive(self) -> None:
-        """Apply what was held back; nobody hears what becomes of it."""
+        """Make the delayed calls; nobody gets their answers."""
         with self._lock:
             held, self._held = self._held, []
         for proceed in held:
@@ -162,14 +162,14 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
 
 
 def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
-    """The service is not called, and says something else than it would: a lie."""
+    """The service is not called; the answer is a false one."""
     return _striking(lambda _call, _proceed: deepcopy(answer), select)  # its receiver may change what it is given
 
 
 def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:
-    """An execution is told of as it was so long ago; without `seconds`, before its status changed the last time.
+    """The answer about an execution is this old; without `seconds`, from before its last change of status.
 
-    Only calls that tell of executions count. For clients outside the state machines there is `cloud.stale`.
+    Only calls that describe executions count. For clients outside the state machines there is `cloud.stale`.
     """
     views = ("describe_execution", "list_executions", "get_execution_history")
     struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)
@@ -201,7 +201,7 @@ def before(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
 
 
 def after(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
-    """Something else happens just after the call, before its answer is heard."""
+    """Something else happens just after the call, before its answer arrives."""
 
     def strike(_call: Call, proceed: Proceed) -> dict[str, Any]:
         answer = proceed()
@@ -216,7 +216,7 @@ def _lost(call: Call) -> Exception:
 
 
 class Counted:
-    """Strikes the n-th of what is counted."""
+    """Affects the n-th call that is counted."""
 
     def __init__(self, nth: int | range) -> None:
         self._nth = nth
@@ -230,7 +230,7 @@ class Counted:
 
 
 class Selection:
-    """The calls that a fault strikes."""
+    """The calls that a fault affects."""
 
     def __init__(self, select: Select) -> None:
         self._select = select

@@ -1,4 +1,4 @@
-"""How functions are called: by name, by ARN, with a qualifier or without."""
+"""The names of functions: a name or an ARN, with or without a qualifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CloudFormation's intrinsic functions, resolved against parameters, mappings, conditions and resources that exist."""
+"""CloudFormation's intrinsic functions, resolved with parameters, mappings, conditions and existing resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NO_VALUE = object()
 
 
 class TemplateError(ValueError):
-    """The template says something that cannot be resolved; the message names it."""
+    """The template contains something that cannot be resolved; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Resolver:
             "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
         }
         if name.startswith("Fn::") and name not in functions:
-            raise TemplateError(f"the local cloud does not know {name}")
+            raise TemplateError(f"the local cloud does not support {name}")
         return functions.get(name)
 
     def _condition(self, name: Any) -> Any:

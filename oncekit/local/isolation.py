@@ -1,4 +1,4 @@
-"""Keeps this process from every AWS but the local one."""
+"""Prevents this process from reaching real AWS."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from oncekit.local.account import REGION
 from oncekit.local.engine.patching import replaced
 
 NO_KEY = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-"""For who asks nobody; a door that is open knows other keys."""
+"""Keys for clients of this process only; an open endpoint has other keys."""
 NO_PROXY = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
 """Calls of the local cloud go there, not to a proxy, and what they are signed with stays on this machine."""
 
 
 class NotLocalError(RuntimeError):
-    """Something in this process wanted to leave the machine."""
+    """Something in this process tried to reach another machine."""
 
 
 @contextmanager
 def no_other_cloud(credentials: Mapping[str, str] = NO_KEY) -> Iterator[None]:
-    """Nothing here reaches a real AWS: other credentials, no configuration, and no connection beyond loopback."""
+    """Nothing here can reach real AWS: other credentials, no configuration, and connections to loopback only."""
     before = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("AWS_")]:
         del os.environ[name]
@@ -67,4 +67,4 @@ def _resolving_loopback(getaddrinfo: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_beyond_loopback(host: Any) -> None:
     name = host.decode() if isinstance(host, bytes) else str(host or "localhost")
     if not name.startswith("127.") and name not in ("::1", "localhost"):
-        raise NotLocalError(f"the local cloud never leaves this machine, but something wanted to reach {name}")
+        raise NotLocalError(f"the local cloud never calls other machines, but something tried to reach {name}")

@@ -1,6 +1,6 @@
-"""What took long to make, kept in files for the next process.
+"""A cache on disk, for what takes long to make.
 
-A file that is not as it was written is not used. A folder that cannot be written to costs time, nothing else.
+A file that was changed or damaged is not used. If the folder cannot be written to, things are only slower.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ class KeptFiles:
     most: int
 
     def get(self, key: str) -> bytes | None:
-        """What was kept under a key, None when there is nothing."""
+        """The cached value of a key, None if there is none."""
         with suppress(OSError):
             digest, content = (kept := self._file(key).read_bytes())[:_DIGEST], kept[_DIGEST:]
             return content if hashlib.sha256(content).digest() == digest else None
         return None
 
     def keep(self, key: str, content: bytes) -> None:
-        """For whoever gets it next; whole, or not at all."""
+        """Writes the file completely, or not at all."""
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
@@ -47,5 +47,5 @@ class KeptFiles:
 
 
 def beside(template: Path) -> Path:
-    """The folder of what is kept for a template."""
+    """The cache folder of a template."""
     return template.parent / "build" / "local"

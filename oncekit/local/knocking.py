@@ -1,11 +1,11 @@
-"""Who may knock: the rules that every HTTP door on this machine holds a request against before it is read.
+"""The rules by which every HTTP server on this machine checks a request before reading it.
 
-A browser is a deputy of every page that is open in it: it reaches loopback, and sends what the page says. It cannot
-leave out Origin where a script asks across origins, nor say another Host than the name that the page was loaded from.
+Any page that is open in a browser can make the browser send requests to the loopback interface. But the browser always
+sends Origin when a script calls another origin, and sends as Host the name that the page was loaded from.
 
-    Foreign host     a name that leads here by DNS (rebinding) is not the name of this machine
-    Page             a script, form or image of a page of whatever origin
-    Strange key      a caller that has not got an access key of this run
+    Foreign host     a host name that resolves to this machine (DNS rebinding), but is not one of its names
+    Page             a script, form or image of a page, of any origin
+    Strange key      a caller without an access key of this run
 
 A rule looks at a request (WSGI's environ) and says why it is refused, or None.
 """
@@ -36,16 +36,16 @@ def foreign_host(environ: Environ) -> str | None:
 
 
 def from_a_page(environ: Environ) -> str | None:
-    """Also what has no Origin: browsers tell of an image, a script or a form of another site in Sec-Fetch-Site."""
+    """Also without Origin: for an image, a script or a form of another site, browsers send Sec-Fetch-Site."""
     if (origin := environ.get("HTTP_ORIGIN")) is not None:
-        return f"the request comes from a web page ({_quoted(origin)}), and the local cloud answers to none"
+        return f"the request comes from a web page ({_quoted(origin)}); the local cloud answers no web page"
     if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin"):
-        return "the request comes from a web page of another site, and the local cloud answers to none"
+        return "the request comes from a web page of another site; the local cloud answers no web page"
     return None
 
 
 def strange_key(keys: AccessKeys) -> Rule:
-    """Refuses who has no access key of this run."""
+    """Refuses a caller without an access key of this run."""
 
     def rule(environ: Environ) -> str | None:
         credential = credential_of(environ)
@@ -55,20 +55,20 @@ def strange_key(keys: AccessKeys) -> Rule:
             what = f"the access key {_quoted(credential.key)} is not of this run of the local cloud"
         else:
             return None
-        return f"{what}; take the export lines that `once up` printed last, or `environment` of the LocalCloud"
+        return f"{what}; use the export lines that `once up` printed last, or `environment` of the LocalCloud"
 
     return rule
 
 
 EVERY_DOOR: tuple[Rule, ...] = (foreign_host, from_a_page)
-"""What a door needs besides a rule of its own about who the caller is."""
+"""The rules for every server; a server can add a rule about who the caller is."""
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:
-    """Why the first rule that is not kept refuses the request; None lets it in."""
+    """The reason of the first rule that refuses the request; None accepts it."""
     return next((why for rule in rules if (why := rule(environ)) is not None), None)
 
 
 def _quoted(value: object) -> str:
-    """Short and in ASCII: it goes into a message, and comes from who knows whom."""
+    """Short and in ASCII, because it is shown in a message and anybody can have sent it."""
     return ascii(value)[:80]

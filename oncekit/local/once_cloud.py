@@ -1,4 +1,4 @@
-"""The local cloud with Once's template in it: all that knows of operations, requests and records."""
+"""The local cloud with Once's template: the only module that knows operations, requests and records."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.resources import STACK
 
 PREFIX = f"{STACK}_op-"
-"""What the template puts before an operation's name to make its function's."""
+"""The output with the prefix of the functions' names."""
 
 
 class LocalCloud(Cloud):
-    """The cloud that people open: starts requests, and shows what business logic and records came to."""
+    """The cloud that people use: starts requests, and shows what business logic did and what the records contain."""
 
     def add_function(
         self,
@@ -40,7 +40,7 @@ class LocalCloud(Cloud):
         another is given. It may do everything unless `role` is given, the logical id of a role of the template.
         """
         if not code.is_dir():
-            raise LocalCloudError(f"operation {operation}: {code} is no folder")
+            raise LocalCloudError(f"operation {operation}: {code} is not a folder")
         if role is not None and self.permissions.arn_of(role) is None:
             raise LocalCloudError(f"operation {operation}: the template has no role {role}")
         path = {folder for spec in self.deployed.functions.values() for folder in spec.python_path}

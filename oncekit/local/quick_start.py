@@ -1,7 +1,8 @@
-"""Imports what takes long without what takes longest and is not needed.
+"""Makes importing moto faster, by leaving out what is slow and not needed.
 
-Of two of moto's packages one small module is needed, and importing it runs the package first: AWS Batch brings EC2 with
-its tables of instance types, CloudFormation brings every service there is. Together they take longer than all the rest.
+One small module is needed of each of two packages of moto, but importing it imports the whole package: AWS Batch
+imports EC2 with its tables of instance types, CloudFormation imports every service. Together they are slower than all
+the rest.
 """
 
 from __future__ import annotations

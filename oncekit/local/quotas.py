@@ -1,4 +1,4 @@
-"""AWS's quotas that more than one part of this package holds."""
+"""AWS quotas that more than one module of this package uses."""
 
 EXPRESS_SECONDS = 300
 """An Express execution lives no longer, whatever its machine says (quotas for state machine executions)."""

@@ -1,4 +1,4 @@
-"""YAML, read once for each text: to copy what was read takes a tenth of the time of reading it again."""
+"""Reads YAML, each text only once: a copy of the result takes a tenth of the time of reading again."""
 
 from __future__ import annotations
 

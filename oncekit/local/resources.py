@@ -1,4 +1,4 @@
-"""What the resources of each type are called, which moto makes, and which are only named."""
+"""By type of resource: how its names are made, whether moto creates it, or whether it only gets a name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oncekit.local.engine.patching import replaced
 
 STACK = "once"
 ALIAS = "live"
-"""Of the operation machine, as the template has it."""
+"""The logical id of the operation machine in the template."""
 
 
 @dataclass(frozen=True)

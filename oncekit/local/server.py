@@ -1,4 +1,4 @@
-"""The endpoint: moto's HTTP front on loopback, for functions in other processes, `aws` and boto3 clients."""
+"""The endpoint: moto's HTTP server on loopback, for functions in other processes, `aws` and boto3 clients."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ HOST = "127.0.0.1"
 
 
 class PortInUseError(OSError):
-    """Another program listens on the port."""
+    """Another program uses the port."""
 
 
 def way_around(environ: Environ) -> str | None:
-    """What moto answers beside the services of AWS: it forgets everything, or is told what to answer."""
+    """moto's control paths besides the AWS services: they reset everything, or set answers."""
     if not environ["PATH_INFO"].lstrip("/").startswith("moto-api"):
         return None
     return "the local cloud has no /moto-api; `reset` of the LocalCloud makes it empty, and so does `once up` anew"
@@ -77,7 +77,7 @@ class Server:
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
-        """Answer calls from now on, also those that wait."""
+        """Answer calls from now on, also those that are waiting."""
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         self._thread.start()
 

@@ -1,4 +1,4 @@
-"""What CloudFormation tells of the stack: DescribeStacks and ListStackResources, of what is deployed."""
+"""CloudFormation's answers about the stack: DescribeStacks and ListStackResources, with what is deployed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Values = Callable[[], Mapping[str, str]]
 
 @contextmanager
 def serve_stack(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
-    """While it is open, moto tells of this stack; of any other it says that there is none.
+    """While it is open, moto describes this stack, and says of any other that it does not exist.
 
     Ready when CloudFormation is first asked: importing moto's takes a second, since it brings every service there is.
     """

@@ -1,4 +1,4 @@
-"""Once: a plain function becomes an operation that takes effect once.
+"""Once: turns a plain function into an operation whose effect happens once.
 
 from once import Request, operation
 

@@ -1,7 +1,7 @@
-"""AWS clients, made on first use and then kept: making one costs more than a request does.
+"""AWS clients, made on first use and then kept, because making one takes longer than a request.
 
-They come from botocore itself: boto3 would add its import and nothing that a client needs. A function that always
-needs a client imports this module at its top, so that botocore is loaded while Lambda starts it, with all its CPU.
+They come from botocore: boto3 would take longer to import and add nothing that a client needs. A function that always
+needs a client imports this module at its top, so that botocore is loaded while Lambda starts it, with more CPU.
 """
 
 from functools import cache

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """The lock of this attempt. `fence` grows by one with every acquisition, so it tells attempts apart."""
+    """The lock of this attempt. `fence` grows by one each time the lock is acquired."""
 
     table: str
     id: str
@@ -13,4 +13,4 @@ class Lock:
     """ARN of the execution that holds the lock."""
     fence: int
     lease_expires_at: int
-    """Epoch seconds."""
+    """Until when other executions treat the owner as alive without looking it up; epoch seconds."""

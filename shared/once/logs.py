@@ -1,4 +1,4 @@
-"""The one logger of a function's process: who appends keys to it, appends them to every line of the library."""
+"""The logger that a function and the library share: keys that are appended to it are in every line of both."""
 
 from functools import cache
 

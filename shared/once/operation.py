@@ -17,13 +17,14 @@ Handler: TypeAlias = Callable[..., Envelope]
 
 
 def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handler]:
-    """Makes `logic(request) -> JSON` a Lambda handler `(event, context)`.
+    """Turns `logic(request) -> JSON` into a Lambda handler `(event, context)`.
 
     The handler reads the event, checks the payload against the schema (a file with JSON Schema, draft-07), runs the
-    logic, and returns its result as exact text, or as a reference to it in the response bucket when it is large. What
-    it raises has exactly the class name that the state machine catches. `handler.__wrapped__` is the plain function.
+    logic, and returns its result as exact text, or, if it is large, a reference to it in the response bucket.
+    The errors that it raises have the class names that the state machine catches. `handler.__wrapped__` is the plain
+    function.
     """
-    # Here and not on the first request: a broken schema must not wait for one, and a Lambda's start has more CPU.
+    # Here, not on the first request: a broken schema must fail at once, and Lambda gives more CPU during the start.
     payload_schema = PayloadSchema.read(schema) if schema else None
 
     def decorate(logic: BusinessLogic) -> Handler:

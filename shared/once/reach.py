@@ -1,7 +1,7 @@
-"""What a function says that is run alone, by `sam local invoke`, and cannot reach its table or its bucket.
+"""The error of a function that `sam local invoke` runs by itself, when it cannot reach its table or bucket.
 
-On AWS a call that fails is AWS's to explain. Alone, it is nearly always one of three things: there are no credentials,
-they are not good, or the name is a logical id, because the stack that would give the real one is not deployed.
+On AWS, the error of AWS explains a failed call. Here there is nearly always one of three reasons: there are no
+credentials, they are not valid, or the name is a logical id, because no deployed stack gave the real one.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ ADVICE = (
 
 
 def explain(client: "BaseClient") -> None:
-    """Every call of the client that cannot reach what it is for raises OutOfReachError, which names it and says why."""
+    """Makes calls of the client that cannot reach their table or bucket raise OutOfReachError, with name and reason."""
 
     def remember(params: Any, context: dict[str, Any], **_: object) -> None:
         context["once_target"] = params.get("TableName") or params.get("Bucket") or "what it is for"

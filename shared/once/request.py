@@ -1,4 +1,4 @@
-"""What business logic is given: the request, and the lock under which this attempt works."""
+"""What business logic gets: the request, and the lock that this attempt holds."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ _KINDS: dict[type, str] = {str: "a string", dict: "an object", int: "a whole num
 
 @dataclass(slots=True)
 class Memory:
-    """What an attempt remembers of the effects that it has had."""
+    """What an attempt remembers of its own effects."""
 
     step_log: "StepLog | None" = None
     applied: list[object] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One wish to have an operation done, in the attempt that is being made at it."""
+    """A request to execute an operation, in one attempt at it."""
 
     operation: str
     tenant: str
@@ -39,12 +39,12 @@ class Request:
     payload: dict[str, Any]
     """As the producer sent it; checked against the operation's schema before business logic sees it."""
     attempt: int
-    """Starts of business logic for this id so far, this one included."""
+    """How often business logic was started for this id, including this time."""
     lock: Lock
     retention_days: int = LONGEST_RETENTION
-    """For how long the record refers to a large result. An event that does not say is answered for the longest."""
+    """How many days the record refers to a large result. The longest time if the event does not say."""
     reply_token: str | None = field(default=None, repr=False)
-    """By which the state machine knows this attempt's reply. An event of the version before has none."""
+    """The state machine recognises this attempt's reply by it. An event of the previous version has none."""
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -55,34 +55,35 @@ class Request:
     def provider_key(self, name: str) -> str:
         """An idempotency key to hand to an external provider: 64 hex digits, the same in all attempts at this id.
 
-        `name` tells the calls of one operation apart, e.g. "charge" and "refund". The key is the same for as long as
-        there are requests with this id, beyond RetentionDays, too: a provider that still knows it does nothing again.
+        `name` distinguishes several calls of one operation, e.g. "charge" and "refund". The key stays the same for
+        requests with this id, also after RetentionDays: a provider that still knows it does nothing a second time.
         """
         if not name:
             raise ValueError("provider_key needs the name of the call, e.g. provider_key('charge')")
         return hashlib.sha256(json.dumps([self.id, name]).encode()).hexdigest()
 
     def step(self, name: str, write: "Callable[[Step], JSON]", *, meaning: str | None = None) -> "JSON":
-        """Does a step of business logic once: what `write` asks for is written in one fenced transaction.
+        """Does a step of business logic once: writes everything that `write` collects in one fenced transaction.
 
-        `write(step)` calls `step.put`, `update`, `delete` and `check`, and returns the step's result: JSON of at most
-        4,096 bytes as text. Nothing is written before it has returned. Then all of it is, together with the result in
-        the record of the lock, or nothing. An attempt at a step that was done before gets that result, and `write` is
-        not called. So whatever `write` reads or makes up (the time, an id, what is in stock) may differ from attempt to
-        attempt; a look at the stock before the step, outside of `write`, would see what the step itself has taken.
+        Fenced: the transaction fails if another execution has taken the lock over. `write(step)` calls
+        `step.put`, `update`, `delete` and `check`, and returns the step's result: JSON of at most 4,096 bytes as text.
+        Nothing is written until it returns. Then either all writes happen, together with a note of the result in the
+        record of the lock, or none. If an earlier attempt did the step, this attempt gets that result, and `write` is
+        not called. So whatever `write` reads or generates (the time, an id, the stock) may differ from attempt to
+        attempt. Do not read the stock before the step, outside of `write`: a second attempt would see what is left.
 
-        `name` matches `^[a-z][a-z0-9-]{0,39}$` and comes once in an attempt. `meaning` says what the step does, lest
-        another one be taken for it: by default the qualified name of `write`; give it one that stays when the function
-        may be renamed. Raises
+        `name` matches `^[a-z][a-z0-9-]{0,39}$` and is used once in an attempt. `meaning` states what the step does, so
+        that no other step is mistaken for it. It is the qualified name of `write` by default; give your own if the
+        function may be renamed. Raises
 
-        - ConditionFailed with what was refused, when a condition of the function's own does not hold: nothing is
-          written, not by a send either whose answer was lost;
-        - LockLostError when another owner has taken over: let it pass;
-        - StepConflictError when others kept writing to the same items: another attempt will do;
-        - InvalidWriteError, StepMismatchError when the function wants mending.
+        - ConditionFailed, with the refused writes, when one of your own conditions does not hold: nothing is written,
+          not even later by a send whose answer was lost;
+        - LockLostError when another owner has taken the lock over: do not catch it;
+        - StepConflictError when others kept writing to the same items: another attempt follows;
+        - InvalidWriteError, StepMismatchError when the function has to be fixed.
 
-        The note is kept with the record: once the answer has expired (RetentionDays), the same id does its steps again.
-        A condition of the step's own, e.g. that the order does not exist, holds beyond that.
+        The note is kept in the record: after the answer has expired (RetentionDays), the same id does its steps again.
+        A condition of your own, e.g. that the order does not exist yet, also holds after that.
         """
         from once.step_log import StepLog, meaning_of  # what a request does not need is not on its cold path
 
@@ -93,13 +94,14 @@ class Request:
         return self._memory.step_log.run(name, write, meaning or meaning_of(write))
 
     def put_once(self, table: str, item: "Item") -> bool:
-        """Creates an item unless there is one with its key; what is there is left as it is.
+        """Creates an item unless there is one with its key; an existing item is not changed.
 
-        True when the item is this request's: created now, or by an earlier attempt, or by a write whose answer was
-        lost. False when somebody else's is there. The item gets the request's id in `createdByRequest`, and keeps it:
-        after RetentionDays the same id is executed again, finds its item, and gets True. Not fenced: an attempt that
-        comes late may still create it. Raises InvalidWriteError; WriteInDoubtError when somebody else's item is there,
-        but a send of this call, whose answer was lost, may still be made: let it pass, another attempt will do.
+        True when the item is this request's: created now, by an earlier attempt, or by a write whose answer was lost.
+        False when another request or program created it. The item gets the request's id in `createdByRequest`, and
+        keeps it: when the same id is executed again after RetentionDays, it finds its item and gets True. Not fenced:
+        an attempt that has lost the lock may still create it. Raises InvalidWriteError; WriteInDoubtError when there is
+        an item of somebody else, but a send of this call whose answer was lost may still be applied: do not catch it,
+        another attempt follows.
         """
         from once.clients import client
         from once.single_writes import put_once
@@ -119,13 +121,13 @@ class Request:
     ) -> bool:
         """Updates an item unless this request has: in the same write, its id goes into the item's `processedEvents`.
 
-        True when the update was applied now, False when it had been before. The set keeps every id: it is for items
-        that some hundred requests change, not for a counter that all do. Since it does, the same id that is executed
-        again after RetentionDays gets False. Whoever updates one item twice in a request gives each update a `name`.
+        True when the update was applied now, False when it was applied before. The set keeps every id. So use it for
+        items that some hundred requests change, not for a counter that all requests change; and the same id, executed
+        again after RetentionDays, gets False. To update one item twice in a request, give each update a `name`.
 
-        Not fenced: what an earlier attempt has sent may come late. Raises ConditionFailed when the function's own
-        condition does not hold, with the item that is there; WriteInDoubtError when a send of this call, whose answer
-        was lost, may still be made: let it pass, another attempt will do; InvalidWriteError.
+        Not fenced: what an earlier attempt sent may be applied late. Raises ConditionFailed, with the existing item,
+        when your own condition does not hold; WriteInDoubtError when a send of this call whose answer was lost may
+        still be applied: do not catch it, another attempt follows; InvalidWriteError.
         """
         from once.clients import client
         from once.single_writes import apply_once

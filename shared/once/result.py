@@ -1,8 +1,8 @@
 """A result as exact text, and the envelope in which it goes back to the state machine.
 
-The state machine keeps and replays the text that is made here; it never serialises a result again, because JSONata
-rounds every number to 15 digits. It knows an envelope by the token that came with the attempt: a function that returns
-what its sender wrote returns no envelope.
+The state machine stores and returns exactly the text that is made here. It never serialises a result again, because
+JSONata rounds every number to 15 digits. It recognises an envelope by the token that came with the attempt, so a
+function that returns text of its sender cannot imitate one.
 """
 
 import json
@@ -16,11 +16,11 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 Envelope: TypeAlias = dict[str, str | ResultRef]
 
 INLINE_LIMIT: Final = 200_000
-"""Bytes of an envelope. Step Functions refuses an answer above 256 KiB, after the work was done: well below that."""
+"""Bytes of an envelope: well below the 256 KiB above which Step Functions refuses an answer, after the work is done."""
 
 
 def serialise(result: JSON) -> str:
-    """The one text of a result: compact and pure ASCII, so that its characters are its bytes.
+    """The text of a result: compact and ASCII only, so that it has as many bytes as characters.
 
     Raises NeedsAttention when the result is not JSON: by then business logic has succeeded, and another attempt would
     fail in the same way.
@@ -32,7 +32,7 @@ def serialise(result: JSON) -> str:
 
 
 def json_text(value: JSON) -> str:
-    """The one text of a value. Raises ValueError that says where the first thing is that JSON cannot hold."""
+    """The text of a value. Raises ValueError that says where the first value is that JSON cannot represent."""
     try:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -40,9 +40,9 @@ def json_text(value: JSON) -> str:
 
 
 def envelope(text: str, token: str | None) -> Envelope | None:
-    """The envelope of a result that may travel inline; None when it is too large.
+    """The envelope that contains the result itself; None when the result is too large for that.
 
-    `token` is the attempt's `replyToken`; None under a state machine of a version that gives none.
+    `token` is the attempt's `replyToken`; None when the state machine is of a version that sends none.
     """
     if len(text) > INLINE_LIMIT:
         return None
@@ -60,7 +60,7 @@ def _sealed(content: Envelope, token: str | None) -> Envelope:
 
 
 def _fault(value: object, pointer: str = "", depth: int = 0) -> str | None:
-    """Where the first thing is that JSON cannot hold, and what; never its value."""
+    """Where the first value is that JSON cannot represent, and its type; never the value itself."""
     if depth > 200:
         return f"{pointer[:100]}... is nested too deeply, or contains itself"
     if isinstance(value, float):
@@ -76,7 +76,7 @@ def _fault(value: object, pointer: str = "", depth: int = 0) -> str | None:
         return f"{pointer or 'it'} is a {type(value).__name__}"
     for name, member in members:
         if not isinstance(name, str | int | float | bool | None):
-            return f"{pointer or 'it'} has a member named by a {type(name).__name__}"
+            return f"{pointer or 'it'} has a member whose name is of type {type(name).__name__}"
         if fault := _fault(member, f"{pointer}/{name}", depth + 1):
             return fault
     return None

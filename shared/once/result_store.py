@@ -1,4 +1,4 @@
-"""Results that are too large to travel or to be kept in a record: written to the response bucket, once."""
+"""Results that are too large for a reply or for the record: written to the response bucket, once."""
 
 import hashlib
 import random
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 LONGEST_RETENTION: Final = 365
-"""Days: the largest value of the template's RetentionDays, for an event of a version that did not say."""
+"""Days: the largest value of the template's RetentionDays, for an event of a version that did not contain it."""
 PUT_ATTEMPTS: Final = 6
-"""Concurrent writes of one key answer 409 for as long as the other one takes, so a few tries with pauses are enough."""
+"""S3 answers 409 while another write of the same key is in progress, so a few tries with pauses are enough."""
 
 
 class ResultRef(TypedDict):
-    """Where a result is, and how to tell that it is the one that was written."""
+    """Where a result is, and the hash to check it by."""
 
     bucket: str
     key: str
@@ -29,13 +29,13 @@ class ResultRef(TypedDict):
 
 
 class ResultStore:
-    """Keeps the text of a result under a key that only one attempt has: tenant, id, fence and owner, hashed.
+    """Stores the text of a result under a key that only one attempt has: of tenant, id, fence and owner.
 
-    The fence alone would not do: once a record has expired and is deleted, its fences begin again, while an old object
-    may still be there.
+    The fence alone is not enough: after a record has expired and was deleted, fences start again, while an old object
+    may still exist.
 
-    The key begins with the days that the record will refer to it, and the bucket has a rule for each number of days. So
-    an answer is kept for as long as was promised when it was given, whatever RetentionDays says later.
+    The key begins with the number of days that the record refers to it, and the bucket has a lifecycle rule for each
+    number. So an answer is kept for the time that was promised when it was given, even if RetentionDays changes later.
     """
 
     def __init__(
@@ -48,9 +48,9 @@ class ResultStore:
 
     @classmethod
     def deployed(cls, retention_days: int) -> "ResultStore":
-        """The store that the environment names, for results that a record refers to for so many days.
+        """The store in the bucket that the environment names, for results that are kept for this number of days.
 
-        Raises NeedsAttention when it names none.
+        Raises NeedsAttention when the environment names no bucket.
         """
         bucket = settings().response_bucket
         if bucket is None:
@@ -61,7 +61,7 @@ class ResultStore:
         return cls(bucket, retention_days, client("s3"))
 
     def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
-        """Writes the text unless this attempt has written before; what is there first stays, and is what is returned.
+        """Writes the text, unless this attempt wrote one before; then it returns a reference to the first one.
 
         Raises botocore's ClientError when S3 refuses for any other reason.
         """

@@ -1,4 +1,4 @@
-"""All faults of a payload in words, by JSON pointer. Imported only for a refused payload: the import is slow."""
+"""All faults of a payload, as sentences that begin with a JSON pointer. Imported only when needed: it is slow."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

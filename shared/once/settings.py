@@ -1,4 +1,4 @@
-"""What the deployment tells the library, read from the environment on first use."""
+"""The settings of the deployment, read from the environment on first use."""
 
 import os
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class Settings:
     metrics_namespace: str
     """POWERTOOLS_METRICS_NAMESPACE."""
     stack: str | None
-    """ONCE_STACK: whose metrics they are; two stacks of an account may have the same operations."""
+    """ONCE_STACK: the stack, as a dimension of metrics; two stacks of an account may have the same operations."""
     runs_alone: bool
     """AWS_SAM_LOCAL: `sam local invoke` runs the function, on a developer's machine."""
 

@@ -1,12 +1,13 @@
-"""Writes of one item that are harmless to repeat. They are not fenced: an attempt that comes late may still make them.
+"""Writes of one item that are harmless to repeat. Not fenced: an attempt that lost the lock may still make them.
 
-`put_once` marks what it creates with the request's id, at `createdByRequest`; `apply_once` adds the id to the item's
-string set `processedEvents`. Business logic may read both. The set grows with every request that changes the item, and
-DynamoDB bills a write by the item's size and ends it at 400 KB: some thousand ids. An item that more requests change
-than that wants a step, which leaves nothing behind in it.
+`put_once` writes the request's id into `createdByRequest` of the new item; `apply_once` adds the id to the item's
+string set `processedEvents`. Business logic may read both. The set grows with every request that changes the item.
+DynamoDB bills a write by the item's size, and allows 400 KB, which is some thousand ids. If more requests change an
+item, use a step, which leaves nothing in the item.
 
-A send whose answer was lost may be made late, and there is no lock here to close it out. When that happened within the
-call, a refusal is in doubt and is not reported. What an earlier attempt has sent may come late all the same.
+DynamoDB may apply a send late whose answer was lost, and without a lock nothing here can prevent that. If an answer was
+lost within a call, a refusal of the call may be wrong, so it is reported as WriteInDoubtError. Sends of an earlier
+attempt may still be applied late.
 """
 
 import re
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 CREATOR: Final = "createdByRequest"
 PROCESSED: Final = "processedEvents"
 ATTRIBUTES_LIMIT: Final = 100
-"""Attributes of an item to be created: DynamoDB takes 4 KB of condition, and every attribute is in it."""
+"""Attributes of a new item: a condition in DynamoDB has at most 4 KB, and this one names every attribute."""
 ADD_CLAUSE: Final = re.compile(r"(?<![#:.\w-])ADD(?![\w.-])", re.IGNORECASE)
-"""The keyword: an attribute that is called so needs a placeholder, for the word is reserved."""
+"""The keyword. It cannot be an attribute: the word is reserved, so an attribute of this name needs a placeholder."""
 
 
 def put_once(dynamodb: "DynamoDBClient", request_id: str, table: str, item: Item) -> bool:
@@ -39,8 +40,8 @@ def put_once(dynamodb: "DynamoDBClient", request_id: str, table: str, item: Item
         raise InvalidWriteError(f"put_once sets {CREATOR} itself; leave it out of the item for {table}")
     if len(item) > ATTRIBUTES_LIMIT:
         raise InvalidWriteError(f"put_once takes items of at most {ATTRIBUTES_LIMIT} attributes; this has {len(item)}")
-    # An item that is there has its key, and so does this one. Which attributes those are only the table knows; that
-    # none of this one's are there says the same.
+    # An existing item has the same key attributes as this one. Only the table knows which attributes those are; a
+    # condition that none of this item's attributes exists says the same.
     names = {f"#a{place}": name for place, name in enumerate(item)}
     try:
         dynamodb.put_item(
@@ -105,7 +106,7 @@ def apply_once(
 def _refuse_doubt(error: ClientError, what: str) -> None:
     if was_sent_again(error):
         raise WriteInDoubtError(
-            f"{what} was refused, but an earlier send of it, whose answer was lost, may still be made: try again"
+            f"{what} was refused, but an earlier send of it, whose answer was lost, may still be applied: try again"
         ) from error
 
 

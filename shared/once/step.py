@@ -1,4 +1,4 @@
-"""What one step writes: up to 98 actions on items of any tables, which happen together or not at all."""
+"""The writes of one step: up to 98 actions on items of any tables, which happen all together or not at all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from once.conditions import ConditionBase
 
 ACTIONS_LIMIT: Final = 98
-"""Actions of one step: DynamoDB takes 100 in a transaction; one is the record's own, and one is kept in reserve."""
+"""Actions of one step. DynamoDB allows 100 in a transaction; one is for the record, and one is kept in reserve."""
 CLOSINGS: Final = "#closings"
-"""The member of a record's `steps` that is no step (see once.step_log). No step can have this name."""
+"""The only member of a record's `steps` that is not a step (see once.step_log). No step can have this name."""
 
 Kind: TypeAlias = Literal["Put", "Update", "Delete", "ConditionCheck"]
 Item: TypeAlias = Mapping[str, object]
@@ -28,9 +28,9 @@ class Action:
     kind: Kind
     table: str
     target: Item
-    """The key; of a put the item. As the step was given it."""
+    """The key, or for a put the item, as the function gave it."""
     condition: str
-    """With the names of attributes put in and the values left out; empty without a condition."""
+    """With the names of the attributes, but without the values; empty without a condition."""
     parameters: Mapping[str, Any]
 
     def as_dynamodb(self) -> "TransactWriteItemTypeDef":
@@ -44,7 +44,7 @@ class Step:
     """Collects the writes of one step. Nothing is written before the step's function has returned its result.
 
     Values are plain Python (see once.values); conditions are boto3's (see once.conditions). With `return_item`, the
-    item that a condition refused is in the ConditionFailed that is raised.
+    ConditionFailed that is raised contains the item that did not meet the condition.
     """
 
     def __init__(self, name: str, record_table: str) -> None:
@@ -54,13 +54,13 @@ class Step:
 
     @property
     def actions(self) -> tuple[Action, ...]:
-        """What was asked for so far, in that order."""
+        """The actions so far, in their order."""
         return tuple(self._actions)
 
     def put(
         self, table: str, item: Item, *, condition: "ConditionBase | None" = None, return_item: bool = False
     ) -> None:
-        """Writes a whole item, in place of the one that has its key, if any."""
+        """Writes a whole item, and replaces the one with the same key, if any."""
         parameters = {"Item": to_dynamodb(item, self._what("Put", table))}
         self._add("Put", table, item, parameters, condition, return_item)
 
@@ -75,7 +75,7 @@ class Step:
         condition: "ConditionBase | None" = None,
         return_item: bool = False,
     ) -> None:
-        """Changes an item by an update expression, e.g. `step.update(t, k, "SET n = n - :one", {":one": 1})`."""
+        """Changes an item with an update expression, e.g. `step.update(t, k, "SET n = n - :one", {":one": 1})`."""
         parameters: dict[str, Any] = {"Key": self._key("Update", table, key), "UpdateExpression": expression}
         if values:
             parameters["ExpressionAttributeValues"] = to_dynamodb(values, self._what("Update", table))
@@ -90,7 +90,7 @@ class Step:
         self._add("Delete", table, key, {"Key": self._key("Delete", table, key)}, condition, return_item)
 
     def check(self, table: str, key: Item, condition: "ConditionBase", *, return_item: bool = False) -> None:
-        """Writes nothing, but lets the step happen only if the condition holds for the item."""
+        """Writes nothing; the step happens only if the condition holds for the item."""
         parameters = {"Key": self._key("ConditionCheck", table, key)}
         self._add("ConditionCheck", table, key, parameters, condition, return_item)
 
@@ -115,7 +115,7 @@ class Step:
         self._actions.append(Action(kind, table, dict(target), readable, {"TableName": table, **parameters}))
 
     def _refuse_a_second_action(self, table: str, key: Item) -> None:
-        """DynamoDB would refuse it too, but would not say which. What of a put is the key, only DynamoDB knows."""
+        """DynamoDB would refuse it, too, but not say which. Puts are not checked: the keys are unknown."""
         for action in self._actions:
             if action.table == table and action.target == key:
                 raise InvalidWriteError(
@@ -142,7 +142,9 @@ def add_condition(parameters: dict[str, Any], condition: "ConditionBase | None",
     for kind, own in (("ExpressionAttributeNames", names), ("ExpressionAttributeValues", values)):
         given = parameters.setdefault(kind, {})
         if shared := sorted(set(given) & set(own)):
-            raise InvalidWriteError(f"{what}: {shared[0]} is what boto3 calls a part of the condition; rename yours")
+            raise InvalidWriteError(
+                f"{what}: {shared[0]} is also a name that boto3 uses in the condition; rename yours"
+            )
         given.update(own)
         if not given:
             del parameters[kind]

@@ -1,4 +1,4 @@
-"""What an error that answers a step's transaction means: whether it may have happened, and whether to send it again."""
+"""What DynamoDB's error for a step's transaction means: whether it may have happened, and whether to send it again."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from once.step import Step
 
 IN_THE_WAY: Final = {"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"}
-"""Reasons of a cancelled transaction that pass by themselves."""
+"""Reasons of a cancelled transaction that go away by themselves."""
 UNKNOWN: Final = {
     "TransactionInProgressException",
     "ThrottlingException",
@@ -21,22 +21,22 @@ UNKNOWN: Final = {
     "RequestTimeout",
     "RequestTimeoutException",
 }
-"""Codes, beside those of the server's own faults (5xx), after which an earlier send may have happened."""
+"""Error codes after which an earlier send may have been applied, besides internal errors of the server (5xx)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What becomes of the step, unless the record says that it is done."""
+    """How to continue with the step, unless the record says that it is done."""
 
     error: Exception
-    """Raised when the answer is final, or when it was tried often enough."""
+    """Raised when the answer is final, or after the last try."""
     is_final: bool
     nothing_happened: bool
-    """By the send that was answered. False: it may have happened, or may still."""
+    """True when the send that got this answer was not applied. False: it may have been, or may still be."""
 
 
 def may_still_happen(error: ClientError | BotoCoreError) -> bool:
-    """Whether a send may happen after this answer to it. botocore sends again by itself, and tells of the last only."""
+    """Whether a send may still be applied after this answer. botocore repeats sends, and shows the last answer."""
     if isinstance(error, ParamValidationError):
         return False
     if isinstance(error, BotoCoreError):  # a timeout, a connection that was lost: there is no answer
@@ -45,7 +45,7 @@ def may_still_happen(error: ClientError | BotoCoreError) -> bool:
 
 
 def was_sent_again(error: ClientError) -> bool:
-    """Whether botocore repeated the call before it got this answer: what it sent before may be late."""
+    """Whether botocore repeated the call before it got this answer: an earlier send may still be applied."""
     return error.response["ResponseMetadata"].get("RetryAttempts", 0) > 0
 
 
@@ -54,7 +54,7 @@ def _is_unknown(error: ClientError) -> bool:
 
 
 def answer_to(error: ClientError | BotoCoreError, step: "Step") -> Answer:
-    """Reads the error. Raises it at once when it is about neither the step nor the way to DynamoDB: AccessDenied..."""
+    """Reads the error. Raises it when neither the step nor the connection is its cause: AccessDenied..."""
     if isinstance(error, ParamValidationError):
         raise InvalidWriteError(f"step {step.name!r} cannot be sent to DynamoDB: {error}") from error
     if isinstance(error, BotoCoreError):
@@ -71,7 +71,7 @@ def answer_to(error: ClientError | BotoCoreError, step: "Step") -> Answer:
 
 
 def _cancelled(error: ClientError, step: "Step") -> Answer:
-    """Reasons come in the order of the actions; the first is the record's, and the record itself tells more than it."""
+    """Reasons are in the order of the actions. The first one is the record's; it is skipped, for the record is read."""
     reasons = cast("list[dict[str, Any]]", error.response.get("CancellationReasons", []))
     codes = [reason.get("Code", "None") for reason in reasons]
     of_actions = codes[1:]
@@ -92,7 +92,9 @@ def _cancelled(error: ClientError, step: "Step") -> Answer:
     if strange := set(codes) - IN_THE_WAY - {"None", "ConditionalCheckFailed"}:
         final = InvalidWriteError(f"DynamoDB cancels step {step.name!r}: {', '.join(sorted(strange))}")
         return Answer(final, is_final=True, nothing_happened=True)
-    busy = StepConflictError(f"step {step.name!r} met other writers of its items, again and again; nothing was written")
+    busy = StepConflictError(
+        f"step {step.name!r} was cancelled in every try, because others wrote to the same items; nothing was written"
+    )
     return Answer(busy, is_final=False, nothing_happened=True)
 
 

@@ -1,21 +1,22 @@
-"""The fenced steps of one attempt: each is one transaction that writes what business logic wants *and* notes it.
+"""The fenced steps of one attempt: each is one transaction with the writes of business logic *and* a note of the step.
 
 The note is in the record of the lock, at `steps.<name>`: M {"meaning": S, "result": S (JSON text)}. The transaction
-happens only while the record says that this attempt has the lock (owner, fence, IN_PROGRESS) and that the step was not
-done. So a step happens once, whoever tries it how often and however late; no clock is involved.
+is applied only if the record says that this attempt has the lock (owner, fence, IN_PROGRESS) and that the step was not
+done. So a step happens once, however often and however late it is tried; no clock is involved.
 
-The map `steps` is not there before the first step, and DynamoDB cannot set a member of a map that is not there. So the
-first step sets the whole map, provided that there is none; the others set their member, provided that there is one. If
-two threads both take themselves for the first, one is refused, reads the record again and sets its member.
+The map `steps` does not exist before the first step, and DynamoDB cannot set a member of a map that does not exist. So
+the first step sets the whole map, on the condition that there is none; the others set their member, on the condition
+that there is a map. If two threads both try to be the first, one is refused, reads the record again and sets a member.
 
-An answer that was lost, and a refusal, are never taken at their word: the record is read, consistently. When it has the
-step, the transaction happened. When it has not, and the lock is still ours, it may be sent again: should the first one
-happen after all, the second one is refused, and the record says why. That holds for ever; the token of a transaction
-spares work for the ten minutes that DynamoDB knows it, and nothing rests on it.
+After a lost answer or a refusal, the record is read, with a consistent read. If it has the step, the transaction was
+applied. If not, and this attempt still has the lock, the transaction may be sent again: if the first one is applied
+after all, the second one is refused, and the record shows why. This is true at any time later. The token of a
+transaction only saves work during the ten minutes for which DynamoDB remembers it; correctness does not depend on it.
 
-Whoever hears that a condition did not hold will say so to others: out of stock. So before a refusal is reported, no
-send whose answer was lost may happen any more. `#closings` in the map counts how often late sends were closed out. Each
-transaction names the count that was read; closing out raises it, and what is on its way is refused when it arrives.
+Business logic acts on a failed condition: it answers "out of stock". So before a refusal is reported, it must be
+impossible that a send whose answer was lost is still applied. `#closings` in the map counts how often late sends were
+closed out, which means made impossible. Each transaction has the count that was read as a condition. Closing out
+increases the count, so a send that arrives later is refused.
 """
 
 import json
@@ -46,17 +47,17 @@ NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
 MEANING_LIMIT: Final = 200
 """Characters."""
 RESULT_LIMIT: Final = 4_096
-"""Bytes of one step's result as JSON text. Every duplicate pays a refused write of the record's size, 1 KiB a unit."""
+"""Bytes of one step's result as JSON text. Every duplicate pays for a refused write of the record's size."""
 ALL_STEPS_LIMIT: Final = 16_384
 """Bytes of all steps of a record together: names, meanings and results."""
 LONGEST_PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Seconds between two sends of a transaction, of which a random part is waited: some 3 in all, 6.35 at most."""
+"""Seconds between two sends of a transaction; the pause is random, up to this. About 3 in total, 6.35 at most."""
 HOLDS_LOCK: Final = "#owner = :owner AND fence = :fence AND #status = :inProgress"
 
 
 @dataclass(frozen=True, slots=True)
 class DoneStep:
-    """What the record says of a step."""
+    """What the record says about a step."""
 
     name: str
     meaning: str
@@ -70,16 +71,16 @@ class DoneStep:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A transaction that is sent, perhaps more than once."""
+    """A transaction that is sent once or several times."""
 
     token: str
     record: "TransactWriteItemTypeDef"
     closings: int | None
-    """The count that it names; None when it expects that there is no map."""
+    """The count that it has as a condition; None when its condition is that there is no map."""
 
 
 class StepLog:
-    """Does the steps of one attempt, and knows which were done before."""
+    """Does the steps of one attempt, and knows which ones earlier attempts did."""
 
     def __init__(
         self,
@@ -96,28 +97,28 @@ class StepLog:
         self._token = token
         self._was_read = False
         self._done: dict[str, DoneStep] | None = None
-        """The record's steps; None when it has no map. While the lock is held, only this attempt adds to it."""
+        """The record's steps; None when it has no map. Only the attempt that has the lock adds to the map."""
         self._closings = 0
         self._begun: set[str] = set()
         self._in_doubt: dict[str, int | None] = {}
-        """By step: the count that its last send names whose answer was lost."""
+        """By step: the count in its last send whose answer was lost."""
 
     def run(self, name: str, write: Write, meaning: str) -> JSON:
         """See Request.step."""
         if not NAME.fullmatch(name):
             raise InvalidWriteError(f"a step's name must match ^{NAME.pattern}$; {name[:60]!r} does not")
         if name in self._begun:
-            raise InvalidWriteError(f"step {name!r} comes twice in one attempt: every step needs a name of its own")
+            raise InvalidWriteError(f"step {name!r} is used twice in one attempt: every step needs a name of its own")
         self._begun.add(name)
         try:
             done = self._stored(name) or self._write(name, write, meaning[:MEANING_LIMIT])
         except BaseException:
-            self._begun.discard(name)  # it was not done, so business logic may try something else under its name
+            self._begun.discard(name)  # it was not done, so business logic may use its name again
             raise
         if done.meaning != meaning[:MEANING_LIMIT]:
             raise StepMismatchError(
                 f"step {name!r} was done by an earlier attempt as {done.meaning!r}, and is {meaning!r} now: give it "
-                "another name, or, if it is the same, its meaning of then"
+                "another name, or, if it is the same step, set meaning= to the earlier value"
             )
         result: JSON = json.loads(done.result)
         return result
@@ -176,7 +177,7 @@ class StepLog:
             self._pause(self._uniform(0, longest_pause))
 
     def _prepared(self, wanted: DoneStep) -> Sending:
-        """Another record may need another write, and that is another transaction: it gets a token of its own."""
+        """If the record has changed, the write to it is another one, and so the transaction gets a token of its own."""
         return Sending(self._token(), {"Update": self._noted(wanted)}, self._closings_read())
 
     def _send(self, sending: Sending, step: Step) -> None:
@@ -191,10 +192,10 @@ class StepLog:
             raise
 
     def _late_sends_closed_out(self, name: str) -> DoneStep | None:
-        """Sees to it that no send of the step happens any more; returns the step if one has happened.
+        """Makes sure that no send of the step can still be applied; returns the step if one was applied.
 
-        Costs nothing unless an answer was lost. Raises LockLostError, by which late sends are refused, too; an error
-        that is about the way to DynamoDB: then nobody knows, and another attempt or an operator takes the lock.
+        Costs nothing unless an answer was lost. Raises LockLostError; then late sends are refused, too. Also raises
+        errors of the connection to DynamoDB: then the result is unknown until another attempt or an operator continues.
         """
         pauses = iter(LONGEST_PAUSES)
         while name in self._in_doubt and self._in_doubt[name] == self._closings_read():
@@ -221,7 +222,7 @@ class StepLog:
             done = DoneStep(name, meaning, json_text(result))
         except ValueError as error:
             raise InvalidWriteError(f"the result of step {name!r} is not JSON: {error}") from error
-        advice = "keep what is large in an item of its own, and let the step's result say which"
+        advice = "store large data in an item of its own, and return its key as the step's result"
         if len(done.result) > RESULT_LIMIT:
             raise InvalidWriteError(
                 f"the result of step {name!r} has {len(done.result)} bytes, over the limit of {RESULT_LIMIT}: {advice}"
@@ -234,9 +235,9 @@ class StepLog:
         return done
 
     def _noted(self, done: DoneStep) -> "UpdateTypeDef":
-        """Notes the step in the record, provided that this attempt has the lock and that the step was not done.
+        """Notes the step in the record, if this attempt has the lock and the step was not done.
 
-        And provided that nothing was closed out since the record was read.
+        And only if nothing was closed out since the record was read.
         """
         note: AttributeValueTypeDef = {"M": {"meaning": {"S": done.meaning}, "result": {"S": done.result}}}
         names = {"#owner": "owner", "#status": "status", "#steps": "steps"}
@@ -269,6 +270,6 @@ class StepLog:
 
 
 def meaning_of(write: Write) -> str:
-    """The qualified name of a function; of a partial one, that of the function in it."""
+    """The qualified name of a function; for a functools.partial, that of the function in it."""
     inner = getattr(write, "func", write)
     return str(getattr(inner, "__qualname__", type(inner).__qualname__))

@@ -1,7 +1,7 @@
-"""What is logged and counted about an attempt: who it was for and what it came to, never what it was about.
+"""What is logged and counted about an attempt: whom it was for and how it ended, never its payload or result.
 
 Log keys: id, operation, tenant, execution (the owner), attempt, fence, disposition. Business logic that logs with
-Powertools' `Logger()` gets the same keys. Metrics, by stack and service (= operation): one of `Executed`,
+Powertools' `Logger()` gets the same keys. Metrics, by stack and service (the operation): one of `Executed`,
 `PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
 """
 
@@ -18,7 +18,7 @@ from once.settings import settings
 
 
 class Observation:
-    """Watches one attempt and says what it came to."""
+    """Watches one attempt, and logs and counts how it ended."""
 
     def __init__(self, request: Request, clock: Callable[[], float] = perf_counter) -> None:
         self._request = request
@@ -26,7 +26,7 @@ class Observation:
         self._started = clock()
 
     def executed(self, result_bytes: int, *, offloaded: bool) -> None:
-        """Business logic succeeded, and its result is in safety."""
+        """Business logic succeeded, and its result is ready to be returned."""
         logger().info(
             "business logic succeeded",
             disposition="EXECUTED",
@@ -66,7 +66,7 @@ class Observation:
 
 @contextmanager
 def observed(request: Request, invocation: str | None) -> Iterator[Observation]:
-    """An observation during which every line that is logged names the attempt."""
+    """An observation; while it is open, every line that is logged names the attempt."""
     with logger().append_context_keys(
         id=request.id,
         operation=request.operation,

@@ -1,8 +1,8 @@
-"""Payloads against JSON Schema, draft-07.
+"""Checks payloads against JSON Schema, draft-07.
 
-Every payload goes through code that fastjsonschema made of the schema once. Only when that refuses is jsonschema
-imported (it would cost each cold start about 90 ms) to name every fault at once. `format` is a remark for the reader,
-as draft-07 leaves it; use `pattern` to enforce one. A message never holds a value of the payload.
+Every payload goes through code that fastjsonschema generates from the schema. Only if that refuses the payload,
+jsonschema is imported to name all faults at once; importing it always would add about 90 ms to each cold start.
+`format` is not checked, as draft-07 allows; use `pattern` instead. A message never contains a value of the payload.
 """
 
 import json
@@ -25,7 +25,7 @@ class PayloadSchema:
             raise ValueError(f"{name}: $schema must be {DRAFT_07}#, the draft that payloads are checked with")
         self._schema = dict(schema)
         try:
-            # Defaults are not filled in: business logic gets the payload that the fingerprint is of.
+            # Defaults are not filled in: business logic must get the payload of which the fingerprint was made.
             self._accept = fastjsonschema.compile(
                 self._schema,
                 handlers=dict.fromkeys(("http", "https", "ftp", "file", ""), _refuse_to_fetch),
@@ -52,7 +52,7 @@ class PayloadSchema:
 
 
 def _first_fault(refusal: fastjsonschema.JsonSchemaValueException) -> str:
-    """What fastjsonschema alone objects to, e.g. a line break at the end of a string that has a pattern."""
+    """A fault that only fastjsonschema finds, e.g. a line break at the end of a string that has a pattern."""
     problem = f"breaks the rule {refusal.rule!r} of the schema" if refusal.rule else "is not allowed"
     return f"/{'/'.join(refusal.path[1:])} {problem}"
 

@@ -1,4 +1,4 @@
-"""What a user can mend: exit code 2 and one line that names the id, the file or the option."""
+"""What a user can fix: exit code 2 and one line that names the id, the file or the option."""
 
 from __future__ import annotations
 

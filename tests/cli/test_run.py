@@ -71,7 +71,7 @@ def test_conflict_exits_with_three(tmp_path: Path) -> None:
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),
     ],
 )
-def test_what_a_user_can_mend_is_said_without_a_traceback(arguments: list[str], stdin: str, words: list[str]) -> None:
+def test_what_a_user_can_fix_is_said_without_a_traceback(arguments: list[str], stdin: str, words: list[str]) -> None:
     done = once("run", *arguments, stdin=stdin)
     assert done.returncode == 2
     assert all(word in done.stderr for word in words)

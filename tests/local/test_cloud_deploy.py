@@ -112,7 +112,7 @@ def test_resource_that_nobody_knows_is_named(project: Project) -> None:
 
 
 def test_function_without_a_folder_is_named(project: Project) -> None:
-    with pytest.raises(TemplateError, match=r"Echo: its CodeUri names no folder.*functions/other"):
+    with pytest.raises(TemplateError, match=r"Echo: its CodeUri is not a folder.*functions/other"):
         project.deploy(
             TABLE.format(name="deploy-c", key="id") + FUNCTION.replace("functions/echo/", "functions/other/")
         )

@@ -1,4 +1,4 @@
-"""What Step Functions does, and the mended interpreter with it; each test is a small state machine of its own."""
+"""What Step Functions does, and the patched interpreter with it; each test is a small state machine of its own."""
 
 from __future__ import annotations
 
@@ -282,5 +282,5 @@ def test_input_over_256_kib_is_refused(cloud: LocalCloud) -> None:
 @pytest.mark.ours
 def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oncekit.local.engine.version", lambda _package: "9.9.9")
-    with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* mends moto 5\.2\.5"):
+    with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* patches moto 5\.2\.5"):
         check_pins()

@@ -299,7 +299,7 @@ def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
         (pipe(way="REQUEST_RESPONSE"), "a Standard state machine needs InvocationType FIRE_AND_FORGET"),
         (pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"), "from a queue to a state machine"),
         (pipe(Enrichment="arn:aws:lambda:us-east-1:123456789012:function:f"), "without enrichment"),
-        (pipe(filters=[{"body": "x"}]), "is no pattern"),
+        (pipe(filters=[{"body": "x"}]), "is not a valid pattern"),
         (pipe('{"a": <what.is.this>}'), "invalid placeholder what.is.this"),
     ],
 )

@@ -63,4 +63,4 @@ def test_events_in_real_time() -> None:
         check=False,
     )
     assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.splitlines() == ["said: after 0.2 s, this still goes on: a delivery"]
+    assert answer.stdout.splitlines() == ["said: not finished after 0.2 s: a delivery"]

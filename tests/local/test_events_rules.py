@@ -321,7 +321,7 @@ def test_event_can_be_lost_come_twice_or_late(stand: Stand) -> None:
 
 
 @pytest.mark.ours
-def test_fault_of_who_intercepts_is_told(stand: Stand) -> None:
+def test_fault_of_an_interceptor_is_reported(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
 
     def wrong(_delivery: Delivery) -> list[float]:
@@ -329,7 +329,7 @@ def test_fault_of_who_intercepts_is_told(stand: Stand) -> None:
 
     with stand.cloud.lose_events(wrong):
         put(stand)
-        with pytest.raises(RuntimeError, match="a delivery went wrong"):
+        with pytest.raises(RuntimeError, match="a delivery failed by a fault"):
             stand.cloud.settle()
     put(stand, {"id": "o-2"})
     assert stand.inputs() == ["o-2"], "the next one is delivered"
@@ -375,7 +375,7 @@ def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
     ("target", "more", "message"),
     [
         ("InputPath: detail", "", "begins with"),
-        ("InputPath: '$.detail[?(@.a)]'", "", "no path that EventBridge knows"),
+        ("InputPath: '$.detail[?(@.a)]'", "", "not a path that EventBridge supports"),
         (transformer('{"a": <b>}'), "", "contains invalid placeholder b"),
         ("InputPath: $.detail\n          Input: '1'", "", "Only one of Input, InputPath, or InputTransformer"),
         ("", "ScheduleExpression: rate(5 minutes)", "use AWS::Scheduler::Schedule"),

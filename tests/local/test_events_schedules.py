@@ -187,5 +187,5 @@ def test_rate_has_a_period(expression: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("expression", ["rate(1 minutes)", "rate(5 minute)", "rate(0 minutes)", "cron(0 3 * * ? *)"])
 def test_what_is_no_rate_is_named(stand: Stand, expression: str) -> None:
-    with pytest.raises(TemplateError, match=r"Sweep: .*(must be rate\(|knows schedules as rate)"):
+    with pytest.raises(TemplateError, match=r"Sweep: .*(must be rate\(|supports schedules like rate)"):
         stand.deploy(worker() + schedule(expression))

@@ -33,7 +33,7 @@ def zipped(code: str = CODE) -> bytes:
 
 
 def layers(cloud: LocalCloud) -> list[str]:
-    """SAM gives a layer a name that tells its versions apart."""
+    """SAM gives a layer a name that is different for each version."""
     return [ref for logical_id, ref in cloud.resources.items() if logical_id.startswith("OnceLayer")]
 
 

@@ -16,7 +16,7 @@ from oncekit.local import LocalCloud, VirtualClock
 
 Found = TypeVar("Found")
 MOMENT = 0.02
-"""Real seconds in which what is at work may come to rest; after that it is looked at again."""
+"""Real seconds to wait for running work to end; after that it is checked again."""
 STRIDE = 5.0
 """Virtual seconds that pass when nothing is at work."""
 MOST_REAL_SECONDS = 60.0

@@ -1,4 +1,4 @@
-"""What a scenario does and sees: requests, what they came to, their records, and their effects."""
+"""What a scenario does and sees: requests, their results, their records, and their effects."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Scene:
         return self.end_of(self.start(request))
 
     def came_of(self, request: Request, at_least: int) -> list[Ended]:
-        """What a request came to that triggers delivered so often, or more often: once all of it has ended."""
+        """The results of a request that triggers delivered this many times or more, after all executions have ended."""
 
         def look() -> list[Ended] | None:
             found = [self._ended(arn) for arn in self.executions.about(request["idempotencyKey"])]

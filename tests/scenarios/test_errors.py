@@ -1,4 +1,4 @@
-"""What an error of business logic comes to."""
+"""How a request ends after an error of business logic."""
 
 from __future__ import annotations
 

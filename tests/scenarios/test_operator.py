@@ -41,13 +41,13 @@ def test_operator_says_that_it_failed_and_every_duplicate_hears_so(scene: Scene)
 @pytest.mark.usefixtures("begun_anew")
 def test_operator_starts_it_again_with_its_kept_request_and_finished_steps_stay(scene: Scene) -> None:
     sku = scene.key()
-    request = scene.scripted({"takes": sku, "exits": 3}, {"takes": sku, "returns": "mended"}, onCrash="quarantine")
+    request = scene.scripted({"takes": sku, "exits": 3}, {"takes": sku, "returns": "fixed"}, onCrash="quarantine")
     assert scene.run(request).error == "NeedsAttention"
     done = scene.once("retry", id_of(request), "--json")
     assert done.code == 0, done.err
     retried = scene.end_of(json.loads(done.out)["executionArn"])
-    assert (retried.disposition, scene.answer(retried)) == ("EXECUTED", b'"mended"')
-    assert scene.answer(scene.run(request)) == b'"mended"'
+    assert (retried.disposition, scene.answer(retried)) == ("EXECUTED", b'"fixed"')
+    assert scene.answer(scene.run(request)) == b'"fixed"'
     assert scene.starts(request) == 2
     assert (scene.orders(request), scene.taken(sku)) == (1, 1)
 

@@ -1,4 +1,4 @@
-"""What an error of the business logic comes to, beyond what tests/scenarios has."""
+"""How a request ends after an error of business logic, beyond what tests/scenarios has."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def found(status: str = "IN_PROGRESS", owner: str = THEIRS, **more: str) -> dict
 
 
 def decided(state: States, record: dict[str, Any], ran: bool = False, name: str = "me", **asked: str) -> Way:
-    """What ExistingStatus comes to with a record."""
+    """How ExistingStatus decides with a record."""
     variables = {"record": record, "ran": ran, "request": {**REQUEST, **asked}}
     return state("ExistingStatus").chooses(variables, name=name)
 

@@ -84,7 +84,7 @@ LOOP.append(LOOP)
         ({"tags": {"a"}}, "/tags is a set"),
         ([1, b"raw"], "/1 is a bytes"),
         (Weather(), "it is a Weather"),
-        ({("a", "b"): 1}, "it has a member named by a tuple"),
+        ({("a", "b"): 1}, "it has a member whose name is of type tuple"),
         (LOOP, "contains itself"),
         (10**5000, "digits"),
     ],

@@ -146,13 +146,13 @@ class TestMistakes:
     """Each says which write it is about, and where in it."""
 
     def test_an_item_that_dynamodb_does_not_have(self, attempt: Attempt) -> None:
-        with pytest.raises(InvalidWriteError, match=r"^put_once into orders, note is a object"):
+        with pytest.raises(InvalidWriteError, match=r"^put_once into orders, note is of type object"):
             attempt().put_once("orders", {"orderId": "o-1", "note": object()})
 
     @pytest.mark.parametrize(
         ("key", "value", "condition", "says"),
         [
-            (object(), 1, None, "orderId is a object"),
+            (object(), 1, None, "orderId is of type object"),
             ("o-1", set(), None, ":value is an empty set"),
             ("o-1", 1, Attr("goods").eq(set()), ":v0 is an empty set"),
         ],

@@ -443,7 +443,7 @@ class TestConditions:
 
 
 class TestMistakes:
-    """Each quarantines at once, and says what to mend: another attempt would make the same mistake."""
+    """Each quarantines at once, and says what to fix: another attempt would make the same mistake."""
 
     @pytest.mark.parametrize("name", ["", "Place", "1st", "a b", "a.b", "-a", "a" * 41, "a" * 1000, "a\n", "é"])
     def test_a_name_that_is_none(self, attempt: Attempt, name: str) -> None:
@@ -454,14 +454,14 @@ class TestMistakes:
     def test_a_name_that_comes_twice(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
         request.step("line", note(1))
-        with pytest.raises(InvalidWriteError, match="'line' comes twice"):
+        with pytest.raises(InvalidWriteError, match="'line' is used twice"):
             request.step("line", note(2))
 
     def test_a_name_that_comes_twice_in_a_later_attempt(self, attempt: Attempt) -> None:
         attempt(1).step("line", note(1))
         later = attempt(2)
         assert later.step("line", note(2)) == 1
-        with pytest.raises(InvalidWriteError, match="'line' comes twice"):
+        with pytest.raises(InvalidWriteError, match="'line' is used twice"):
             later.step("line", note(2))
 
     def test_a_name_that_means_something_else_now(self, attempt: Attempt) -> None:
@@ -493,7 +493,7 @@ class TestMistakes:
         request = attempt()
         assert request.step("fits", note("x" * 4094)) == "x" * 4094
         with pytest.raises(
-            InvalidWriteError, match=r"'large' has 4097 bytes, over the limit of 4096: keep what is large"
+            InvalidWriteError, match=r"'large' has 4097 bytes, over the limit of 4096: store large data"
         ):
             request.step("large", note("x" * 4095))
 
@@ -588,7 +588,9 @@ class TestMistakes:
         assert wire.pauses == []
 
     def test_a_placeholder_that_the_condition_uses_too(self, attempt: Attempt) -> None:
-        with pytest.raises(InvalidWriteError, match=r":v0 is what boto3 calls a part of the condition; rename yours"):
+        with pytest.raises(
+            InvalidWriteError, match=r":v0 is also a name that boto3 uses in the condition; rename yours"
+        ):
             attempt().step(
                 "place",
                 lambda step: step.update(
@@ -605,8 +607,8 @@ class TestMistakes:
             ({1, "a"}, "a set of mixed types"),
             (10**38 + 1, "a number beyond 38 digits"),
             (1e200, "a number beyond 38 digits or its range"),
-            (object(), "is a object, which DynamoDB does not have"),
-            ({1: "a"}, "has a member named by a int"),
+            (object(), "is of type object, which DynamoDB does not support"),
+            ({1: "a"}, "has a member whose name is of type int"),
         ],
     )
     def test_a_value_that_dynamodb_does_not_have(self, attempt: Attempt, value: object, says: str) -> None:
@@ -623,7 +625,7 @@ class TestMistakes:
 
         with pytest.raises(InvalidWriteError) as refused:
             attempt().step("place", second)
-        assert str(refused.value).startswith(f"step 'place', action 2 ({kind} in stock), sku is a object")
+        assert str(refused.value).startswith(f"step 'place', action 2 ({kind} in stock), sku is of type object")
 
     @pytest.mark.parametrize("kind", ACTIONS)
     def test_a_value_of_a_condition_that_dynamodb_does_not_have_is_named_with_its_action(
@@ -638,7 +640,9 @@ class TestMistakes:
         assert str(refused.value).startswith(f"step 'place', action 1 ({kind} in stock), :v0 is an empty set")
 
     def test_a_value_of_an_update_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt) -> None:
-        with pytest.raises(InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is a object"):
+        with pytest.raises(
+            InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is of type object"
+        ):
             attempt().step("place", lambda step: step.update("stock", {"sku": "mug"}, "SET n = :n", {":n": object()}))
 
     def test_every_mistake_is_the_operators(self) -> None:

@@ -1,4 +1,4 @@
-"""Logs and metrics say who an attempt was for and what it came to, never what it was about."""
+"""Logs and metrics say whom an attempt was for and how it ended, never its payload or result."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@
     alarms.py       whether an alarm rings, and whether anybody would hear it
     operations.py   what waits for an operator or for recovery
 
-Each module gives checks; each check comes to one verdict (verdict.py). deployment.py asks AWS, examination.py runs all
+Each module gives checks; each check gives one verdict (verdict.py). deployment.py asks AWS, examination.py runs all
 of it and turns what AWS refuses into findings. policies.py and timeouts.py read what AWS gives as text. Nothing here
 writes.
 """

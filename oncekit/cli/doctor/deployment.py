@@ -64,7 +64,7 @@ class Deployment:
         return self.stack.outputs.get("FunctionPrefix", f"{self.stack.name}_op") + "-"
 
     def id(self, logical_id: str) -> str:
-        """What Ref gives. Raises CannotLook for what the stack does not list; `stack.resources` tells that."""
+        """What Ref gives. Raises CannotLook for what the stack does not list; `stack.resources` reports that."""
         if logical_id not in self.resources:
             raise CannotLook(f"{logical_id} is not in the stack")
         return self.resources[logical_id].id

@@ -51,7 +51,7 @@ def lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _seconds(value: Any) -> float | None:
-    """A number, or what an expression comes to that needs nothing of the execution."""
+    """A number, or the value of an expression that needs nothing of the execution."""
     from oncekit.local.engine.expression import Evaluator
     from oncekit.local.engine.values import JSONataError
 

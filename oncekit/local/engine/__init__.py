@@ -1,26 +1,26 @@
-"""moto's Step Functions interpreter, mended so that it does what AWS does.
+"""moto's Step Functions interpreter, patched to behave as AWS does.
 
-Each module mends one thing and says what AWS does; `install` holds them together and undoes them at the end.
+Each module patches one thing and says what AWS does; `install` applies all patches, and undoes them at the end.
 
     values.py              JSON values as the JSONata engine wants them
     javascript.py          numbers, strings and regular expressions as JavaScript has them
-    jsonata_functions.py   functions of Step Functions, and those that the engine has wrong
+    jsonata_functions.py   functions of Step Functions, and corrections of those that the engine has
     expression.py          JSONata 2.0.6 with bindings
     jsonata.py             expressions in the interpreter
-    door.py                the one door for every service call, with interceptors
-    shortcut.py            the most frequent calls, not over HTTP
+    service_calls.py       the one place that every service call goes through, with interceptors
+    shortcut.py            the most frequent calls, without HTTP
     services.py            names and shapes of parameters, responses and errors
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB
     timing.py              waits and timestamps from a clock
     branching.py           Map and Parallel
-    runs.py, history.py    the life of an execution, once ended and for good; its events
+    runs.py, history.py    an execution from its start to its end; its events
     executions.py          starts, stops, redrives
-    descriptions.py        what there is to tell of an execution
-    views.py, repeats.py   answers that are old; Express executions that run more than once
+    descriptions.py        the answer of DescribeExecution
+    views.py, repeats.py   outdated answers; Express executions that run more than once
     programs.py, scopes.py definitions parsed once, and the scopes of their variables
     dynamodb.py            atomic writes, tokens of transactions
-    conditions.py          conditions on what is not there, or of another type
+    conditions.py          conditions on attributes that do not exist, or have another type
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
 
 
 class EngineReplaced(RuntimeError):
-    """The installed engine is not the one that was mended and tested."""
+    """The installed engine is not the one that was patched and tested."""
 
 
 def check_pins() -> None:
     for package, wanted in PINNED.items():
         if (found := version(package)) != wanted:
             raise EngineReplaced(
-                f"{package} {found} is installed, but the local cloud mends {package} {wanted}: "
+                f"{package} {found} is installed, but the local cloud patches {package} {wanted}: "
                 f"install the pinned requirements, or run the tests in tests/local against {found} and change PINNED"
             )
 
@@ -60,7 +60,7 @@ def install(
     dice: random.Random | None = None,
     kept_in: tuple[Path, str] | None = None,
 ) -> Iterator[None]:
-    """Mend the interpreter while the context is open; one at a time in a process.
+    """Patch the interpreter while the context is open; one at a time in a process.
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
     `kept_in` is a folder for parsed definitions, and the URL of the endpoint, which they may name.
@@ -83,24 +83,24 @@ def install(
     )
 
     chance = dice or random.Random(0)  # noqa: S311 jitter, no secret
-    with ExitStack() as mended:
-        for mend in (
+    with ExitStack() as patched:
+        for each in (
             _deep_recursion(runs.RECURSION_LIMIT),
-            limits.mend(),
-            jsonata.mend(clock, chance),
-            states.mend(),
-            services.mend(door),
-            tasks.mend(door, chance),
-            branching.mend(),
-            timing.mend(clock),
-            history.mend(clock),
-            runs.mend(),
-            executions.mend(clock, repeats),
-            programs.mend(None if kept_in is None else programs.KeptPrograms(*kept_in)),
-            scopes.mend(),
-            dynamodb.mend(clock),
+            limits.patch(),
+            jsonata.patch(clock, chance),
+            states.patch(),
+            services.patch(door),
+            tasks.patch(door, chance),
+            branching.patch(),
+            timing.patch(clock),
+            history.patch(clock),
+            runs.patch(),
+            executions.patch(clock, repeats),
+            programs.patch(None if kept_in is None else programs.KeptPrograms(*kept_in)),
+            scopes.patch(),
+            dynamodb.patch(clock),
         ):
-            mended.enter_context(mend)
+            patched.enter_context(each)
         yield
 
 

@@ -1,9 +1,9 @@
-"""Map and Parallel: iterations and branches, each a life of its own inside an execution's.
+"""Map and Parallel: iterations and branches, which run separately inside one execution.
 
-As on AWS: at most MaxConcurrency iterations at a time (40 when it says nothing), results in the order of the items, and
-the first failure ends the others and is the failure of the state. All results together are the state's result: over
-256 KiB it fails with `States.DataLimitExceeded`, also when Output or Assign would take a part only. What is assigned
-inside stays inside. Each branch counts as one that runs, so that virtual time waits for all of them.
+As on AWS: at most MaxConcurrency iterations run at a time (40 if it is not set), results are in the order of the items,
+and the first failure ends the others and is the failure of the state. All results together are the state's result: over
+256 KiB it fails with `States.DataLimitExceeded`, even if Output or Assign would use only a part of it. Variables that
+are assigned inside are not visible outside. Virtual time waits for each branch as for an execution of its own.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def _give(env: Any, results: list[Any], state: str) -> None:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     eval_state = ExecutionState._eval_state  # as tasks.py has it
 
     def eval_parallel(self: Any, env: Any) -> None:

@@ -1,8 +1,9 @@
-"""Conditions of DynamoDB in moto: what is not there, and what is of another type.
+"""Conditions of DynamoDB in moto: attributes that do not exist, and attributes of another type.
 
-A comparison with an attribute that is not there is false, but for `<>`, which is true: also between two that are not
-there. A comparison of two types, and of a size that nothing has, is false. (test/alternator of scylladb/scylladb holds
-Amazon DynamoDB to this: test_update_condition_eq_two_unset, _comparison_two_unset, _lt, _size.)
+A comparison with an attribute that does not exist is false, except `<>`, which is true; also if neither of two
+attributes exists. A comparison of two types is false, and so is one with the size of a value that has no size.
+(test/alternator of scylladb/scylladb holds Amazon DynamoDB to this: test_update_condition_eq_two_unset,
+_comparison_two_unset, _lt, _size.)
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     between = comparisons.FuncBetween.expr
 
     def is_between(self: Any, item: Any) -> bool:

@@ -1,8 +1,8 @@
-"""What there is to tell of an execution: the answer of DescribeExecution, and whether it can be redriven.
+"""The description of an execution: the answer of DescribeExecution, and whether the execution can be redriven.
 
-API Reference, RedriveExecution: not when it succeeded, when it ended more than 14 days ago, when it was started more
-than a year ago, or when its history has 24,999 events. The reasons are in the words of the API's model
-(DescribeExecution, redriveStatusReason).
+It cannot be redriven if it succeeded, ended more than 14 days ago, was started more than a year ago, or has a history
+of 24,999 events (API Reference, RedriveExecution). The reasons are in the words of the API's model (DescribeExecution,
+redriveStatusReason).
 """
 
 from __future__ import annotations

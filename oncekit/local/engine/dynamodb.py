@@ -1,10 +1,10 @@
 """DynamoDB in moto: atomic between threads, tokens of transactions, and UPDATED_NEW with every attribute that was set.
 
-One lock around every call, in process and over HTTP alike.
+One lock protects all calls, in this process and over HTTP.
 
-A transaction that is sent again under its ClientRequestToken within ten minutes is done already; another one under that
-token is an IdempotentParameterMismatchException (API Reference, TransactWriteItems: "A client request token is valid
-for 10 minutes after the first request that uses it is completed").
+A transaction that is sent again with its ClientRequestToken within ten minutes is not applied again; a different one
+with the same token gets an IdempotentParameterMismatchException (API Reference, TransactWriteItems: "A client request
+token is valid for 10 minutes after the first request that uses it is completed").
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class IdempotentParameterMismatch(DynamodbException):
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
-    with _atomic(), _quick(), _updated_attributes(), conditions.mend(), _tokens(clock):
+def patch(clock: Clock) -> Iterator[None]:
+    with _atomic(), _quick(), _updated_attributes(), conditions.patch(), _tokens(clock):
         yield
 
 

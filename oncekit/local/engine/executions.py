@@ -1,11 +1,11 @@
 """Executions as Step Functions keeps them: starts, descriptions, stops and redrives.
 
-StartExecution with the name and input of a running execution answers with that one, any other use of a name is
-refused; an Express execution has an ARN of its own form, is never the same as another one, and cannot be asked about.
-A redrive goes on under the same ARN, from the state that failed or was running, with its input and variables.
-Ninety days after its end an execution is gone, and its name is free (API Reference, StartExecution: "You can reuse the
-name 90 days after it closes"; quota "Execution history retention time").
-What is told of executions may be old: views.py.
+StartExecution with the name and input of a running execution returns that execution; any other use of a name in use is
+refused. An Express execution has an ARN of another form, is never the same as another one, and cannot be described. A
+redrive continues under the same ARN, from the state that failed or was running, with its input and variables. Ninety
+days after its end an execution no longer exists, and its name is free (API Reference, StartExecution: "You can reuse
+the name 90 days after it closes"; quota "Execution history retention time"). Answers about executions may be outdated:
+views.py.
 """
 
 from __future__ import annotations
@@ -82,14 +82,14 @@ def _same_or_new(machine: Any, name: str, text: str) -> Any:
 
 
 def forget_old(machine: Any, now: float) -> None:
-    """Drop the executions of a machine that ended too long ago to be told of."""
+    """Drop the executions of a machine that ended more than 90 days ago."""
     gone = now - REMEMBERED_SECONDS
     if any(each.stop_date is not None and each.stop_date.timestamp() < gone for each in machine.executions):
         machine.executions[:] = [e for e in machine.executions if not e.stop_date or e.stop_date.timestamp() >= gone]
 
 
 def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
-    """A new run with an environment of its own, not yet going; `after` is the environment of the run before it."""
+    """A new run with its own environment, not started yet; `after` is the environment of the previous run."""
     worker = execution.exec_worker
     program = worker._get_evaluation_entrypoint()
     env = worker._get_evaluation_environment()
@@ -110,7 +110,7 @@ def _limit(execution: Any, program: Any) -> float | None:
 
 
 class ExecutionApi:
-    """The calls that start, end and tell of executions; `backend` and `response` are moto's."""
+    """The calls that start, end and describe executions; `backend` and `response` are moto's."""
 
     def __init__(self, clock: Clock, repeats: Repeats) -> None:
         self._clock = clock
@@ -133,7 +133,7 @@ class ExecutionApi:
         )
 
     def note(self, execution: Any) -> None:
-        """Each change of status, for who is told of it late."""
+        """Each change of status, for outdated answers."""
         views.note(execution, self._clock.now(), description(execution, self._clock.now()))
 
     # ---- starts ----
@@ -182,7 +182,7 @@ class ExecutionApi:
         )
 
     def _run_again(self, machine: Any, first: Any) -> None:
-        """As often as it is said to, under the same ARN."""
+        """Runs it as often as `repeats` says, under the same ARN."""
 
         def run() -> None:
             repeated = copy.copy(first)
@@ -314,7 +314,7 @@ def _method(ours: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def mend(clock: Clock, repeats: Repeats) -> Iterator[None]:
+def patch(clock: Clock, repeats: Repeats) -> Iterator[None]:
     api = ExecutionApi(clock, repeats)
     with _quiet(), _watching(api.note), closing(repeats), replaced(*api.in_place_of_motos):
         yield
@@ -343,4 +343,4 @@ def _quiet() -> Iterator[None]:
             logging.getLogger(name).setLevel(level)
 
 
-__all__ = ["DEAD", "ExecutionNotRedrivable", "mend", "why_not_redrivable"]
+__all__ = ["DEAD", "ExecutionNotRedrivable", "patch", "why_not_redrivable"]

@@ -1,7 +1,7 @@
 """JSONata 2.0.6 as Step Functions evaluates it, on jsonata-python, in pure Python.
 
-The engine's trees are only read by an evaluation, but it keeps the current evaluation in itself: so a tree is
-compiled once and shared, and every thread has an interpreter of its own.
+An evaluation only reads the syntax tree, so a tree is compiled once and shared. But the interpreter stores the current
+evaluation in itself, so every thread has its own.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@ Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000).
 
 `includeExecutionData: false` leaves out inputs and outputs, nothing else: "whether execution data (input or output of a
 history event) is returned" (API Reference, GetExecutionHistory). The parameters of a task are a required member of
-TaskScheduledEventDetails in the API's model, and errors and causes are not said to be data: they stay. So a page can be
-large all the same. That AWS leaves out no more is unconfirmed.
+TaskScheduledEventDetails in the API's model, and no document says that errors and causes are data: so they stay. A page
+can be large all the same. That AWS leaves out nothing else is unconfirmed.
 
-The token of a page goes with the arguments that it was given for: "Keep all other arguments unchanged", and it "expires
-after 24 hours". What else AWS takes for an InvalidToken is unconfirmed; here other arguments are one.
+The token of a page is valid for the same arguments only ("Keep all other arguments unchanged"), and "expires after 24
+hours". Here other arguments give an InvalidToken; when AWS returns that error is unconfirmed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def continued(before: Any, after: Any) -> None:
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
+def patch(clock: Clock) -> Iterator[None]:
     def add_event(
         self: Any,
         context: Any,

@@ -1,4 +1,4 @@
-"""What JavaScript does with numbers, strings and regular expressions, where Python does otherwise.
+"""Numbers, strings and regular expressions as in JavaScript, where Python is different.
 
 JSONata's reference implementation is written in JavaScript, and AWS runs that version (2.0.6): a number is a double,
 a regular expression works on UTF-16 code units, and JSON is printed as `JSON.stringify` prints it.

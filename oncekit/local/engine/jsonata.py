@@ -1,7 +1,7 @@
-"""JSONata in the interpreter: moto has the hook and no engine, and would splice values into source text.
+"""JSONata in the interpreter: moto has a hook for it, but no engine, and would insert values into the source text.
 
-AWS evaluates JSONata 2.0.6 with `$states` and the variables as bindings. An expression that fails, gives nothing or
-gives a function is `States.QueryEvaluationError`, with an event that says so.
+AWS evaluates JSONata 2.0.6 with `$states` and the variables as bindings. If an expression fails, or returns nothing or
+a function, the error is `States.QueryEvaluationError`, with an event that says so.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _failure(env: Any, source: str, problem: str) -> FailureEventException:
 
 
 @contextmanager
-def mend(clock: Clock, dice: random.Random) -> Iterator[None]:
+def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
     evaluator = Evaluator(clock, dice)
 
     def eval_body(self: Any, env: Any) -> None:

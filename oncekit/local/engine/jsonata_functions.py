@@ -1,7 +1,7 @@
 """The functions of JSONata in Step Functions: its own, and those in which the engine differs from the reference.
 
-Step Functions adds $partition, $range, $hash, $random, $uuid and $parse, and takes $eval away. The others below are
-written after the reference implementation; `None` is JSONata's undefined.
+Step Functions adds $partition, $range, $hash, $random, $uuid and $parse, and removes $eval. The others below follow
+the reference implementation; `None` is JSONata's undefined.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The 256 KiB that Step Functions passes at most: inputs, outputs, arguments, results and variables, as UTF-8 text.
+"""The limit of 256 KiB in Step Functions for inputs, outputs, arguments, results and variables, as UTF-8 text.
 
-What is larger fails with `States.DataLimitExceeded`. Neither it nor `States.Runtime` is matched by `States.ALL`.
+A larger value fails with `States.DataLimitExceeded`. Neither it nor `States.Runtime` is matched by `States.ALL`.
 `States.TaskFailed` matches "any known error name except for `States.Timeout`" (Developer Guide, *Handling errors*);
 that it does not match those two either is unconfirmed.
 """
@@ -59,7 +59,7 @@ def matches(error_equals: Any, error_name: str | None) -> bool:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     def is_within_size_quota(value: Any) -> bool:
         return is_within(text_of(value))
 

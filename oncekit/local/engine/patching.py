@@ -1,4 +1,4 @@
-"""Replaces attributes for as long as a context is open."""
+"""Replaces attributes while a context is open."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parsed definitions: one program for all executions of a definition, kept for the next process.
+"""Parsed definitions: one program for all executions of a definition, cached for the next process.
 
-A program is only read by what runs it: what an execution remembers lies in its environment. Parsing the operation
-machine takes half a second, reading what was kept of it a hundredth.
+An execution only reads its program; its own data is in its environment. Parsing the operation machine takes half a
+second, reading the cached program a hundredth of that.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class KeptPrograms:
 
 
 @contextmanager
-def mend(kept: KeptPrograms | None) -> Iterator[None]:
+def patch(kept: KeptPrograms | None) -> Iterator[None]:
     parse_anew = AmazonStateLanguageParser.parse
 
     @functools.lru_cache(maxsize=32)

@@ -1,7 +1,7 @@
 """Asynchronous Express executions that run more than once.
 
-Developer Guide, *Choosing workflow type*: an asynchronous Express workflow has "At-least-once workflow execution". That
-a second run has the ARN of the first one is unconfirmed; here it has, which is the harder case.
+Developer Guide, *Choosing workflow type*: an asynchronous Express workflow has "At-least-once workflow execution". It
+is unconfirmed that a second run has the ARN of the first one; here it has, because that is the harder case.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A run: one life of an execution, from its start or its redrive to its end.
+"""A run of an execution, from its start or a redrive to its end.
 
-The end comes once, from whoever is first: the last state, a failure, StopExecution or the machine's TimeoutSeconds.
-From then on the execution has its status, nothing is added to its history, and what still runs in its name is
-abandoned: a function goes on, as on AWS, but nobody hears its answer.
+A run ends once, by whatever comes first: its last state, a failure, StopExecution or the machine's TimeoutSeconds. From
+then on the execution has its status, nothing is added to its history, and calls that are still in progress are
+abandoned: a function continues to run, as on AWS, but its answer is ignored.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def start_thread(work: Callable[[], None], name: str) -> threading.Thread:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a state began: what a redrive goes on from."""
+    """The beginning of a state, from which a redrive continues."""
 
     state: str
     input: Any
@@ -86,7 +86,7 @@ class Checkpoint:
 
 
 class Life:
-    """What goes on in the name of an execution: its run, or a branch of that."""
+    """Work in an execution: its run, or a branch of the run."""
 
     def __init__(self, execution: Any, clock: Clock, deadline: float) -> None:
         self.execution = execution
@@ -158,14 +158,14 @@ class Branch(Life):
             yield
 
     def end(self) -> None:
-        """Nobody hears any more what this comes to."""
+        """The result of this is ignored from now on."""
         with self._lock:
             self._end()
         self.clock.wake()
 
 
 class Run(Life):
-    """One life of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
+    """One run of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
 
     def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
         super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
@@ -174,7 +174,7 @@ class Run(Life):
         self._thread: threading.Thread | None = None
 
     def end(self, status: ExecutionStatus, details: Details) -> bool:
-        """End the execution, unless it is over already; says whether it was this that ended it."""
+        """End the execution, unless it has ended already; returns whether this call ended it."""
         execution = self.execution
         with self._lock:
             if self._over:
@@ -236,12 +236,12 @@ class Run(Life):
 
 
 def instant(clock: Clock) -> datetime.datetime:
-    """The clock's present."""
+    """The current time of the clock."""
     return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC)
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     inner_frame = Environment.as_inner_frame_of.__func__  # type: ignore[attr-defined]  # a class method
 
     def as_inner_frame_of(cls: Any, env: Any, *args: Any, **kwargs: Any) -> Any:

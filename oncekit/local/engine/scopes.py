@@ -1,6 +1,6 @@
 """Scopes of variables in a definition, as CreateStateMachine checks them.
 
-What runs inside a Map or a Parallel reads the variables outside; it assigns its own, under other names.
+States inside a Map or a Parallel can read the variables outside; their own variables must have other names.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _inside(state: Machine) -> list[Machine]:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     validate = StepFunctionsParserBackend._validate_definition
 
     def validate_with_scopes(definition: str) -> None:

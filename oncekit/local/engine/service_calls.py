@@ -1,4 +1,4 @@
-"""The one door: every service call that the interpreter makes goes through it, and can be intercepted there."""
+"""The one place that every service call of the interpreter goes through, and where it can be intercepted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Lambda(Protocol):
-    """What runs functions; the shapes are those of boto3's Lambda client."""
+    """The interface that runs functions; the shapes are those of boto3's Lambda client."""
 
     def invoke(self, **parameters: Any) -> dict[str, Any]: ...
 
@@ -44,7 +44,7 @@ Interceptor = Callable[[Call, Callable[[], dict[str, Any]]], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Where:
-    """Who calls: a state of a run, in which attempt, with how many real seconds of patience."""
+    """The caller: a state of a run, its attempt, and how many real seconds it waits."""
 
     run: Run
     state: str
@@ -70,7 +70,7 @@ class Door:
         self._thread = threading.local()
 
     def client(self, service: str) -> Any:
-        """A client whose every method goes through the door."""
+        """A client whose methods all go through the interceptors."""
         return _Guarded(self, service)
 
     def direct(self, service: str) -> Any:
@@ -87,7 +87,7 @@ class Door:
             return self._clients[service]
 
     def quickly(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """A call of the client itself, the short way where there is one."""
+        """A call of the client itself, or of the shortcut if there is one."""
         from oncekit.local.engine import shortcut
 
         return shortcut.call(self.direct(service), service, action, parameters)
@@ -107,7 +107,7 @@ class Door:
         self._interceptors = []
 
     def at(self, where: Where) -> None:
-        """The calls of this thread come from here until it says otherwise."""
+        """From now on the calls of this thread come from this caller."""
         self._thread.where = where
 
     def call(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, A
 
 
 class _Guarded:
-    """Stands in for a boto3 client in the interpreter."""
+    """Takes the place of a boto3 client in the interpreter."""
 
     def __init__(self, door: Door, service: str) -> None:
         self._door = door

@@ -1,13 +1,13 @@
-"""Service calls of the interpreter: through the door, with names, shapes and errors as AWS has them.
+"""Service calls of the interpreter: by `service_calls`, with names, shapes and errors as on AWS.
 
-Parameters and answers of the `aws-sdk` integrations are in PascalCase whatever the service itself uses; a blob is
-JSON text, an instant ISO 8601. An error is named by the service and the exception of AWS's SDK:
+Parameters and answers of the `aws-sdk` integrations are in PascalCase, whatever the service itself uses; a blob is
+JSON text, a point in time ISO 8601. The name of an error is made of the service and the exception of AWS's SDK:
 
     optimised   DynamoDB.ConditionalCheckFailedException, Lambda.TooManyRequestsException
     aws-sdk     Sfn.ExecutionDoesNotExistException, S3.NoSuchKeyException; for a code without a class S3.S3Exception
     function    the class of its exception; Lambda.Unknown when it was killed
     no answer   DynamoDB.AmazonDynamoDBException, Lambda.SdkClientException, Sfn.SdkClientException
-    refused     optimised: Lambda.AWSLambdaException, as no class of AWS's SDK is for a missing permission (unconfirmed)
+    refused     optimised: Lambda.AWSLambdaException, as AWS's SDK has no class for a missing permission (unconfirmed)
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _function_failed(self: Any, env: Any, ex: Any) -> FailureEvent:
 
 
 @contextmanager
-def mend(door: Door) -> Iterator[None]:
+def patch(door: Door) -> Iterator[None]:
     def model_of(task: Any) -> Any:
         return door.direct(task._get_boto_service_name()).meta.service_model
 

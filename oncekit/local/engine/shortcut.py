@@ -1,7 +1,7 @@
-"""Calls of moto's backends without boto3's way over HTTP: the same names, shapes and errors, in half the time.
+"""Calls moto's backends directly, without boto3 and HTTP: the same names, shapes and errors, in half the time.
 
-For the operations named here, which an execution makes again and again. All others, and what comes from functions and
-tests, go the long way; DynamoDB's lock is the same for both.
+Only for the operations named here, which executions call often. All other calls, and those of functions and tests, use
+HTTP; both use the same lock for DynamoDB.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every state does: its events, its input and output, and what it assigns.
+"""What all states have in common: events, input and output, and Assign.
 
-Assign and Output are evaluated side by side: neither sees the other. Inputs and outputs are handed on, not copied: in
-a JSONata state nothing changes them.
+Assign and Output are evaluated independently: neither sees the result of the other. Inputs and outputs are passed on
+without a copy, because nothing in a JSONata state changes them.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def _go_where_chosen(self: Any, env: Any) -> None:
 
 
 @contextmanager
-def mend() -> Iterator[None]:
+def patch() -> Iterator[None]:
     give_by_path = CommonStateField._eval_state_output
     give_task_output_by_path = ExecutionState._eval_state_output
 

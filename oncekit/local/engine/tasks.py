@@ -1,7 +1,7 @@
 """A Task: its attempts, retries and catches.
 
-A Catch also catches errors of the Task's own Assign and Output. Retries are counted per retrier and wait on the
-clock. What is left of a failed attempt is gone before the next one.
+A Catch also catches errors of the Task's own Assign and Output. Retries are counted for each retrier, and wait on the
+clock. Nothing of a failed attempt is left when the next one begins.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
 
 
 @contextmanager
-def mend(door: Door, dice: random.Random) -> Iterator[None]:
+def patch(door: Door, dice: random.Random) -> Iterator[None]:
     def evaluate(self: Any, env: Any) -> None:
         """In the execution's own thread: only a function takes real time, and the door waits for it."""
         context = env.states.context_object.context_object_data

@@ -20,7 +20,7 @@ from oncekit.local.engine.runs import instant
 
 
 @contextmanager
-def mend(clock: Clock) -> Iterator[None]:
+def patch(clock: Clock) -> Iterator[None]:
     def now(*_args: Any, **_kwargs: Any) -> datetime.datetime:
         return instant(clock)
 

@@ -1,4 +1,4 @@
-"""JSON values on their way into the JSONata engine and out of it."""
+"""Converts JSON values for the JSONata engine, and its results back."""
 
 from __future__ import annotations
 

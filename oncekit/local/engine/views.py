@@ -1,8 +1,8 @@
-"""What DescribeExecution, ListExecutions and GetExecutionHistory tell: as it is now, or as it was.
+"""The answers of DescribeExecution, ListExecutions and GetExecutionHistory: up to date, or outdated.
 
 The first two are "eventually consistent. The results are best effort and may not reflect very recent updates and
-changes" (API Reference). How old an answer can be is not said. GetExecutionHistory is not said to be eventually
-consistent, nor that it is not (unconfirmed): here it is old only when a test asks for that.
+changes" (API Reference). No document says how old an answer can be, or whether GetExecutionHistory is eventually
+consistent, too (unconfirmed). Here its answer is outdated only if a test asks for that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 Description = Mapping[str, Any]
 BEFORE_THE_LAST_CHANGE = -1.0
-"""An age: what was told before the last change of status, whenever that was."""
+"""An age: the answer from before the last change of status."""
 
 _thread = threading.local()
 _everyone: list[float] = []
@@ -23,7 +23,7 @@ _everyone: list[float] = []
 
 @contextmanager
 def behind(age: float) -> Iterator[None]:
-    """What this thread is told is `age` seconds old."""
+    """Answers to this thread are `age` seconds old."""
     before = getattr(_thread, "age", 0.0)
     _thread.age = age
     try:
@@ -34,7 +34,7 @@ def behind(age: float) -> Iterator[None]:
 
 @contextmanager
 def behind_for_everyone(age: float) -> Iterator[None]:
-    """What anybody is told is `age` seconds old."""
+    """Answers to all threads are `age` seconds old."""
     _everyone.append(age)
     try:
         yield
@@ -43,12 +43,12 @@ def behind_for_everyone(age: float) -> Iterator[None]:
 
 
 def note(execution: Any, now: float, description: Description) -> None:
-    """Keep what there is to tell from now on."""
+    """Keep the current answer, for later outdated answers."""
     vars(execution).setdefault("told", []).append((now, description))
 
 
 def seen(execution: Any, now: float) -> Description | None:
-    """What this thread is told of an execution; None when it did not exist yet."""
+    """The answer about an execution to this thread; None if it did not exist yet."""
     told: list[tuple[float, Description]] = list(vars(execution).get("told", ()))
     age = _age() or (_everyone[-1] if _everyone else 0.0)
     if age == BEFORE_THE_LAST_CHANGE:
@@ -58,7 +58,7 @@ def seen(execution: Any, now: float) -> Description | None:
 
 
 def seen_of_history(events: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
-    """What this thread is told of a history, oldest event first: without what came since."""
+    """The history that this thread sees, oldest event first, without later events."""
     age = _age()
     if age == BEFORE_THE_LAST_CHANGE:
         changes = [place for place, event in enumerate(events) if _kind(event).startswith("Execution")]

@@ -1,20 +1,20 @@
-"""Events: what the local cloud delivers from one service to another, as EventBridge and its relatives do.
+"""Events: deliveries from one service to another, as EventBridge, Pipes, Scheduler and SQS make them.
 
-    status.py       the event of an execution that began to run or ended
-    patterns.py     event patterns: which events a rule or a filter is for
-    paths.py        JSON paths, as far as EventBridge has them
-    templates.py    inputs made of an event: Input, InputPath, InputTransformer, InputTemplate
-    deliveries.py   what was delivered, and what can happen to a delivery
-    delivery_queue.py  the thread that delivers; time stands still meanwhile
+    status.py       the event of an execution that started to run or ended
+    patterns.py     event patterns: which events a rule or a filter accepts
+    paths.py        JSON paths, as far as EventBridge supports them
+    templates.py    inputs made from an event: Input, InputPath, InputTransformer, InputTemplate
+    deliveries.py   deliveries as values, and what can happen to them
+    delivery_queue.py  the thread that delivers; virtual time stands still while it works
     targets.py      starts executions and sends messages
-    attempts.py     tries a delivery again, and puts it into a dead-letter queue
+    attempts.py     retries a delivery, and puts it into a dead-letter queue in the end
     rules.py        rules on moto's event buses
     schedules.py    schedules with a rate
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
     exchange.py     all of them together, as deployed
 
-Where AWS says nothing, or was not asked, the module says what is assumed here.
+Where AWS documents nothing, the module says what it assumes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Attempts: tries a delivery again as its retry policy says, and puts it into a dead-letter queue in the end.
+"""Attempts: retries a delivery by its retry policy, and puts it into a dead-letter queue in the end.
 
-The waits between attempts double from a second to ten minutes. AWS adds jitter; here a run can be repeated.
+The waits between attempts double, from one second to ten minutes. AWS adds jitter; here there is none, so that a run
+can be repeated exactly.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from oncekit.local.permissions import ANYTHING, Caller
 
 LONGEST_PAUSE_SECONDS = 600.0
 KEPT = 10_000
-"""Deliveries that the list of them holds, the newest ones."""
+"""How many deliveries the list keeps; the newest ones stay."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class RetryPolicy:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """What goes into the dead-letter queue, less what all of them carry."""
+    """The attributes of the dead letter, without those that all have."""
 
     queue: str
     """ARN."""
@@ -63,14 +64,14 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class Shipment:
-    """Something for one target, from its first attempt to its last."""
+    """A delivery to one target, from the first attempt to the last."""
 
     delivery: Delivery
     target: Mapping[str, Any]
     policy: RetryPolicy
     dead_letter: DeadLetter | None = None
     refusal: Refusal | None = None
-    """Why there is nothing to send: its input could not be made."""
+    """Why there is nothing to send: the input could not be made."""
     done: Callable[[Delivery], None] = field(default=lambda _delivery: None)
     """Called with the last attempt."""
 

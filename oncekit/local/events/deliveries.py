@@ -1,4 +1,4 @@
-"""Events and deliveries as plain values, and what can become of a delivery on its way."""
+"""Events and deliveries as plain values, and what can happen to a delivery."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def iso(seconds: float, precision: str = "seconds") -> str:
 
 
 class Refusal(Exception):
-    """A target did not take what it was sent. `code` is EventBridge's, `api_code` that of the API that was called."""
+    """A target refused a delivery. `code` is EventBridge's, `api_code` that of the API that was called."""
 
     def __init__(self, code: str, message: str, *, again: bool = False, api_code: str | None = None) -> None:
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
         self.again = again
-        """Whether it may go better another time."""
+        """Whether a retry can succeed."""
         self.api_code = api_code or code
 
 
@@ -77,20 +77,20 @@ class Delivery:
     outcome: str = "pending"
     """`delivered`, `lost`, `failed` (it is tried again, or the pipe's queue keeps it), `dead-lettered` or `dropped`."""
     result: str = ""
-    """ARN of the execution, or id of the message; the error when it went wrong."""
+    """ARN of the execution, or id of the message; the error if it failed."""
     event: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The event that it is about; empty for a schedule."""
+    """The event that is delivered; empty for a schedule."""
 
 
 Fate = Callable[[Delivery], Sequence[float]]
-"""What becomes of an attempt: after how many seconds each it arrives. A ClientError is the target's answer instead.
+"""The fate of an attempt: the delays in seconds after which it arrives, or a ClientError as the target's answer.
 
 Empty is lost for good. Two members are two deliveries, as EventBridge promises at least one, not exactly one.
 """
 
 
 def lost(_delivery: Delivery) -> Sequence[float]:
-    """It never arrives, and nobody hears of it."""
+    """It never arrives, and nobody notices."""
     return ()
 
 
@@ -100,7 +100,7 @@ def twice(_delivery: Delivery) -> Sequence[float]:
 
 
 def late(seconds: float) -> Fate:
-    """It arrives after so many seconds of the clock's time."""
+    """It arrives after this many seconds of the clock's time."""
     return lambda _delivery: (seconds,)
 
 

@@ -1,7 +1,7 @@
-"""The delivery queue: one thread that does what is to be delivered, in order, while time stands still.
+"""The delivery queue: one thread that makes all deliveries in order, while virtual time stands still.
 
-What is to be done later comes in two kinds. `later` is bound to happen, as the retry of a delivery: virtual time goes
-on to it when nothing else is to be done. `at` happens if time comes by, as a schedule's next turn.
+There are two kinds of later work. `later` must happen, like the retry of a delivery: virtual time moves to it when
+there is nothing else to do. `at` happens only if virtual time reaches it, like the next run of a schedule.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from collections.abc import Callable
 from oncekit.local.clock import Clock
 
 Work = Callable[[], None]
-FAULT = "a delivery went wrong by a fault of the local cloud or of who intercepts it"
+FAULT = "a delivery failed by a fault of the local cloud or of an interceptor"
 _log = logging.getLogger(__name__)
 
 
 class Activity:
-    """Counts what is going on, so that one can wait until nothing is."""
+    """Counts work in progress, so that one can wait until there is none."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -37,14 +37,14 @@ class Activity:
             self._changed.notify_all()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until nothing goes on, `timeout` real seconds at most."""
+        """Wait until nothing is in progress, `timeout` real seconds at most."""
         end = time.monotonic() + timeout
         with self._changed:
             return self._changed.wait_for(lambda: self._going_on == 0, max(0.0, end - time.monotonic()))
 
 
 class DeliveryQueue:
-    """Does work in a thread of its own. What goes wrong with one does not keep it from the next, but `check` tells."""
+    """Does work in a thread of its own. After a failure it continues with the next; `check` reports the failure."""
 
     def __init__(self, clock: Clock, activity: Activity) -> None:
         self._clock = clock
@@ -58,13 +58,13 @@ class DeliveryQueue:
         self._thread.start()
 
     def soon(self, work: Work) -> None:
-        """Do it as soon as what came before is done."""
+        """Do it after all earlier work."""
         self._activity.begin()
         self._clock.enter()
         self._queue.put((self._round, work))
 
     def later(self, seconds: float, work: Work) -> None:
-        """Do it after so much time."""
+        """Do it after this much time."""
         if seconds <= 0:
             self.soon(work)
             return
@@ -96,13 +96,13 @@ class DeliveryQueue:
         return take_back
 
     def check(self) -> None:
-        """Raises RuntimeError, once, when work went wrong since the last time."""
+        """Raises RuntimeError, once, if work has failed since the last call."""
         fault, self._fault = self._fault, None
         if fault is not None:
             raise RuntimeError(FAULT) from fault
 
     def forget(self) -> None:
-        """Give up whatever is still to be done. What is being done goes on to its end."""
+        """Drop all work that has not begun. Work that has begun is finished."""
         self._round += 1
         cancels, self._cancels = self._cancels, {}
         for cancel in cancels.values():

@@ -1,4 +1,4 @@
-"""The exchange: everything that delivers, as deployed, and the switch that turns it on and off."""
+"""The exchange: all rules, schedules and pipes as deployed, and the switch that turns them on and off."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ class Exchange:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """While open, executions and moto's buses are listened to."""
+        """While open, it listens to executions and to moto's buses."""
         from oncekit.local.engine.runs import watchers
 
         with ExitStack() as stack:
             stack.callback(self._delivery_queue.close)
-            stack.enter_context(rules.mend(self._clock, self._route))
-            stack.enter_context(queues.mend(self._clock, self._pipes.changed))
+            stack.enter_context(rules.patch(self._clock, self._route))
+            stack.enter_context(queues.patch(self._clock, self._pipes.changed))
             watchers.append(self._watch)
             stack.callback(watchers.remove, self._watch)
             yield
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
-        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not do."""
+        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not support."""
         wanted = _of_type(resources, "AWS::Events::Rule")
         for logical_id, rule in wanted.items():
             rules.check_rule(logical_id, rule.properties)
@@ -117,7 +117,7 @@ class Exchange:
 
     @contextmanager
     def fated(self, fate: Fate) -> Iterator[None]:
-        """What becomes of deliveries while the context is open."""
+        """Sets the fate of deliveries while the context is open."""
         self._attempts.fates = [*self._attempts.fates, fate]
         try:
             yield
@@ -127,7 +127,7 @@ class Exchange:
     def settle(self, timeout: float) -> bool:
         """Wait until no execution runs and no delivery is under way; `timeout` in real seconds. False: not in time.
 
-        Raises RuntimeError when a delivery went wrong by a fault of the local cloud.
+        Raises RuntimeError when a delivery failed by a fault of the local cloud.
         """
         quiet = self._activity.wait(timeout)
         self._delivery_queue.check()
@@ -138,9 +138,9 @@ class Exchange:
 
     @contextmanager
     def resetting(self) -> Iterator[Callable[[], None]]:
-        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew.
+        """Drops deliveries in progress; events while this is open are not delivered, and schedules start again.
 
-        What it gives waits until no delivery is under way: one that was may have started an execution.
+        It gives a function that waits until no delivery is in progress: one that was may have started an execution.
         """
         on, self._on = self._on, False
 

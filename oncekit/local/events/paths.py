@@ -1,4 +1,4 @@
-"""JSON paths as far as EventBridge has them: members by name, elements by index, and `*` for each of them."""
+"""JSON paths as far as EventBridge supports them: members by name, elements by index, and `*` for each of them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from typing import Any
 
 MISSING = object()
-"""What a path that leads nowhere finds."""
+"""The value of a path that matches nothing."""
 
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<index>\d+|\*)\]|\[(?P<quote>['\"])(?P<quoted>.*?)(?P=quote)\]")
 
 
 class PathError(ValueError):
-    """A path that EventBridge would not take."""
+    """A path that EventBridge would refuse."""
 
 
 def find(path: str, value: Any) -> Any:
-    """What a path finds in a value, MISSING for nothing; a list of all when `*` is in it. Raises PathError."""
+    """The value at a path, MISSING if there is none; a list of all values if the path has `*`. Raises PathError."""
     if not path.startswith("$"):
         raise PathError(f"a path begins with $, not {path!r}")
     found = [value]
@@ -24,7 +24,7 @@ def find(path: str, value: Any) -> Any:
     while position < len(path):
         step = _STEP.match(path, position)
         if step is None:
-            raise PathError(f"{path!r} is no path that EventBridge knows, from {path[position:]!r} on")
+            raise PathError(f"{path!r} is not a path that EventBridge supports, from {path[position:]!r} on")
         many = many or step["name"] == "*" or step["index"] == "*"
         found = [each for one in found for each in _taken(step, one)]
         position = step.end()

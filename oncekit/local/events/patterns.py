@@ -1,14 +1,14 @@
 """Event patterns, as rules and the filters of pipes have them.
 
-moto's matcher is not used: it takes true for 1, does not look into arrays of objects, and lets an unknown comparison
-match everything. Here, as on AWS:
+moto's matcher is not used: it treats true as 1, does not look into arrays of objects, and an unknown comparison matches
+everything. Here, as on AWS:
 
 - all members of a pattern must match; of the alternatives in an array, one must; of those in `$or`, one must;
 - an array in the event matches when one of its elements does, also when the elements are objects;
 - values match by type and value: "1" is not 1, and 1.0 is 1;
-- `exists` is about leaves: an object does not exist, only what is in it;
+- `exists` applies to leaves: for an object it is false, also if the object has members;
 - a name with dots is a path: `{"a.b": ["x"]}` is `{"a": {"b": ["x"]}}`, in pattern and event alike;
-- `anything-but` needs a value, and null is one; a member that is not there does not match it.
+- `anything-but` needs a value, and null is one; a member that does not exist does not match it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any
 
 
 class PatternError(ValueError):
-    """A pattern that AWS would not take."""
+    """A pattern that AWS would refuse."""
 
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
-    """Whether an event is one that the pattern is for. Raises PatternError."""
+    """Whether an event matches the pattern. Raises PatternError."""
     return _matches(_undotted(pattern), _undotted(event))
 
 
@@ -52,7 +52,7 @@ def _matches(pattern: Mapping[str, Any], event: Any) -> bool:
 
 
 def check(pattern: Any, where: str = "the pattern") -> None:
-    """Raises PatternError for what AWS would not take, naming the place."""
+    """Raises PatternError, with the place, for what AWS would refuse."""
     if not isinstance(pattern, dict) or not pattern:
         raise PatternError(f"{where} is {pattern!r}, but must be an object with members")
     for name, wanted in pattern.items():
@@ -134,7 +134,7 @@ def _comparison(filter_: Mapping[str, Any], place: str) -> Test:
     make = _COMPARISONS.get(name)
     test = make(wanted) if make is not None else None
     if test is None:
-        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which EventBridge does not know")
+        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which EventBridge does not support")
     return test
 
 

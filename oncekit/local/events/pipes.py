@@ -1,17 +1,18 @@
 """Pipes from a queue to a state machine, as EventBridge Pipes does it.
 
-- The target gets an array, also for one message. With an InputTemplate each member is what the template makes of it.
-- A body that is JSON text is looked into by filters and templates; what a filter is not for is deleted, unseen.
-  A template that is one path alone spoils such a body (templates.py): `{"body": <$.body>}` keeps it.
+- The target gets an array, also for one message. With an InputTemplate, the template makes each element.
+- If a body is JSON text, filters and templates can use its members. A message that does not match the filter is
+  deleted. A template that is only one path breaks such a body (templates.py): `{"body": <$.body>}` keeps it.
 - FIRE_AND_FORGET: the messages are deleted once the execution has started. REQUEST_RESPONSE, for Express machines only:
   once it has succeeded. Otherwise they stay, hidden until their visibility timeout is over, and are tried again then,
-  until the queue's redrive policy moves them away. A pipe has no retries or dead-letter queue of its own for a queue.
-- A body that is not JSON fails a filter that looks into it (and is deleted!), and leaves placeholders that look into
-  it empty. As a value it is put between quotes, not escaped: with a quote, a backslash or a line break in it, the input
-  is no JSON. What does not come out as JSON, or is too large to start with, stays, and ends in the queue's dead-letter
-  queue.
+  until the queue's redrive policy moves them to the dead-letter queue. A pipe has no retries or dead-letter queue of
+  its own for a queue.
+- A body that is not JSON does not match a filter that uses its members (and is deleted!); placeholders that use its
+  members are empty. As a value it is put between quotes, but not escaped: with a quote, a backslash or a line break in
+  it, the input is not JSON. A message whose input is not JSON, or is too large for an execution, stays, and ends in the
+  queue's dead-letter queue.
 
-One message after the other is delivered; AWS polls several at a time.
+Messages are delivered one after the other; AWS polls several at a time.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
     source, target = str(properties["Source"]), str(properties["Target"])
     if source.split(":")[2] != "sqs" or target.split(":")[2] != "states" or "Enrichment" in properties:
         raise TemplateError(
-            f"{logical_id}: the local cloud has pipes from a queue to a state machine, without enrichment"
+            f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, without enrichment"
         )
     given = properties.get("SourceParameters") or {}
     parameters = properties.get("TargetParameters") or {}
@@ -120,7 +121,8 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
             patterns.append(json.loads(filter_["Pattern"]))
             check(patterns[-1])
         except (ValueError, PatternError) as error:
-            raise TemplateError(f"{logical_id}: the filter {filter_['Pattern']!r} is no pattern: {error}") from error
+            what = f"the filter {filter_['Pattern']!r} is not a valid pattern"
+            raise TemplateError(f"{logical_id}: {what}: {error}") from error
     size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
     template = parameters.get("InputTemplate")
     try:

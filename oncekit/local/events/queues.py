@@ -1,12 +1,13 @@
 """Queues in the clock's time: visibility timeouts, delays, and the redrive policy, on moto's SQS.
 
-moto asks the wall clock, makes a message visible a millisecond too late, and has a long poll wait for virtual time to
+moto uses the wall clock, makes a message visible a millisecond too late, and lets a long poll wait for virtual time to
 pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
-the dead-letter queue when it would be received once more, as on AWS.
+the dead-letter queue at the next receive, as on AWS.
 
-What a queue takes is counted in bytes of UTF-8 and held to the characters that SQS allows (API Reference, SendMessage:
-"#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are InvalidMessageContents). What is
-older than the queue's retention period is gone; a dead-letter queue counts from when the message was first sent.
+The size of a message is counted in bytes of UTF-8, and only the characters that SQS allows are accepted (API Reference,
+SendMessage: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are
+InvalidMessageContents). What is older than the queue's retention period is gone; a dead-letter queue counts from when
+the message was first sent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _NOT_ALLOWED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 @contextmanager
-def mend(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
+def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
     from moto.sqs.exceptions import InvalidParameterValue, SQSException

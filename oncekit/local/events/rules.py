@@ -1,6 +1,6 @@
-"""Rules: what an event on one of moto's buses sets off.
+"""Rules: deliver events on moto's buses to their targets.
 
-PutRule, PutTargets and PutEvents stay moto's own; what a rule does with an event is done here, on the delivery queue's
+PutRule, PutTargets and PutEvents are moto's; what a rule does with an event happens here, on the delivery queue's
 thread.
 """
 
@@ -28,7 +28,7 @@ Ship = Callable[[Shipment], None]
 
 
 def publish(event: Event, bus: str = "default") -> None:
-    """Put an event on a bus as a service of AWS does."""
+    """Put an event on a bus, as an AWS service does."""
     from moto.events.models import events_backends
 
     for rule in list(events_backends[ACCOUNT][REGION].event_buses[bus].rules.values()):
@@ -64,7 +64,7 @@ class Buses:
 
 
 @contextmanager
-def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
+def patch(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
     """While open, `route` gets every rule of a bus with each event that was put there."""
     from moto.events import models
     from moto.events.exceptions import InvalidEventPatternException, ValidationException
@@ -104,13 +104,13 @@ def mend(clock: Clock, route: Callable[[Any, Event], None]) -> Iterator[None]:
 
 
 def is_for(rule: Any, event: Event) -> bool:
-    """Whether a rule is for an event, and on. Of moto's rules, one without a pattern is for a schedule."""
+    """Whether a rule is enabled and matches an event. In moto, a rule without a pattern has a schedule."""
     pattern = rule.event_pattern.get_pattern()
     return bool(pattern) and rule.state != "DISABLED" and matches(pattern, event.body)
 
 
 def set_off(rule: Any, event: Event, ship: Ship) -> None:
-    """Send an event to all targets of a rule that it is for."""
+    """Send an event to all targets of a rule that it matches."""
     for target in list(rule.targets):
         ship(_shipment(rule, target, event))
 
@@ -133,9 +133,9 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
 
 
 def check_rule(logical_id: str, properties: Mapping[str, Any]) -> None:
-    """Raises TemplateError for what AWS would not take, or the local cloud does not do."""
+    """Raises TemplateError for what AWS would refuse, or the local cloud does not support."""
     if "ScheduleExpression" in properties:
-        raise TemplateError(f"{logical_id}: the local cloud has no rules with a schedule; use AWS::Scheduler::Schedule")
+        raise TemplateError(f"{logical_id}: rules with a schedule are not supported here; use AWS::Scheduler::Schedule")
     try:
         check(properties.get("EventPattern"), "EventPattern")
         for target in properties.get("Targets", []):

@@ -1,8 +1,8 @@
-"""Schedules: EventBridge Scheduler, as far as `rate(...)` goes.
+"""Schedules: EventBridge Scheduler, with `rate(...)` only.
 
-A schedule takes its first turn one period after it was deployed or the local cloud was reset; AWS takes the first at
-once unless there is a StartDate. In virtual time a turn comes when time passes it, never by itself: time would run
-away. FlexibleTimeWindow is not looked at: a turn comes at its time.
+A schedule runs for the first time one period after it was deployed or the local cloud was reset; on AWS it runs at
+once, unless there is a StartDate. In virtual time a run happens when time passes its moment; it does not make time
+move, which would never stop. FlexibleTimeWindow is ignored: a run happens at its exact time.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Schedule:
 
     @classmethod
     def of(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> Schedule:
-        """Raises TemplateError for what AWS would not take, or the local cloud does not do."""
+        """Raises TemplateError for what AWS would refuse, or the local cloud does not support."""
         target = properties["Target"]
         if not is_target(target["Arn"]):
             raise TemplateError(f"{logical_id}: the local cloud does not deliver to {target['Arn']}")
@@ -48,7 +48,7 @@ class Schedule:
         return cls(name, arn, period, target, properties.get("State", "ENABLED") != "DISABLED")
 
     def shipment(self, scheduled: float) -> Shipment:
-        """What is sent at a turn."""
+        """The input of one run."""
         execution = uuid.uuid4().hex[:16]
         text = str(self.target.get("Input", "{}"))
         for name, value in (
@@ -76,10 +76,10 @@ class Schedule:
 
 
 def period_of(logical_id: str, expression: str) -> float:
-    """Seconds between two turns. Raises TemplateError."""
+    """Seconds between two runs. Raises TemplateError."""
     rate = _RATE.fullmatch(expression)
     if rate is None:
-        raise TemplateError(f"{logical_id}: the local cloud knows schedules as rate(5 minutes), but not {expression}")
+        raise TemplateError(f"{logical_id}: the local cloud supports schedules like rate(5 minutes), not {expression}")
     number, unit, plural = int(rate[1]), rate[2], rate[3]
     if (number == 1) == bool(plural):
         raise TemplateError(f"{logical_id}: {expression} must be rate({number} {unit}{'s' if number > 1 else ''})")
@@ -87,7 +87,7 @@ def period_of(logical_id: str, expression: str) -> float:
 
 
 class Turns:
-    """Takes the turns of schedules."""
+    """Makes the runs of schedules."""
 
     def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship) -> None:
         self._clock = clock
@@ -96,7 +96,7 @@ class Turns:
         self._running: dict[str, tuple[Schedule, Callable[[], None]]] = {}
 
     def run(self, schedules: list[Schedule]) -> None:
-        """From now on these and no others; one that is unchanged keeps its rhythm."""
+        """From now on these and no others; an unchanged schedule keeps the times of its runs."""
         for known, cancel in list(self._running.values()):
             if known not in schedules:
                 del self._running[known.name]

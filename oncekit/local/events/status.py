@@ -1,8 +1,8 @@
 """The event "Step Functions Execution Status Change", in the form that was recorded on AWS.
 
-Standard executions emit one when they begin to run, also by a redrive, and one when they end; Express executions emit
-none. What is not known is null, not left out. Input and output are left out when they would not fit: escaped, both
-together within 248 KB, else without the input; the output alone within 248 KB, else without it.
+Standard executions emit one when they start to run, also by a redrive, and one when they end; Express executions emit
+none. Unknown values are null, not left out. Input and output are left out if they do not fit: if both together,
+escaped, are over 248 KB, the input is left out; if the output alone is over 248 KB, it is left out, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Targets: starts executions and sends messages, and says in EventBridge's words why that did not work."""
+"""Targets: starts executions and sends messages; failures have EventBridge's error codes."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Inputs made of an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
+"""Inputs made from an event: Input, InputPath and InputTransformer of a target, InputTemplate of a pipe.
 
-What comes out is the text that the target gets. A placeholder `<name>` outside quotes becomes the JSON of an object or
-array, and a text in quotes that are added; within quotes it becomes the text. A text is never escaped, so that a quote,
-a backslash or a line break in it breaks the JSON, and nothing is delivered. A path that leads nowhere becomes an empty
-text, `""` outside quotes. An object or array within quotes loses its own quotes in a template that is a text; in one
-that is JSON it breaks the JSON. One path as the whole template of a pipe loses the quotes of an object or array, too:
-what comes out is not JSON, and a state machine does not get it.
+The result is the text that the target gets. Outside quotes, a placeholder `<name>` becomes the JSON of an object or
+array; a text becomes the text with quotes around it. Within quotes it becomes the text. A text is never escaped: with a
+quote, a backslash or a line break in it, the result is not JSON, and nothing is delivered. A path that matches nothing
+becomes an empty text, `""` outside quotes. An object or array within quotes loses its own quotes in a template that is
+a text; in a template that is JSON the result is not JSON. If one path is the whole template of a pipe, an object or
+array loses its quotes, too: the result is not JSON, and cannot start a state machine.
 
 Sources: User Guide, *EventBridge Pipes input transformation*: "`{"key": "value"}` will become `"{key: value}"` when
 delivered to the target", "this will cause delivery failure", "EventBridge doesn't escape values extracted by Input

@@ -1,13 +1,13 @@
 """Lambda on this machine: the Lambda Runtime API in front of the real runtime client `awslambdaric`.
 
-spec.py              what a function is, and what an invocation was
+spec.py              the data of a function, and of an invocation
 runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
-refusals.py          what the service says when it does not invoke
+refusals.py          the errors of the service when it does not invoke a function
 environment.py       one execution environment: one invocation at a time, its time limit and its end
 runtime_api.py       the Runtime API of one environment, on a port of its own
 process.py           the process of one environment, and what it prints
 variables.py         the environment variables that Lambda gives a function
-entry.py             the first lines that run in that process
+entry.py             the code that runs first in that process
 moto_invocations.py  `aws lambda invoke` through moto's endpoint
 """
 

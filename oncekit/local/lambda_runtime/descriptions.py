@@ -1,4 +1,4 @@
-"""What the Lambda API tells of functions: their configuration, alias and concurrency, which there are, and layers."""
+"""The Lambda API's answers about functions: configuration, alias, concurrency, the list of functions, and layers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def serve_descriptions(
     more: Callable[[str], Mapping[str, Any]],
     layers: Callable[[], Mapping[str, Mapping[str, Any]]],
 ) -> Iterator[None]:
-    """While it is open, moto tells of these functions; of others it tells what it has been told itself.
+    """While it is open, moto describes these functions; others it describes as it knows them.
 
     `more` gives what a function's spec does not say of it, by its name; `layers` the properties of layers, by ARN.
     """

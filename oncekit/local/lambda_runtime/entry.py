@@ -1,10 +1,10 @@
-"""Runs first in a function's process: ties its life to its starter's, then hands over to the runtime client.
+"""Runs first in a function's process: makes sure that it ends with its parent, then starts the runtime client.
 
-Standard input is a pipe whose other end only the starter holds. It ends when the starter does, however that dies, and
-the function goes with it, and so does every process that it has started: they are one process group. (The parent-death
-signal of Linux would not do: it comes at the end of the *thread* that started the process.)
+Standard input is a pipe whose other end only the parent holds. It is closed when the parent ends, for any reason. Then
+the function ends, too, with every process that it has started: they are one process group. (The parent-death signal of
+Linux does not work for this: it is sent at the end of the *thread* that started the process.)
 
-Started as a file, without the package around it: nothing of `local` is imported into a function's process.
+This file is started as a script, without its package: nothing of `local` is imported into a function's process.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""One execution environment: a process that runs one invocation at a time, for as long as it stays healthy."""
+"""One execution environment: a process that runs one invocation at a time, until it fails."""
 
 from __future__ import annotations
 

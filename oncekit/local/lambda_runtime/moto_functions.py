@@ -1,7 +1,7 @@
-"""Functions through moto: a client makes one of a zip file, and deletes it, as on Lambda.
+"""Functions that a client creates from a zip file, and deletes, through moto's Lambda API.
 
-There are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` tells of
-functions what they are. Those of the template are neither replaced nor deleted here: that is the deployment's job.
+Supported are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` has
+the answers about functions. Functions of the template can be neither replaced nor deleted here: a deployment does that.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class CreatedFunctions:
         layers = {arn: self._layer(arn) for arn in given.get("Layers", ())}
         unknown = [arn for arn, path in layers.items() if path is None]
         if code is None or unknown:
-            what = f"layer version {unknown[0]} does not exist" if unknown else "the local cloud takes a ZipFile"
+            what = f"layer version {unknown[0]} does not exist" if unknown else "the code must be a ZipFile here"
             raise Refused(400, "InvalidParameterValueException", what)
         folder = Path(tempfile.mkdtemp(prefix="once-function-"))
         with zipfile.ZipFile(io.BytesIO(base64.b64decode(code))) as archive:
@@ -127,7 +127,7 @@ class CreatedFunctions:
     def _delete(self, name: str) -> None:
         if name not in self._made:
             if name in self._deployed():
-                raise Refused(400, "InvalidParameterValueException", f"{name} is the template's: change the template")
+                raise Refused(400, "InvalidParameterValueException", f"{name} is in the template: change it there")
             raise _not_found(function_arn(name))
         self._runtime.unregister(name)
         shutil.rmtree(self._made.pop(name)[1])

@@ -1,4 +1,4 @@
-"""The process of one execution environment, and what it prints."""
+"""The process of one execution environment, and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Lambda service says when it does not invoke: botocore's ClientError, as a boto3 client raises it."""
+"""The errors of the Lambda service when it does not invoke a function: ClientError, as a boto3 client raises it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def function_not_found(arn: str) -> ClientError:
 
 
 def throttled() -> ClientError:
-    """As many invocations of the function are running as it may have."""
+    """The function already has its maximum of running invocations."""
     reason = "ReservedFunctionConcurrentInvocationLimitExceeded"
     return _refusal(429, "TooManyRequestsException", "Rate Exceeded.", Reason=reason, Type="User")
 
@@ -51,6 +51,6 @@ def request_is_no_json(reason: str) -> ClientError:
 
 
 def not_offered(invocation_type: str) -> ClientError:
-    """Asynchronous invocation is not part of the local runtime: better refused than half done."""
-    message = f"InvocationType {invocation_type} is not offered locally: use RequestResponse or DryRun"
+    """The local runtime does not support asynchronous invocation."""
+    message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse or DryRun"
     return _refusal(400, "InvalidParameterValueException", message, Type="User")

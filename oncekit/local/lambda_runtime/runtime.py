@@ -87,7 +87,7 @@ class LambdaRuntime:
         _end(retired)
 
     def unregister(self, name: str) -> None:
-        """Remove a function; what it runs now runs to its end."""
+        """Remove a function; its running invocations continue to their end."""
         with self._lock:
             function = self._functions.pop(name, None)
             retired = function.idle if function else []
@@ -107,7 +107,7 @@ class LambdaRuntime:
             return list(self._functions[function].log) if function in self._functions else []
 
     def reset(self) -> None:
-        """Forget invocations and logs; end what runs now. Functions and warm environments stay."""
+        """Forget invocations and logs; end running invocations. Functions and warm environments stay."""
         self._end_running()
         with self._lock:
             self._invocations.clear()

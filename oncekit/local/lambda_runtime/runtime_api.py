@@ -1,6 +1,6 @@
 """The Lambda Runtime API (2018-06-01) of one execution environment, on a port of its own.
 
-A port of its own, because a path prefix would break the client's report of an error during init.
+It has a port of its own: with a path prefix, the client could not report an error during the init phase.
 """
 
 from __future__ import annotations

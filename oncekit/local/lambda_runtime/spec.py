@@ -1,4 +1,4 @@
-"""What a function is, and what an invocation of it was."""
+"""The data of a function, and of one invocation of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FunctionSpec:
     python_path: tuple[Path, ...] = ()
     """Folders after the code's own on the import path: the layers."""
     role: str | None = None
-    """ARN of the role whose policies its calls are held against; None for no such thing."""
+    """ARN of the role whose policies its calls are checked against; None for no check."""
 
 
 @dataclass(frozen=True)

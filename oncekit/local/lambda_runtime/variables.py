@@ -1,4 +1,4 @@
-"""The environment variables that Lambda gives a function, and the few that a process on this machine needs besides."""
+"""The environment variables that Lambda gives a function, and the few more that a process on this machine needs."""
 
 from __future__ import annotations
 

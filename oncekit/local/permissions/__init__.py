@@ -1,17 +1,17 @@
-"""Permissions: calls of functions, state machines, rules, pipes and schedules are held against their roles' policies.
+"""Permissions: checks calls of functions, state machines, rules, pipes and schedules against their roles' policies.
 
     policies.py     a role's policies as the template deploys them, and what they allow
-    conditions.py   conditions of statements, as far as they can be told here
+    conditions.py   conditions of statements, as far as they can be evaluated here
     managed.py      policies that AWS manages
     needs.py        the actions and resources that a call needs
-    guard.py        lets a call pass or refuses it, and remembers both
+    guard.py        allows or refuses a call, and remembers both
     http.py         calls that come over HTTP, from functions
 
-A role that the template does not make is not held to anything, and neither is who has none: people with `aws`, tests,
-functions that tests add. Calls under a role that a function has assumed are held to that role. Policies of resources
-(queues, buckets, keys), permission boundaries and policies of an organisation are not looked at. Where nobody here
-knows which resource a call is about, its action alone is held against the policies. A condition that cannot be told
-here counts as met where it allows, and as not met where it denies.
+Calls under a role that the template does not define are not checked, and neither are callers without a role: people
+with `aws`, tests, functions that tests add. Calls under a role that a function has assumed are checked against that
+role. Policies of resources (queues, buckets, keys), permission boundaries and policies of an organisation are not
+evaluated. If the resource of a call is unknown, only its action is checked. A condition that cannot be evaluated here
+counts as met in an Allow, and as not met in a Deny.
 """
 
 from __future__ import annotations

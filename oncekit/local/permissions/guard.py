@@ -1,4 +1,4 @@
-"""The guard: holds a call against its caller's role, and remembers what was needed and what was refused."""
+"""The guard: checks a call against its caller's role, and remembers what was needed and what was refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, managed_of, refusals_of, roles_of
 
 ANYTHING = None
-"""The role of who is held to nothing."""
+"""The role of callers that are not checked."""
 
 MOST_DENIALS = 1000
 MOST_ALLOWED = 10_000
@@ -38,7 +38,7 @@ _STATUS_400 = {"dynamodb", "states", "kms", "logs", "secretsmanager", "ssm", "ev
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls: the ARN of a role, and the name of the session in which it is assumed."""
+    """The caller: the ARN of a role, and the name of the session in which it is assumed."""
 
     role: str | None
     session: str
@@ -56,7 +56,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Denial:
-    """A call that was refused. `str` says of it who may not do what, and what to do, in one line."""
+    """A call that was refused. `str` gives one line: who may not do what, and how to allow it."""
 
     role: str
     """Logical id."""
@@ -65,7 +65,7 @@ class Denial:
     action: str
     resource: str
     message: str
-    """As AWS has it."""
+    """The text of AWS's error."""
     advice: str
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Denial:
 
 
 class Guard(Protocol):
-    """Whom a call is shown before it is made."""
+    """The interface that checks a call before it is made."""
 
     def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
         """Raises ClientError, as AWS would, when the caller's role does not allow it.
@@ -84,7 +84,7 @@ class Guard(Protocol):
 
 
 class Unrestricted:
-    """Lets everything pass."""
+    """Allows every call."""
 
     def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
         pass
@@ -95,9 +95,9 @@ class _Deployment:
     roles: Mapping[str, Role]
     """By ARN."""
     refusals: tuple[Permission, ...] = ()
-    """Of the policies of resources, whoever calls."""
+    """From the policies of resources, for any caller."""
     managed: tuple[Permission, ...] = ()
-    """What a role could be allowed by naming a policy of the template."""
+    """Permissions that a role could get from a policy of the template."""
     allowed: set[tuple[str, Need]] = field(default_factory=set)
     """Of a role by logical id: needs that have been allowed, and are noted as used."""
 
@@ -168,13 +168,13 @@ class Permissions:
 
     @property
     def uses(self) -> Mapping[Use, str]:
-        """What roles needed and were allowed since the start or the last reset, each with a resource for example."""
+        """The permissions that roles used since the start or the last reset, each with one resource as an example."""
         with self._lock:
             return dict(self._uses)
 
     @property
     def denials(self) -> tuple[Denial, ...]:
-        """What was refused since the start or the last reset: each action on each resource once, oldest first."""
+        """The refusals since the start or the last reset: each action on each resource once, oldest first."""
         with self._lock:
             return tuple(self._denials.values())
 

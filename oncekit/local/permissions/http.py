@@ -1,8 +1,7 @@
-"""The guard before the endpoint: who calls over HTTP, and what; a call that is not allowed goes no further.
+"""The guard in front of the endpoint: finds out who makes an HTTP call, and which one, and stops what is not allowed.
 
-A function is known by its access key id, which is random and its own. What a request asks for is read as moto does,
-from the service's model in botocore, so that a call is held against the policies also where moto knows nothing of its
-service.
+A function is identified by its access key id, which is random and its own. The call is read from the request as moto
+does it, with the service's model in botocore. So calls of services that moto does not support are checked, too.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from oncekit.local.permissions.guard import Caller, Guard
 
 Environ = dict[str, Any]
 Callers = Callable[[str], Caller | None]
-"""Who has an access key id; None for whom the guard need not be asked about."""
+"""The holder of an access key id; None for a caller that is not checked."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ class Asked:
 
 
 class HttpGuard:
-    """Looks at requests before they reach moto."""
+    """Checks requests before they reach moto."""
 
     def __init__(self, callers: Callers, guard: Guard) -> None:
         self._callers = callers
         self._guard = guard
 
     def refusal(self, environ: Environ) -> Response | None:
-        """What a request that is not allowed is answered; None lets it pass."""
+        """The answer to a request that is not allowed; None allows it."""
         signed = credential_of(environ)
         caller = self._callers(signed.key) if signed else None
         if signed is None or caller is None:

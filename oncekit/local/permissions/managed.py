@@ -1,4 +1,4 @@
-"""Policies that AWS manages, by name: those that SAM gives to functions, and all others from moto's copy of them."""
+"""Policies that AWS manages, by name: those that SAM gives to functions, and all others from moto's copy."""
 
 from __future__ import annotations
 

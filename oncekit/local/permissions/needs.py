@@ -1,8 +1,8 @@
-"""What a call needs: the actions that IAM has for it, each with the resource that it is about.
+"""The permissions that a call needs: IAM actions, each with its resource.
 
-An action is called like the API's operation, and its service like what requests are signed for; what differs is in
-`_ACTIONS` and in the rules of some services, as AWS's Service Authorization Reference has it. A service without a rule
-is known by the ARN among its parameters; where there is none, nobody here knows the resource.
+An action has the name of the API operation, and the service name of the request's signature. Exceptions are in
+`_ACTIONS` and in the rules of some services, as in AWS's Service Authorization Reference. For a service without a rule
+the resource is the ARN among the parameters; if there is none, the resource is unknown.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.function_names import function_arn, name_and_qualifier
 
 ANY = "*"
-"""The resource of an action that AWS holds against none: only a policy with `*` allows it."""
+"""The resource of an action that has no resource on AWS: only a policy with `*` allows it."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Need:
 
     action: str
     resource: str | None
-    """ARN, or ANY; None when nobody here knows which it is."""
+    """ARN, or ANY; None if it is unknown."""
     context: tuple[tuple[str, str | None], ...] = ()
-    """Condition keys with what the call says of them; None where it is known to say nothing."""
+    """Condition keys with the call's values; None for a key that the call does not have."""
 
 
 Parameters = Mapping[str, Any]

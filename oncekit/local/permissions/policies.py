@@ -1,7 +1,7 @@
-"""What a role may do: its policies, taken apart into permissions of one action on one resource each.
+"""The permissions of a role: its policies, split into permissions for one action on one resource each.
 
-moto has an evaluator, for callers that it knows. It takes an unmet condition of an Allow for a Deny, knows no
-`?`, reads the `.` of a name as any character, and cannot say which part of a policy has allowed a call.
+moto has an evaluator, for callers that it knows. It treats an unmet condition of an Allow as a Deny, does not support
+`?`, matches the `.` of a name with any character, and cannot say which part of a policy allowed a call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Answer(Enum):
-    """What a role's policies say of a need; the value is how AWS ends the message of a refusal."""
+    """The answer of a role's policies to a need; the value is the end of AWS's error message."""
 
     ALLOWED = ""
     NOT_ALLOWED = "because no identity-based policy allows the {action} action"
@@ -72,10 +72,10 @@ class Role:
     logical_id: str
     name: str
     place: str
-    """Where the template writes what it may do."""
+    """Where the template defines its permissions."""
     permissions: tuple[Permission, ...]
     is_sams: bool = False
-    """Made of a function's or a state machine's Policies."""
+    """Made by SAM from a function's or a state machine's Policies."""
 
     def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
         """What its policies say, and the permissions that allow it."""
@@ -109,7 +109,7 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
         ]
         unknown = [name for name, document in policies if document is None]
         if unknown:
-            _log.warning("%s is held to nothing here: nobody knows what %s allows", logical_id, ", ".join(unknown))
+            _log.warning("calls of %s are not checked: it is unknown what %s allows", logical_id, ", ".join(unknown))
             continue
         permissions = (each for name, document in policies for each in permissions_of(name, document or {}))
         owner = _owner(logical_id, made)

@@ -41,7 +41,7 @@ class Transfer:
         return 10 + number % 50
 
     def invoke(self, event: dict[str, Any]) -> dict[str, Any]:
-        """The reply's envelope. Raises BusinessError, as Lambda tells of an error."""
+        """The reply's envelope. Raises BusinessError, as Lambda reports an error."""
         try:
             return {"onceResult": self._transfer(event), "replyToken": event["replyToken"]}
         except (LockLostError, PermanentError) as error:

@@ -31,7 +31,7 @@ DIED = "States.QueryEvaluationError"
 
 @dataclass(frozen=True)
 class Fault(Exception):
-    """An error that a call came to."""
+    """The error of a call."""
 
     name: str
     cause: str = ""
@@ -39,7 +39,7 @@ class Fault(Exception):
 
 @dataclass
 class Came:
-    """What an execution came to."""
+    """The result of an execution."""
 
     arn: str
     end: str = ""

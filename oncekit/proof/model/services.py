@@ -40,7 +40,7 @@ class Error(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What a call came to: the world afterwards, and a result as JSON or an error."""
+    """The result of a call: the world afterwards, and an answer as JSON or an error."""
 
     world: World
     result: str | Error

@@ -35,7 +35,7 @@ class WorkerFailed(Exception):
 
 
 def copied(to: Path, rewritten: Mapping[str, str]) -> Path:
-    """A copy of the repository with some files written otherwise. What only mends or measures is linked."""
+    """A copy of the repository with some files written otherwise. What only checks or measures is linked."""
     shutil.copytree(ROOT, to, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
     (to / "build").mkdir(exist_ok=True)
     for linked in (".venv", "build/npm"):

@@ -79,7 +79,7 @@ class Business:
 
         return [request.step(name, count(name)) for name in ("first", "second")]
 
-    # ---- what it came to ----
+    # ---- the results ----
 
     def faults(self) -> Iterator[Fault]:
         """P2: one effect for each step, one key for each call of a provider, one row in each book."""

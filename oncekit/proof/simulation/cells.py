@@ -1,4 +1,4 @@
-"""A cell of the crash matrix: a path, a place in it, a fault there; and what it came to.
+"""A cell of the crash matrix: a path, a place in it, a fault there; and the result.
 
 The places are those of a recorded run: calls through the service door, states entered and left, points of functions. So
 a new state is covered without anyone adding it.
@@ -84,7 +84,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Cell:
-    """A path with one fault at one place, and what it came to."""
+    """A path with one fault at one place, and the result."""
 
     path: str
     place: Place
@@ -156,7 +156,7 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
     if place.kind == "point" or place.action != "invoke":
         statuses = tuple(sorted({str(record["status"]) for record in checker.all_records(world.cloud).values()}))
         if statuses != path.ends:
-            yield Fault("P5", "broken", f"came to {statuses}, and not to {path.ends}, by nothing that harms")
+            yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
 
 def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tuple[Weather, list[Fault]]:
@@ -196,7 +196,7 @@ def _send_again(world: World, path: Path, weather: Weather) -> None:
 
 
 def outcome_of(world: World) -> str:
-    """In words, what the requests came to."""
+    """In words, how the requests ended."""
     statuses = {record["status"] for record in checker.all_records(world.cloud).values()}
     if world.cloud.rejected():
         return "refused"

@@ -1,4 +1,4 @@
-"""The crash matrix: every path, every place in it, every fault; and what it came to.
+"""The crash matrix: every path, every place in it, every fault; and the results.
 
 python -m oncekit.proof.simulation.matrix [PATH...]
 """

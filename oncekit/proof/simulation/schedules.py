@@ -33,7 +33,7 @@ PATIENCE = 400
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a schedule came to."""
+    """The result of a schedule."""
 
     plan: Plan
     trace: tuple[str, ...]
@@ -112,7 +112,7 @@ def _open_world() -> None:
 
 
 def _batch(first: int, count: int) -> tuple[list[Outcome], Counter[str]]:
-    """Those that failed, and what the records came to."""
+    """Those that failed, and how the records ended."""
     assert _world is not None
     failed, statuses = [], Counter[str]()
     for seed in range(first, first + count):

@@ -128,7 +128,7 @@ class World:
         return bool(self.unfinished())
 
     def set_recoveries(self, id: str, count: int) -> None:
-        """As if it had been recovered so often."""
+        """As if it had been recovered this many times."""
         with operator(self):
             self.cloud.client("dynamodb").update_item(
                 TableName=self.cloud.resources["IdempotencyTable"],

@@ -1,4 +1,4 @@
-"""Tells what it finds around itself, and comes to the ends that a function can come to."""
+"""Reports its environment, and ends in every way in which a function can end."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def across(
     trunks: Sequence[Sequence[Vertex]],
     widths: Mapping[str, float],
 ) -> dict[Vertex, float]:
-    """The centres, the leftmost box at 0. `links` tells of each whether it is the only way on."""
+    """The centres, the leftmost box at 0. `links` says of each whether it is the only way on."""
     pull: dict[Vertex, list[tuple[Vertex, float]]] = {v: [] for row in rows for v in row}
     for (a, b), only in links.items():
         weight = STRAIGHT[isinstance(a, Bend) + isinstance(b, Bend)] * (ONLY_WAY if only else 1)
