@@ -46,6 +46,10 @@ LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
 
 
+def test_no_line_is_longer_than_120_columns() -> None:
+    assert not [line for line in TEMPLATE.read_text().splitlines() if len(line) > 120]
+
+
 def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[str, Any]) -> None:
     for name, parameter in source["Parameters"].items():
         assert len(parameter["Description"]) > 20, name
