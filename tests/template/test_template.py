@@ -232,12 +232,10 @@ def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[s
 
 
 def test_another_architecture_is_another_layer(tmp_path: Path) -> None:
-    layers = []
+    layers, text = [], TEMPLATE.read_text()
     for value in ("arm64", "x86_64"):
         put_in = tmp_path / f"{value}.yaml"  # as LanguageExtensions does
-        put_in.write_text(
-            TEMPLATE.read_text().replace("Architectures: [!Ref Architecture]", f"Architectures: [{value}]")
-        )
+        put_in.write_text(text.replace("Architectures: [!Ref Architecture]", f"Architectures: [{value}]"))
         made = load(put_in).section("Resources")
         layers += [name for name, r in made.items() if r["Type"] == "AWS::Lambda::LayerVersion"]
     assert len(set(layers)) == 2
