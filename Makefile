@@ -6,38 +6,45 @@ NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
 
-.PHONY: help setup demo test e2e proof soak lint audit sam bench clean requirements tools
+.PHONY: help setup development demo test e2e proof soak lint audit sam bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: .venv/installed ## Make the virtual environment with pinned, hashed requirements
+setup: .venv/installed ## Make the virtual environment for the command and the local cloud, pinned and hashed
 
-.venv/installed: requirements/development.txt pyproject.toml
+development: .venv/developing ## Add what the tests, the proof and `make lint` need
+
+.venv/installed: requirements/local.txt requirements/pip.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Once needs Python 3.11 or later; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	@echo "Setting up the virtual environment (once, about a minute)..." >&2
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
+	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/local.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@touch $@
+
+.venv/developing: .venv/installed requirements/development.txt
+	@echo "Adding what tests and checks need (once, about a minute)..." >&2
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
 	@touch $@
 
 demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
 	@$(BIN)/once demo
 
-test: setup ## Run the tests on the local cloud; those of the proof are a part of `make proof`
+test: development ## Run the tests on the local cloud; those of the proof are a part of `make proof`
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
 
-e2e: setup ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
+e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
-proof: setup tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n and SCHEDULES=n so many of those)
+proof: development tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n and SCHEDULES=n so many of those)
 	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(if $(SCHEDULES),--schedules $(SCHEDULES)) $(foreach part,$(PARTS),--only $(part))
 
-soak: setup ## Run schedules of the proof until stopped
+soak: development ## Run schedules of the proof until stopped
 	@$(BIN)/python -m oncekit.proof --soak
 
-lint: setup tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
+lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, template and state machines
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -58,7 +65,7 @@ audit: .venv-audit/installed ## Look for known vulnerabilities in all requiremen
 
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
-bench: setup ## Count calls, units and dollars of each path, and time what starts
+bench: development ## Count calls, units and dollars of each path, and time what starts
 	@$(BIN)/python -m oncekit.bench
 
 tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of one test (needs npm)
@@ -77,7 +84,8 @@ $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.js
 	@touch $@
 
 requirements: ## Compile the pinned, hashed requirements again (needs uv)
-	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -o requirements/development.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/local.in -o requirements/local.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/development.in -c requirements/local.txt -o requirements/development.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt

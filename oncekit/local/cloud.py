@@ -334,5 +334,7 @@ class Cloud:
 
     def _fall_silent(self) -> None:
         """Stop all executions and deliveries, without the events that this would set off."""
-        with self._exchange.resetting():
+        with self._exchange.resetting() as wait_for_deliveries:
+            self.executions.forget()
+            wait_for_deliveries()
             self.executions.forget()

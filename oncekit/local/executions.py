@@ -7,6 +7,9 @@ from typing import Any
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.execution import Execution, execution_of, state_of
 
+SECONDS_OF_A_CALL = 2.0
+"""At most so long what is forgotten is waited for: an execution that was stopped may be in the middle of a call."""
+
 
 class NoSuchExecution(LookupError):
     """There is no execution with this ARN, or there is none any more."""
@@ -58,4 +61,6 @@ class Executions:
                 execution.stop(None, "Reset", "the local cloud was reset")
             for execution in running:
                 self.wait(execution.exec_arn)
+            for execution in machine.executions:
+                execution.exec_worker.env.run.join(SECONDS_OF_A_CALL)
             machine.executions.clear()

@@ -7,12 +7,14 @@ import os
 import socket
 import threading
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from engine_machines import create, task
 from signing import keys
 
 from oncekit.local import LocalCloud
@@ -239,6 +241,28 @@ def test_reset_forgets_the_tokens_of_transactions(cloud: LocalCloud) -> None:
         client.transact_write_items(TransactItems=[item], ClientRequestToken="the same")
         assert cloud.record(id)
         cloud.reset()
+
+
+def test_reset_forgets_also_what_a_stopped_execution_was_about_to_write(cloud: LocalCloud) -> None:
+    """Its call goes on beyond its end, as on AWS; what it writes must not be there for the next test."""
+    at_it, go_on, written = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        at_it.set()
+        go_on.wait(10)
+        try:
+            return proceed()
+        finally:
+            written.set()
+
+    item = {"TableName": cloud.outputs["TableName"], "Item": {"id": {"S": "late"}}}
+    with cloud.intercept(slow):
+        cloud.start_machine(create(cloud, {"P": task("dynamodb:putItem", item)}), "{}", "slow")
+        assert at_it.wait(10)
+        threading.Timer(0.1, go_on.set).start()
+        cloud.reset()
+    assert written.wait(10)
+    assert cloud.record("late") is None
 
 
 def test_reset_stops_what_still_runs(cloud: LocalCloud, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ FUNCTIONS = {
     "ChargePaymentFunction": ("charge-payment", "ProviderLedgerTable"),
     "PlaceOrderFunction": ("place-order", "IdempotencyTable"),
     "BuildReportFunction": ("build-report", "ResponseBucket"),
-    "CacheResponseFunction": ("response-cache", "ResponseBucket"),
+    "CacheResponseFunction": ("cache-response", "ResponseBucket"),
 }
 BUILDS = {
     "x86_64": (ROOT / ".aws-sam/x86_64/template.yaml", "sam build --config-env x86_64"),

@@ -347,9 +347,7 @@ def test_a_function_is_deployed_like_this(name: str) -> None:
     assert made["LoggingConfig"] == {"LogGroup": f"{name}LogGroup"}
     assert made["KmsKeyArn"] == KEY
     assert int(made["Timeout"]) == (30 if name == "CacheResponse" else 7)
-    assert (
-        made["Code"]["S3Key"] == f"functions/{operation.replace('-', '_').replace('cache_response', 'response_cache')}/"
-    )
+    assert made["Code"]["S3Key"] == f"functions/{operation.replace('-', '_')}/"
     assert len(made["Layers"]) == 1
     variables = dict(made["Environment"]["Variables"])
     assert variables.pop("POWERTOOLS_LOG_LEVEL") == "DEBUG"

@@ -181,7 +181,7 @@ class TestResponseCache:
 
     def test_a_text_is_kept_as_it_is(self, aws: None, function: Load) -> None:
         text = '{ "a": 1.0, "b": "\\u00e9" }'
-        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "fence": 3, "text": text, "retentionDays": 30}, None)
+        ref = function("cache_response").handler({**OF_AN_ATTEMPT, "fence": 3, "text": text, "retentionDays": 30}, None)
         assert self.stored(ref) == text.encode()
         assert ref == {
             "bucket": "responses",
@@ -191,16 +191,16 @@ class TestResponseCache:
         }
 
     def test_an_event_that_does_not_tell_the_days_is_answered_for_the_longest(self, aws: None, function: Load) -> None:
-        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "text": "1"}, None)
+        ref = function("cache_response").handler({**OF_AN_ATTEMPT, "text": "1"}, None)
         assert ref["key"].startswith("responses/365d/a/")
 
     @pytest.mark.parametrize("value", [None, False, [], {"n": 0.1 + 0.2, "i": 2**53 + 1}, "é"])
     def test_a_value_is_kept_exactly(self, aws: None, function: Load, value: object) -> None:
-        ref = function("response_cache").handler({**OF_AN_ATTEMPT, "value": value}, None)
+        ref = function("cache_response").handler({**OF_AN_ATTEMPT, "value": value}, None)
         assert repr(json.loads(self.stored(ref))) == repr(value)
 
     def test_a_repeated_call_gets_the_first_ones_reference(self, aws: None, function: Load) -> None:
-        app = function("response_cache")
+        app = function("cache_response")
         first = app.handler({**OF_AN_ATTEMPT, "text": "1"}, None)
         assert app.handler({**OF_AN_ATTEMPT, "text": "22"}, None) == first
         assert self.stored(first) == b"1"
@@ -210,8 +210,8 @@ class TestResponseCache:
         event: Event = {**OF_AN_ATTEMPT, "text": "1"}
         del event[missing]
         with pytest.raises(InvalidEventError):
-            function("response_cache").handler(event, None)
+            function("cache_response").handler(event, None)
 
     def test_its_event_for_sam_works(self, aws: None, function: Load, read: Callable[[str], Any]) -> None:
-        event = read("events/functions/response-cache.json")
-        assert json.loads(self.stored(function("response_cache").handler(event, None))) == event["value"]
+        event = read("events/functions/cache-response.json")
+        assert json.loads(self.stored(function("cache_response").handler(event, None))) == event["value"]

@@ -19,7 +19,7 @@ CALLS = {
     "charge_payment": ("events/functions/charge-payment.json", "ProviderLedgerTable"),
     "place_order": ("events/functions/place-order.json", "IdempotencyTable"),
     "build_report": ("events/functions/build-report.json", "ResponseBucket"),
-    "response_cache": ("events/functions/response-cache.json", "ResponseBucket"),
+    "cache_response": ("events/functions/cache-response.json", "ResponseBucket"),
 }
 CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 

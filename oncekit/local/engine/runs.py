@@ -171,6 +171,7 @@ class Run(Life):
         super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
         self.env = env
         self.checkpoint: Checkpoint | None = None
+        self._thread: threading.Thread | None = None
 
     def end(self, status: ExecutionStatus, details: Details) -> bool:
         """End the execution, unless it is over already; says whether it was this that ended it."""
@@ -199,7 +200,12 @@ class Run(Life):
         """Begin in a thread of its own, with the state that the environment has next."""
         self.clock.enter()
         self._tell_watchers()
-        start_thread(lambda: self._live(program), self.execution.name)
+        self._thread = start_thread(lambda: self._live(program), self.execution.name)
+
+    def join(self, timeout: float) -> None:
+        """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
+        if self._thread is not None:
+            self._thread.join(timeout)
 
     def _live(self, program: Any) -> None:
         env = self.env

@@ -137,14 +137,21 @@ class Exchange:
         return tuple(self._attempts.made)
 
     @contextmanager
-    def resetting(self) -> Iterator[None]:
-        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew."""
+    def resetting(self) -> Iterator[Callable[[], None]]:
+        """Forgets what is under way; what happens while this is open is not delivered, and schedules begin anew.
+
+        What it gives waits until no delivery is under way: one that was may have started an execution.
+        """
         on, self._on = self._on, False
-        try:
-            yield
-        finally:
+
+        def wait() -> None:
             self._delivery_queue.forget()
             self._activity.wait(10)
+
+        try:
+            yield wait
+        finally:
+            wait()
             self._awaited.clear()
             self._attempts.made.clear()
             self._attempts.fates = []

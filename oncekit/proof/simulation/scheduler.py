@@ -239,7 +239,7 @@ class _Joined:
     turns: Turns
     task: Task
 
-    def join(self) -> None:
+    def join(self, _timeout: float | None = None) -> None:
         self.turns.wait(lambda: self.task.done)
 
 

@@ -1,4 +1,4 @@
-"""response_cache: writes a result that a record should not hold to the response bucket, once and byte for byte."""
+"""cache_response: writes a result that a record should not hold to the response bucket, once and byte for byte."""
 
 from once import clients  # noqa: F401 - loaded while Lambda starts the function, with all its CPU: every call needs it
 from once.result_store import ResultRef, ResultStore
