@@ -85,6 +85,43 @@ def answer_of(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 # ---- what needs no container ----
 
+AS_SAM = """
+import json, sys
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
+template, given, file = sys.argv[1:]
+stacks, _ = SamLocalStackProvider.get_stacks(template, parameter_overrides=json.loads(given))[:2]
+runner = LocalLambdaRunner(None, SamFunctionProvider(stacks), None, None, env_vars_values=json.loads(file))
+runner.get_aws_creds = lambda: {}
+functions = [(each, runner._make_env_vars(each).resolve()) for each in runner.provider.get_all()]
+print(json.dumps({each.name: [each.architectures, made] for each, made in functions}))
+"""
+"""What sam would start containers with, by its own code. It has no command that only says so."""
+
+
+@pytest.mark.skipif(not SAM.exists(), reason="`sam` is not installed: run `make sam` before this test")
+def test_sam_starts_a_function_with_the_variables_of_the_file_and_the_architecture(tmp_path: Path) -> None:
+    endpoint = "http://host.docker.internal:4599"
+    file = {"PlaceOrderFunction": {"ORDERS_TABLE": "once-Orders", "AWS_ENDPOINT_URL": endpoint, "NOT_DECLARED": "x"}}
+    given = {"Architecture": "x86_64"}
+    arguments = [str(ROOT / "template.yaml"), json.dumps(given), json.dumps(file)]
+    ran = subprocess.run(
+        [SAM.with_name("python"), "-c", AS_SAM, *arguments],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SAM_CLI_TELEMETRY": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    made = json.loads(ran.stdout.strip().splitlines()[-1])
+    assert {tuple(architectures) for architectures, _ in made.values()} == {("x86_64",)}
+    order = made["PlaceOrderFunction"][1]
+    assert (order["ORDERS_TABLE"], order["AWS_ENDPOINT_URL"]) == ("once-Orders", endpoint)
+    assert "NOT_DECLARED" not in order
+    assert made["ChargePaymentFunction"][1]["AWS_ENDPOINT_URL"] == "", "which leads nowhere: AWS's own endpoints"
+
 
 def ended(out: str, err: str, code: int = 0) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(["sam"], code, out, err)
