@@ -42,10 +42,10 @@ def references(node: Any) -> Iterator[str]:
                 yield from references(value)
 
 
-def resolver(template: Template) -> Resolver:
+def resolver(template: Template, **pseudo: str) -> Resolver:
     """Resolves values of a deployed template as CloudFormation does; a resource is called by its logical id."""
     return Resolver(
-        {**template.parameters, **PSEUDO},
+        {**template.parameters, **PSEUDO, **pseudo},
         template.section("Mappings"),
         template.section("Conditions"),
         lambda logical_id: logical_id,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from oncekit.cli.deployed.env_vars import env_vars
 from oncekit.cli.deployed.history import history
 from oncekit.cli.deployed.logs import logs
 from oncekit.cli.deployed.ls import ls
@@ -46,6 +47,7 @@ COMMANDS: Mapping[str, Callable[..., None]] = {
     "graph": graph,
     "send": send,
     "doctor": doctor,
+    "env-vars": env_vars,
     "ls": ls,
     "show": show,
     "history": history,

@@ -15,6 +15,9 @@ Template = Annotated[
         help="The template to deploy locally; by default template.yaml here or in a folder above.",
     ),
 ]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="tenant#operation#idempotencyKey, in quotes for the shell.")]
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", envvar="ONCE_STACK", help="The deployed stack.")]

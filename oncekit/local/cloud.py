@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -49,8 +49,9 @@ class Cloud:
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
     endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver; `on_output` gets the name of
-    a function and each line that it prints; `dice` are behind jitter, $random and $uuid. Raises TemplateError or
-    DefinitionError when the template cannot be deployed, and PortInUseError.
+    a function and each line that it prints; `dice` are behind jitter, $random and $uuid; `names` are what clients may
+    call this machine besides its own names. Raises TemplateError or DefinitionError when the template cannot be
+    deployed, and PortInUseError.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Cloud:
         events: bool = True,
         on_output: Callable[[str, str], None] | None = None,
         dice: random.Random | None = None,
+        names: Iterable[str] = (),
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
@@ -70,6 +72,7 @@ class Cloud:
         self._events = events
         self._on_output = on_output
         self._dice = dice
+        self._names = tuple(names)
         self.executions = Executions()
         self.deployed: Stack
         self._stack = ExitStack()
@@ -105,7 +108,7 @@ class Cloud:
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        self._server = Server(self._keys, HttpGuard(self._caller, self.permissions), self._port)
+        self._server = Server(self._keys, HttpGuard(self._caller, self.permissions), self._port, self._names)
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)

@@ -21,18 +21,31 @@ from oncekit.local.access_keys import AccessKeys, credential_of
 Environ = Mapping[str, Any]
 Rule = Callable[[Environ], str | None]
 
-_OURS = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
+HOST_OF_CONTAINERS = "host.docker.internal"
+"""What a container calls the machine that it runs on."""
+_OURS = ("127.0.0.1", "localhost", "[::1]")
 _WHERE = "http://127.0.0.1:PORT, http://localhost:PORT or http://[::1]:PORT"
 
 
-def foreign_host(environ: Environ) -> str | None:
-    host = environ.get("HTTP_HOST")
-    if host is not None and _OURS.fullmatch(host):
-        return None
-    return (
-        f"the Host of the request is {_quoted(host)}, and the local cloud answers only to {_WHERE}; "
-        "for S3, use path-style addresses (boto3 does for these)"
-    )
+def foreign_host(*others: str) -> Rule:
+    """Refuses who calls this machine by another name than its own ones and these."""
+    names = "|".join(map(re.escape, (*_OURS, *others)))
+    ours = re.compile(rf"(?:{names})(?::\d{{1,5}})?", re.IGNORECASE | re.ASCII)
+
+    def rule(environ: Environ) -> str | None:
+        host = environ.get("HTTP_HOST")
+        if host is not None and ours.fullmatch(host):
+            return None
+        refused = f"the Host of the request is {_quoted(host)}, and the local cloud answers only to {_WHERE}"
+        return f"{refused}; {_advice(host)}"
+
+    return rule
+
+
+def _advice(host: object) -> str:
+    if str(host).lower().partition(":")[0] == HOST_OF_CONTAINERS:
+        return "for a function in a container, start `once up --from-containers`"
+    return "for S3, use path-style addresses (boto3 does for these)"
 
 
 def from_a_page(environ: Environ) -> str | None:
@@ -60,8 +73,12 @@ def strange_key(keys: AccessKeys) -> Rule:
     return rule
 
 
-EVERY_DOOR: tuple[Rule, ...] = (foreign_host, from_a_page)
-"""The rules for every server; a server can add a rule about who the caller is."""
+def every_door(*names: str) -> tuple[Rule, ...]:
+    """The rules for every server; it can add a rule about who the caller is. `names` are accepted as Host, too."""
+    return foreign_host(*names), from_a_page
+
+
+EVERY_DOOR = every_door()
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:

@@ -7,12 +7,13 @@ import functools
 import io
 import logging
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.account import REGION
 from oncekit.local.doorkeeper import Doorkeeper
-from oncekit.local.knocking import EVERY_DOOR, Environ, strange_key
+from oncekit.local.knocking import Environ, every_door, strange_key
 from oncekit.local.permissions.http import HttpGuard
 
 HOST = "127.0.0.1"
@@ -34,9 +35,10 @@ class Server:
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
+    `names` are what clients may call this machine besides its own names.
     """
 
-    def __init__(self, keys: AccessKeys, guard: HttpGuard, port: int = 0) -> None:
+    def __init__(self, keys: AccessKeys, guard: HttpGuard, port: int = 0, names: Iterable[str] = ()) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
@@ -70,7 +72,7 @@ class Server:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         try:
             with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
-                front = Doorkeeper(Dispatcher(), *EVERY_DOOR, way_around, strange_key(keys))
+                front = Doorkeeper(Dispatcher(), *every_door(*names), way_around, strange_key(keys))
                 self._server = Loopback(HOST, port, front, Handler)
         except (OSError, SystemExit) as error:
             raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error

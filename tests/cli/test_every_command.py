@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from commands import Done
@@ -266,6 +266,17 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
+def test_env_vars_with_evil_values_and_files_are_told_calmly(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = operator.cloud.functions.functions["once_op-charge-payment"]
+    monkeypatch.setitem(cast(dict[str, str], spec.environment), "TOLD", WHOLE)
+    done = operator.once("env-vars")
+    assert_shown_calmly(done)
+    assert done.out.isascii() and json.loads(done.out)["ChargePaymentFunction"]["TOLD"] == WHOLE
+    assert_shown_calmly(operator.once("env-vars", "-o", f"/none/{WHOLE}"), 2)
+
+
 TRIED = {
     "ls",
     "show",
@@ -274,6 +285,7 @@ TRIED = {
     "replay-rejected",
     "send",
     "doctor",
+    "env-vars",
     *INTERVENTIONS,
     "run",
     "graph",

@@ -90,7 +90,7 @@ class Watched(Operator):
             return "the function"
         if resource.startswith(outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")):
             return "executions"
-        if action == "cloudformation:DescribeStacks" and params["StackName"] == "once":
+        if action.startswith("cloudformation:") and params["StackName"] == "once":
             return "the stack"
         endings = {f"{table}/index/open-operations": "the table's index `open-operations", table: "the table"}
         about = next((name for end, name in endings.items() if resource.endswith(end)), resource)
@@ -185,6 +185,10 @@ def sends(operator: Watched) -> None:
     operator.cloud.settle()
 
 
+def writes_variables(operator: Watched) -> None:
+    operator.watch("env-vars")
+
+
 PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
@@ -196,6 +200,7 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "redrive": redrives,
     "replay-rejected": replays,
     "send": sends,
+    "env-vars": writes_variables,
 }
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,18 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
+from botocore.exceptions import ClientError
 from signing import keys
 
 ROOT = Path(__file__).parents[2]
 CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
 
 
-def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_again(tmp_path: Path) -> None:
+def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("functions", "shared", "statemachine"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "template.yaml", tmp_path)
     err = tmp_path / "err"
-    command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0"]
+    program = "from oncekit.cli.main import main; main()"
+    command = [sys.executable, "-c", program, "up", "--port", "0", "--from-containers"]
     with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
     try:
@@ -33,6 +39,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
         *_, machine = next(line for line in lines if "#   state machine" in line).split()
         assert [each for each in lines[: lines.index("")] if not each.startswith("#")] == [], "a shell may read them"
+        assert_answers_containers(given, monkeypatch)
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "k", "payload": CHARGE})
         wait_for(err, "✓ EXECUTED  default#charge-payment#k  ", process)
         send(given, machine, {"operation": "no-such", "idempotencyKey": "q", "payload": {}})
@@ -57,6 +64,23 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     finally:
         process.kill()
         process.wait()
+
+
+def assert_answers_containers(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a function in a container does: it calls this machine by a name that leads here there."""
+    lookup = socket.getaddrinfo
+    name = "host.docker.internal"
+    with monkeypatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", lambda host, *to: lookup("127.0.0.1" if host == name else host, *to))
+        there = {"endpoint_url": given["AWS_ENDPOINT_URL"].replace("127.0.0.1", name), **keys(given)}
+        s3 = boto3.client("s3", **there)
+        [bucket] = [each["Name"] for each in s3.list_buckets()["Buckets"]]
+        s3.put_object(Bucket=bucket, Key="responses/k", Body=b"x")
+        assert s3.get_object(Bucket=bucket, Key="responses/k")["Body"].read() == b"x"
+        assert boto3.client("dynamodb", **there).list_tables()["TableNames"]
+        stranger = boto3.client("dynamodb", **there | {"aws_access_key_id": "x"})
+        with pytest.raises(ClientError, match="not of this run"):
+            stranger.list_tables()
 
 
 def send(given: dict[str, str], machine: str, request: dict[str, Any]) -> None:

@@ -1,51 +1,165 @@
-"""`sam local invoke` with each function's event: in a container, where a container engine is there to run one."""
+"""`sam local invoke` with each function's event: in a container, where a container engine is there to run one.
+
+What needs no engine is tried on the local cloud: the lock that place-order's event names, and what sam's answer means.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
+from scenario import rows
+
+from oncekit.local import LocalCloud
 
 pytestmark = pytest.mark.ours
 
 ROOT = Path(__file__).parents[2]
 SAM = ROOT / ".venv-sam" / "bin" / "sam"
-BUILT = ROOT / "build" / "sam" / "template.yaml"
 FUNCTIONS = {
     "ChargePaymentFunction": ("charge-payment", "ProviderLedgerTable"),
     "PlaceOrderFunction": ("place-order", "IdempotencyTable"),
     "BuildReportFunction": ("build-report", "ResponseBucket"),
     "CacheResponseFunction": ("cache-response", "ResponseBucket"),
 }
+BUILDS = {
+    "x86_64": (ROOT / ".aws-sam/x86_64/template.yaml", "sam build --config-env x86_64"),
+    "arm64": (ROOT / "build/sam/template.yaml", "make lint"),
+}
+"""By architecture: where the functions are built, and by which command."""
+NO_IMAGE = "failed to pull it from docker"
 
 
 @pytest.fixture(scope="module")
-def engine() -> None:
-    """A container engine that answers, and what `make lint` builds for it."""
+def built() -> tuple[Path, str]:
+    """The template that `sam build` made for this machine's processor, which a container engine that answers runs."""
     docker = shutil.which("docker")
     answers = docker and subprocess.run([docker, "info"], capture_output=True, timeout=60, check=False).returncode == 0
     if not answers:
         pytest.skip("no container engine answers here (docker info): `sam local invoke` is not run")
-    if not SAM.exists() or not BUILT.exists():
-        pytest.skip("the functions are not built: run `make lint`, with python3.13 on PATH, before this test")
+    if not SAM.exists():
+        pytest.skip("`sam` is not installed: run `make sam` before this test")
+    architecture = "x86_64" if platform.machine() in ("x86_64", "AMD64") else "arm64"
+    template, build = BUILDS[architecture]
+    if not template.exists():
+        pytest.skip(f"the functions are not built for {architecture}: run `{build}`, with python3.13 on PATH")
+    return template, architecture
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_function_runs_alone_and_says_what_is_out_of_reach(engine: None, function: str, tmp_path: Path) -> None:
+def test_a_function_runs_alone_and_says_what_is_out_of_reach(
+    built: tuple[Path, str], function: str, tmp_path: Path
+) -> None:
     event, target = FUNCTIONS[function]
+    template, architecture = built
+    command = [SAM, "local", "invoke", function, "-t", template, "-e", ROOT / f"events/functions/{event}.json"]
     hidden = {"HOME": str(tmp_path), "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
     ran = subprocess.run(
-        [SAM, "local", "invoke", function, "-t", BUILT, "-e", ROOT / f"events/functions/{event}.json"],
+        [*command, "--parameter-overrides", f"Architecture={architecture}"],
         env={**os.environ, **hidden, "AWS_DEFAULT_REGION": "us-east-1", "SAM_CLI_TELEMETRY": "0"},
         capture_output=True,
         text=True,
         timeout=600,
         check=False,
     )
-    answer = json.loads(ran.stdout.strip().splitlines()[-1])
+    answer = answer_of(ran)
     assert answer["errorType"] == "OutOfReachError", ran.stderr
     assert answer["errorMessage"].startswith(f"{target} is out of reach: ")
+
+
+def answer_of(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What the function answered. sam ends with 0 also when it has no answer: what it says is on standard error."""
+    if NO_IMAGE in ran.stderr:
+        pytest.skip(f"the base image of the runtime cannot be pulled: {ran.stderr.strip().splitlines()[-1]}")
+    lines = ran.stdout.strip().splitlines()
+    assert ran.returncode == 0 and lines, f"no function answered, sam ended with {ran.returncode}:\n{ran.stderr}"
+    answer: dict[str, Any] = json.loads(lines[-1])
+    return answer
+
+
+# ---- what needs no container ----
+
+AS_SAM = """
+import json, sys
+from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
+from samcli.lib.providers.sam_function_provider import SamFunctionProvider
+from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
+template, given, file = sys.argv[1:]
+stacks, _ = SamLocalStackProvider.get_stacks(template, parameter_overrides=json.loads(given))[:2]
+runner = LocalLambdaRunner(None, SamFunctionProvider(stacks), None, None, env_vars_values=json.loads(file))
+runner.get_aws_creds = lambda: {}
+functions = [(each, runner._make_env_vars(each).resolve()) for each in runner.provider.get_all()]
+print(json.dumps({each.name: [each.architectures, made] for each, made in functions}))
+"""
+"""What sam would start containers with, by its own code. It has no command that only says so."""
+
+
+@pytest.mark.skipif(not SAM.exists(), reason="`sam` is not installed: run `make sam` before this test")
+def test_sam_starts_a_function_with_the_variables_of_the_file_and_the_architecture(tmp_path: Path) -> None:
+    endpoint = "http://host.docker.internal:4599"
+    file = {"PlaceOrderFunction": {"ORDERS_TABLE": "once-Orders", "AWS_ENDPOINT_URL": endpoint, "NOT_DECLARED": "x"}}
+    given = {"Architecture": "x86_64"}
+    arguments = [str(ROOT / "template.yaml"), json.dumps(given), json.dumps(file)]
+    ran = subprocess.run(
+        [SAM.with_name("python"), "-c", AS_SAM, *arguments],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SAM_CLI_TELEMETRY": "0"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    made = json.loads(ran.stdout.strip().splitlines()[-1])
+    assert {tuple(architectures) for architectures, _ in made.values()} == {("x86_64",)}
+    order = made["PlaceOrderFunction"][1]
+    assert (order["ORDERS_TABLE"], order["AWS_ENDPOINT_URL"]) == ("once-Orders", endpoint)
+    assert "NOT_DECLARED" not in order
+    assert made["ChargePaymentFunction"][1]["AWS_ENDPOINT_URL"] == "", "which leads nowhere: AWS's own endpoints"
+
+
+def ended(out: str, err: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess(["sam"], code, out, err)
+
+
+def test_an_image_that_cannot_be_pulled_is_a_skip_that_says_so() -> None:
+    said = "Error: Could not find python:3.13 image locally and failed to pull it from docker."
+    with pytest.raises(pytest.skip.Exception, match=r"cannot be pulled: Error: Could not find python:3\.13"):
+        answer_of(ended("", f"Invoking app.handler\n{said}\n", 1))
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_what_sam_says_is_shown_when_no_function_answered(code: int) -> None:
+    with pytest.raises(AssertionError, match="Function timed out after 30 seconds"):
+        answer_of(ended("\n", "Function timed out after 30 seconds", code))
+
+
+def test_an_answer_is_the_last_line() -> None:
+    assert answer_of(ended('a print\n{"a": 1}\n', "START")) == {"a": 1}
+
+
+def test_place_order_holds_the_lock_of_the_page_and_takes_the_goods_once(cloud: LocalCloud) -> None:
+    table = cloud.outputs["TableName"]
+    lock = json.loads((ROOT / "events/locks/place-order.json").read_text())
+    cloud.client("dynamodb").put_item(TableName=table, Item=lock, ConditionExpression="attribute_not_exists(id)")
+    text = (ROOT / "events/functions/place-order.json").read_text().replace('"IdempotencyTable"', f'"{table}"')
+    answers = [
+        cloud.client("lambda").invoke(FunctionName="once_op-place-order", Payload=text)["Payload"].read()
+        for _ in range(2)
+    ]
+    assert b"placed" in answers[0] and answers[0] == answers[1]
+    assert rows(cloud, "OrdersTable") == 1
+
+
+def test_nothing_looks_for_the_owner_of_that_lock() -> None:
+    """Nobody has such an execution: with a shard a sweep would find it, and quarantine it."""
+    lock = json.loads((ROOT / "events/locks/place-order.json").read_text())
+    event = json.loads((ROOT / "events/functions/place-order.json").read_text())["lock"]
+    assert "openShard" not in lock
+    assert [lock[name]["S"] for name in ("id", "owner")] == [event["id"], event["owner"]]
+    assert lock["fence"]["N"] == str(event["fence"])

@@ -20,10 +20,17 @@ NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "AWS/Events
 @pytest.fixture(scope="session")
 def source_of_dashboard(resources: Resources) -> str:
     """With everything in it that some parameter adds."""
-    body, parts = resources["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
-    for name, part in parts.items():
-        body = body.replace(f"${{{name}}}", part["Fn::If"][1]["Fn::Sub"])
-    return str(body)
+    return _put_in(resources["Dashboard"]["Properties"]["DashboardBody"])
+
+
+def _put_in(part: Any) -> str:
+    """The text with its parts in their places; what AWS knows stays named."""
+    if "Fn::If" in part:
+        part = part["Fn::If"][1]
+    text, parts = part["Fn::Sub"] if isinstance(part["Fn::Sub"], list) else (part["Fn::Sub"], {})
+    for name, each in parts.items():
+        text = text.replace(f"${{{name}}}", _put_in(each))
+    return str(text)
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pytest
 from template_parts import references, resolver
 
 from oncekit.local.definition import placeholders
-from oncekit.local.template import Template, load, parameter_values
+from oncekit.local.template import load, parameter_values
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -44,6 +44,10 @@ OUTPUTS = {
 }
 LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
+
+
+def test_no_line_is_longer_than_120_columns() -> None:
+    assert not [line for line in TEMPLATE.read_text().splitlines() if len(line) > 120]
 
 
 def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[str, Any]) -> None:
@@ -199,13 +203,17 @@ def test_machine_calls_cache_response_by_its_alias_and_may(resources: Resources)
     assert given["CacheResponseFunctionArn"] == allowed == alias
 
 
-def test_functions_run_on_python_3_13_and_arm64_behind_an_alias(translated: Template) -> None:
-    made = translated.section("Resources")
-    functions = {name: r["Properties"] for name, r in made.items() if r["Type"] == "AWS::Lambda::Function"}
+@pytest.mark.parametrize("architecture", ["arm64", "x86_64"])
+def test_functions_and_their_layer_run_on_python_3_13_and_one_architecture(architecture: str) -> None:
+    template = load(TEMPLATE, {"Architecture": architecture})
+    made, known = template.section("Resources"), resolver(template)
+    functions = {n: known.resolve(r["Properties"]) for n, r in made.items() if r["Type"] == "AWS::Lambda::Function"}
     assert len(functions) == 4
     for name, function in functions.items():
-        assert (function["Runtime"], function["Architectures"]) == ("python3.13", ["arm64"])
+        assert (function["Runtime"], function["Architectures"]) == ("python3.13", [architecture])
         assert made[f"{name}Aliaslive"]["Type"] == "AWS::Lambda::Alias"
+    [layer] = [known.resolve(r["Properties"]) for r in made.values() if r["Type"] == "AWS::Lambda::LayerVersion"]
+    assert (layer["CompatibleRuntimes"], layer["CompatibleArchitectures"]) == (["python3.13"], [architecture])
 
 
 def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, resources: Resources) -> None:
@@ -217,7 +225,20 @@ def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[s
     # The values are put into resources, not into globals, and before SAM looks. How to deploy changes no function.
     assert source["Transform"] == ["AWS::LanguageExtensions", "AWS::Serverless-2016-10-31"]
     everywhere = {k: v for k, v in source["Globals"]["Function"].items() if k != "DeploymentPreference"}
-    assert not set(references(everywhere)) & set(source["Parameters"])
+    # The architecture is another layer, too, and so another version of each function that has the layer.
+    assert set(references(everywhere)) & set(source["Parameters"]) == {"Architecture"}
+    assert "Architecture" in set(references(source["Resources"]["OnceLayer"]["Properties"]))
+    assert {"Ref": "OnceLayer"} in everywhere["Layers"]
+
+
+def test_another_architecture_is_another_layer(tmp_path: Path) -> None:
+    layers, text = [], TEMPLATE.read_text()
+    for value in ("arm64", "x86_64"):
+        put_in = tmp_path / f"{value}.yaml"  # as LanguageExtensions does
+        put_in.write_text(text.replace("Architectures: [!Ref Architecture]", f"Architectures: [{value}]"))
+        made = load(put_in).section("Resources")
+        layers += [name for name, r in made.items() if r["Type"] == "AWS::Lambda::LayerVersion"]
+    assert len(set(layers)) == 2
 
 
 def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
@@ -304,7 +325,7 @@ def test_the_layer_is_built_for_the_runtime_of_the_functions(resources: Resource
     layer = resources["OnceLayer"]
     settings = source["Globals"]["Function"]
     assert layer["Metadata"]["BuildMethod"] == settings["Runtime"]
-    assert [layer["Metadata"]["BuildArchitecture"]] == settings["Architectures"]
+    assert [layer["Metadata"]["BuildArchitecture"]] == settings["Architectures"] == [{"Ref": "Architecture"}]
     assert (ROOT / layer["Properties"]["ContentUri"] / "requirements.txt").is_file()
 
 
@@ -316,6 +337,14 @@ def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
     given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
     values = parameter_values(source["Parameters"], given)
     assert values["Stage"] == ("prod" if environment == "prod" else "dev")
+
+
+def test_samconfig_builds_and_invokes_for_the_same_architecture_beside_what_is_deployed() -> None:
+    config = tomllib.loads((ROOT / "samconfig.toml").read_text())["x86_64"]
+    build, invoke = (config[command]["parameters"] for command in ("build", "local_invoke"))
+    assert build["parameter_overrides"] == invoke["parameter_overrides"] == "Architecture=x86_64"
+    assert invoke["template_file"] == f"{build['build_dir']}/template.yaml"
+    assert Path(build["build_dir"]) != Path(".aws-sam/build"), "sam deploy takes what is there"
 
 
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from template_parts import written_with
+from template_parts import TEMPLATE, resolver, written_with
 
-from oncekit.local.template import TemplateError, parameter_values
+from oncekit.local.template import TemplateError, load, parameter_values
 
 # Parameter, what holds by itself, the least and the most.
 NUMBERS = {
@@ -40,6 +40,7 @@ LOG_DAYS = "1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 
 # Parameter, what holds by itself, and all that it may be.
 CHOICES = {
     "Stage": ("dev", "dev prod"),
+    "Architecture": ("arm64", "arm64 x86_64"),
     "EventTrigger": ("true", "true false"),
     "QueueTrigger": ("true", "true false"),
     "RecoveryPeriodMinutes": ("5", "1 2 3 5 10 15 30 60"),
@@ -134,6 +135,7 @@ CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "UsesKeys": ([{"EncryptionKeyArn": KEY}, {"FormerEncryptionKeyArn": KEY}], [{}]),
     "HasAlarmEmail": ([{"AlarmEmail": "a@b"}], [{}]),
     "ReservesConcurrency": ([{"FunctionConcurrency": "1"}], [{}]),
+    "RunsInSamLocal": ([], [{}]),
 }
 
 
@@ -142,6 +144,16 @@ def test_a_condition_holds_under_these_parameters_and_not_under_those(name: str)
     holds, holds_not = CONDITIONS[name]
     assert [written_with(**given)[0].holds(name) for given in holds] == [True] * len(holds)
     assert [written_with(**given)[0].holds(name) for given in holds_not] == [False] * len(holds_not)
+
+
+def test_only_sam_local_may_set_the_endpoint_of_a_function() -> None:
+    """It drops variables that no template declares; AWS is to have none that leads calls elsewhere."""
+    sam_local = {"AWS::AccountId": "123456789012", "AWS::StackName": "local"}
+    elsewhere = ({"AWS::AccountId": "210987654321"}, {"AWS::StackName": "once"})
+    variables = load(TEMPLATE).section("Resources")["ChargePaymentFunction"]["Properties"]["Environment"]["Variables"]
+    assert resolver(load(TEMPLATE), **sam_local).resolve(variables)["AWS_ENDPOINT_URL"] == ""
+    for other in elsewhere:
+        assert "AWS_ENDPOINT_URL" not in resolver(load(TEMPLATE), **sam_local | other).resolve(variables)
 
 
 def test_every_condition_is_here(source: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +30,11 @@ def find_template(given: Path | None) -> Path:
 
 @contextmanager
 def local_cloud(
-    template: Path, clock: Clock | None = None, port: int = 0, on_output: Callable[[str, str], None] | None = None
+    template: Path,
+    clock: Clock | None = None,
+    port: int = 0,
+    on_output: Callable[[str, str], None] | None = None,
+    names: Iterable[str] = (),
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
     with clear_errors():
@@ -38,7 +42,7 @@ def local_cloud(
         from oncekit.local.once_cloud import LocalCloud
 
         try:
-            with LocalCloud(template, clock=clock, port=port, on_output=on_output) as cloud:
+            with LocalCloud(template, clock=clock, port=port, on_output=on_output, names=names) as cloud:
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
                     raise Problem(
                         f"{template} is a template without Once: it has no output {', '.join(missing)}; "

@@ -10,7 +10,7 @@ import typer
 
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
 from oncekit.cli.here.drawing.vertices import Edge, Node
-from oncekit.cli.options import Template
+from oncekit.cli.options import Output, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
@@ -22,9 +22,6 @@ ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
 Event = Annotated[str | None, typer.Argument(metavar="EVENT", help="A request whose path is shown.")]
-Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
-]
 
 
 def graph(event: Event = None, output: Output = None, template: Template = None) -> None:

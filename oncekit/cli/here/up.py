@@ -32,18 +32,23 @@ Port = Annotated[
     int,
     typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one."),
 ]
+FromContainers = Annotated[
+    bool,
+    typer.Option("--from-containers", help="Answer functions that `sam local invoke` runs in a container, too."),
+]
 
 
-def up(port: Port = 4599, template: Template = None) -> None:
+def up(port: Port = 4599, from_containers: FromContainers = False, template: Template = None) -> None:
     """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
 
     Prints the lines to paste in other terminals: which settings of real accounts to unset, the endpoint, and an access
     key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
+    It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container gets there.
     """
-    raise typer.Exit(stay_up(port, template))
+    raise typer.Exit(stay_up(port, from_containers, template))
 
 
-def stay_up(port: int, template: Path | None) -> int:
+def stay_up(port: int, from_containers: bool, template: Path | None) -> int:
     path = find_template(template).resolve()
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -51,6 +56,7 @@ def stay_up(port: int, template: Path | None) -> int:
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local import RealClock
+    from oncekit.local.knocking import HOST_OF_CONTAINERS
     from oncekit.local.once_cloud import PREFIX
 
     kept: list[KeptLogs] = []
@@ -61,7 +67,8 @@ def stay_up(port: int, template: Path | None) -> int:
             each.put(function, line)
 
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
-    with local_cloud(path, RealClock(), port, on_output) as cloud:
+    names = [HOST_OF_CONTAINERS] if from_containers else []
+    with local_cloud(path, RealClock(), port, on_output, names) as cloud:
         news = News(cloud, path)
         kept.append(KeptLogs(cloud))
         with watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))):
@@ -131,6 +138,7 @@ def _tell(cloud: LocalCloud) -> None:
         "#   once send events/charge-payment.json --via sqs --duplicates 2",
         "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
         "#   once doctor",
+        "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
         "--input file://events/charge-payment.json",
         "",

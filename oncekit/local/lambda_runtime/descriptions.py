@@ -95,6 +95,7 @@ def configuration(name: str, spec: FunctionSpec, qualifier: str | None, more: Ma
         "Handler": spec.handler,
         "Timeout": int(spec.timeout),
         "MemorySize": spec.memory,
+        "Environment": {"Variables": dict(spec.environment)},
         "Version": LATEST if qualifier in (None, LATEST) else VERSION,
         "State": "Active",
         "LastUpdateStatus": "Successful",
