@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -110,6 +111,9 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     from samtranslator.translator.transform import transform
 
     from oncekit.local.isolation import no_other_cloud
+
+    # It warns that the metrics it collects for its makers were not published.
+    logging.getLogger("samtranslator.metrics.metrics").setLevel(logging.ERROR)
 
     class NoManagedPolicies:
         """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""

@@ -48,7 +48,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "a\x1b[2J\u202e", "payload": {}})
         wait_for(err, r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ", process)
         (tmp_path / "functions/build_report/app.py").write_text("def handler(:\n")
-        wait_for(err, "Not deployed: functions/build_report/app.py, line 1: SyntaxError", process)
+        wait_for(err, "Cannot be run: functions/build_report/app.py, line 1: SyntaxError", process)
         functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
         changed = "def handler(event, context):\n    print(event['say'])\n    return {'changed': event['n']}\n"
         (tmp_path / "functions/build_report/app.py").write_text(changed)

@@ -115,7 +115,7 @@ class News:
     def deploy_again(self, names: set[str]) -> None:
         """Deploy what is on disk now, unless Python cannot read it."""
         if broken := list(broken_python(self._template.parent)):
-            tell(*(f"✗ Not deployed: {each}" for each in broken))
+            tell(*(f"✗ Cannot be run: {each}. Executions that call it fail until it is correct." for each in broken))
             return
         try:
             with clear_errors():
