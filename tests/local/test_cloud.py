@@ -20,6 +20,7 @@ from signing import keys
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import LocalCloudError
 from oncekit.local.engine import Call
+from oncekit.local.events import Delivery
 from oncekit.local.executions import NoSuchExecution
 from oncekit.local.isolation import NotLocalError
 
@@ -263,6 +264,23 @@ def test_reset_forgets_also_what_a_stopped_execution_was_about_to_write(cloud: L
         cloud.reset()
     assert written.wait(10)
     assert cloud.record("late") is None
+
+
+def test_reset_forgets_also_the_execution_that_a_delivery_was_about_to_start(cloud: LocalCloud) -> None:
+    at_it, go_on = threading.Event(), threading.Event()
+
+    def slow(_delivery: Delivery) -> tuple[float, ...]:
+        at_it.set()
+        go_on.wait(10)
+        return (0.0,)
+
+    entry = {"EventBusName": cloud.outputs["EventBusName"], "Source": "test", "DetailType": "OperationRequested"}
+    with cloud.delivering(), cloud.lose_events(slow):
+        cloud.client("events").put_events(Entries=[{**entry, "Detail": json.dumps(CHARGE)}])
+        assert at_it.wait(10)
+        threading.Timer(0.1, go_on.set).start()
+        cloud.reset()
+    assert cloud.executions.of(cloud.outputs["StateMachineArn"]) == []
 
 
 def test_reset_stops_what_still_runs(cloud: LocalCloud, tmp_path: Path) -> None:
