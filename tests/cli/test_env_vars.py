@@ -49,8 +49,13 @@ def test_every_variable_of_the_file_is_declared_because_sam_drops_the_others(
         assert set(variables) <= set(declared[function]["Properties"]["Environment"]["Variables"])
 
 
-def test_file_is_for_its_owner_alone_because_there_may_be_secrets_in_it(operator: Operator, tmp_path: Path) -> None:
+@pytest.mark.parametrize("was_there", [False, True])
+def test_file_is_for_its_owner_alone_because_there_may_be_secrets_in_it(
+    operator: Operator, tmp_path: Path, was_there: bool
+) -> None:
     file = tmp_path / "env.json"
+    if was_there:
+        file.touch(mode=0o644)
     done = operator.once("env-vars", "-o", str(file))
     assert (done.code, done.out) == (0, "")
     assert json.loads(file.read_text()) == json.loads(operator.once("env-vars").out)

@@ -76,7 +76,8 @@ def _endpoint(stack: Stack) -> Mapping[str, str]:
 
 def _write(output: Path, found: Mapping[str, Any]) -> None:
     try:
-        output.touch(mode=0o600)  # there may be secrets in it
+        output.touch(mode=0o600)
+        output.chmod(0o600)  # there may be secrets in it, also when the file was there before
         output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
