@@ -18,6 +18,8 @@ from importlib.util import find_spec
 
 from oncekit.proof.simulation import matrix, schedules
 
+TESTS = ("-q", "-n", "2", "--dist", "loadfile", "tests/proof")
+
 Part = Callable[[argparse.Namespace], int]
 
 
@@ -40,7 +42,13 @@ def _mutants(given: argparse.Namespace) -> int:
 
 def _tests(_given: argparse.Namespace) -> int:
     """A small part of each, and whether each goes red when a promise is broken."""
-    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "tests/proof"])
+    command = [sys.executable, "-m", "pytest", *TESTS]
+    # Its lines are printed here, because `--json` keeps what is printed.
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 our own
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+    return process.returncode
 
 
 def _fuzz(given: argparse.Namespace) -> int:
