@@ -177,6 +177,18 @@ def test_sweep_finds_a_request_that_failed_before_it_had_a_record(
     assert (kept["error"], kept["input"]) == ("ExecutionDied", unlucky)
 
 
+def test_sweep_keeps_a_request_that_jsonata_takes_for_a_function_without_its_input(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    """No function can be called with such a request, so neither the operation machine nor recovery can read it."""
+    unlucky = cloud.run(charge() | {"_jsonata_lambda": True})
+    assert (unlucky.status, unlucky.states) == ("FAILED", ("ReceiveRequest",))
+    recover()
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["executionArn"]) == ("ExecutionDied", unlucky.arn)
+    assert kept["inputOmitted"] == "read it from the execution"
+
+
 def test_sweep_goes_through_the_pages_of_executions_that_failed(
     cloud: LocalCloud, recover: Callable[..., Execution]
 ) -> None:

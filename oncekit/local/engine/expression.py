@@ -23,7 +23,7 @@ from jsonata.signature import Signature
 from jsonata.tokenizer import Tokenizer
 from jsonata.utils import Utils
 
-from oncekit.local.engine.javascript import Pattern
+from oncekit.local.engine.javascript import Pattern, TakenForFunction
 from oncekit.local.engine.jsonata_functions import Function, functions, same, string
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.values import JSONataError, unbound
@@ -82,6 +82,31 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
             if len(result) == 1 and not result.keep_singleton:
                 return result[0]
         return result
+
+    def evaluate_function(self, expr: Any, input: Any, environment: Any, applyto_context: Any) -> Any:
+        """A call by name or by value. The reference asks each argument that it takes for a function for its arity."""
+        procedure = expr.procedure
+        function = self.eval(procedure, input, environment)
+        name = procedure.steps[0].value if procedure.type == "path" else procedure.value
+        if function is None:
+            forgot_the_dollar = procedure.type == "path" and environment.lookup(str(name)) is not None
+            raise JException("T1005" if forgot_the_dollar else "T1006", expr.position, name)
+        given = [] if applyto_context is Utils.NONE else [applyto_context]
+        for each in expr.arguments or ():
+            value = self.eval(each, input, environment)
+            if type(value) is TakenForFunction and not value.has_arity():
+                raise JSONataError("threw an error during evaluation. An argument is taken for a function and is none")
+            given.append(value)
+        if isinstance(function, Parser.Symbol):
+            function.token, function.position = name, expr.position
+        try:
+            return self.apply(function, given, input, environment)
+        except JException as error:
+            if error.location < 0:
+                error.location = expr.position
+            if error.current is None:
+                error.current = expr.token
+            raise
 
     def evaluate_variable(self, expr: Any, input: Any, environment: Any) -> Any:
         if expr.value == "":
