@@ -34,12 +34,13 @@ def _cells_by_name(names: tuple[str, int, int]) -> list[Cell]:
     return [each for strike in todo for each in cells_at(_world, path, *strike)]
 
 
-def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> list[Cell]:
-    """Every cell of the named paths, of all when none is named."""
+def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> Iterator[list[Cell]]:
+    """Every cell of the named paths, of all when none is named; the cells of one path at a time."""
     wanted = [path.name for path in PATHS if not names or path.name in names]
-    work = [(name, part, parts) for name in wanted for part in range(parts)]
     with ProcessPoolExecutor(processes, get_context("spawn"), _open_world) as pool:
-        return [each for cells in pool.map(_cells_by_name, work) for each in cells]
+        started = [[pool.submit(_cells_by_name, (name, part, parts)) for part in range(parts)] for name in wanted]
+        for of_one_path in started:
+            yield [each for part in of_one_path for each in part.result()]
 
 
 # ---- what is printed ----
@@ -93,15 +94,15 @@ def main(names: Sequence[str] | None = None) -> int:
         parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(path.name for path in PATHS))
         names = parser.parse_args().paths
     began = time.monotonic()
-    cells = run(names)
-    bad = [each for each in cells if each.is_bad]
-    print("\n".join(table(cells)))
+    cells: list[Cell] = []
+    for of_one_path in run(names):
+        print("\n".join(table(of_one_path)))
+        for bad in (each for each in of_one_path if each.is_bad):
+            print("\n".join([f"✗ {bad}", *(f"    {fault}" for fault in bad.faults)]))
+        print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
+        cells += of_one_path
     print("\n".join(summary(cells, time.monotonic() - began)))
-    for each in bad:
-        print(f"✗ {each}")
-        for fault in each.faults:
-            print(f"    {fault}")
-    return 1 if bad else 0
+    return 1 if any(each.is_bad for each in cells) else 0
 
 
 if __name__ == "__main__":
