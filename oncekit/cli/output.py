@@ -13,6 +13,7 @@ MOST_LINES = 40
 """Of one function, the newest."""
 _NEWS = ("attempt begins", "business logic succeeded")
 """What the library logs of every attempt: the path and the result of its execution say it, too."""
+_OF_RUNTIME = "[ERROR] "
 
 
 def lines_of(function: str, line: str) -> Iterator[str]:
@@ -32,10 +33,40 @@ def lines_of(function: str, line: str) -> Iterator[str]:
         yield f"{function} | {each}"
 
 
+class Repeats:
+    """Finds what was printed before: the runtime client logs an error that the library has logged, and each attempt may
+    fail as the one before did.
+    """
+
+    def __init__(self) -> None:
+        self._tracebacks: set[str] = set()
+        self._last = ""
+
+    def left_of(self, line: str) -> str | None:
+        """The line; without a traceback that was shown; None for the runtime client's copy of the error before it."""
+        told = _fields(line)
+        traceback = told.get("exception")
+        if isinstance(traceback, str):
+            self._last = traceback.rstrip().rpartition("\n")[2]
+            if traceback in self._tracebacks:
+                return json.dumps({**told, "exception": "(the same traceback as above)"})
+            self._tracebacks.add(traceback)
+        elif line.startswith(_OF_RUNTIME) and self._last.endswith(_error_in(line)):
+            return None
+        return line
+
+
+def _error_in(line: str) -> str:
+    """`ValueError: the message` out of `[ERROR] ValueError: the message`, which the traceback follows."""
+    return line.removeprefix(_OF_RUNTIME).split("\r", 1)[0].split("\n", 1)[0]
+
+
 def printed(cloud: LocalCloud) -> Iterator[str]:
     """What the functions that were started printed and logged, the newest last."""
     for operation in sorted({each.operation for each in cloud.invocations()}):
-        lines = [new for line in cloud.logs(operation) for new in lines_of(operation, line)]
+        repeats = Repeats()
+        kept = (left for line in cloud.logs(operation) if (left := repeats.left_of(line)) is not None)
+        lines = [new for line in kept for new in lines_of(operation, line)]
         if (left_out := len(lines) - MOST_LINES) > 0:
             yield f"{operation} | … {left_out:,} earlier lines"
         yield from lines[-MOST_LINES:]

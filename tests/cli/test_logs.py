@@ -45,6 +45,22 @@ def test_lines_of_an_attempt_are_shown_with_what_it_printed_between_them(operato
     ]
 
 
+def test_what_lambda_says_of_an_attempt_that_it_ended_is_shown(operator: Operator) -> None:
+    lines = [
+        (0, own("begins")),
+        (90_000, "2026-01-01T00:01:30.000Z r1 Task timed out after 90.00 seconds"),
+        (90_001, "printed by nobody knows whom"),
+    ]
+    with logged(operator, lines):
+        _, *shown = operator.once("logs", ID).out.splitlines()
+    assert [line.partition(" | ")[2] for line in shown] == ["WARNING begins", lines[1][1]]
+
+
+def test_an_id_that_nobody_knows_is_an_error(operator: Operator) -> None:
+    done = operator.once("logs", "default#told#misspelt")
+    assert done.code == 2 and "there is no such record" in done.err
+
+
 def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: Operator) -> None:
     lines = [
         (0, own("first")),
@@ -69,12 +85,14 @@ def test_an_id_is_found_whatever_its_key_is(operator: Operator, id: str) -> None
 
 
 def test_lines_before_the_hours_asked_for_are_not_looked_at(operator: Operator) -> None:
+    operator.cloud.run(operator.request())
     with logged(operator, [(-2 * 3600_000, own("old"))]):
         assert "Nothing was logged for it in the last 1 hours" in operator.once("logs", ID, "--hours", "1").out
         assert "WARNING old" in operator.once("logs", ID).out
 
 
 def test_an_operation_without_a_function_or_without_logs_is_said(operator: Operator) -> None:
+    operator.cloud.run(operator.request())
     assert "Nothing was logged" in operator.once("logs", ID).out
     done = operator.once("logs", "default#none#k")
     assert done.code == 2 and "the operation none has no function once_op-none" in done.err

@@ -123,8 +123,10 @@ def tells_history(operator: Watched) -> None:
 
 
 def tells_logs(operator: Watched) -> None:
+    _quarantined(operator)
     with logged(operator, [(0, own("printed"))]):
         operator.watch("logs", ID)
+    operator.watch("logs", ID)
 
 
 def retries(operator: Watched) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.cli.output import MOST_LINES, lines_of, printed
+from oncekit.cli.output import MOST_LINES, Repeats, lines_of, printed
 from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
@@ -31,6 +31,38 @@ def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
 @pytest.mark.parametrize("message", ["attempt begins", "business logic succeeded"])
 def test_what_the_library_logs_of_every_attempt_is_left_out(message: str) -> None:
     assert list(lines_of("f", json.dumps({"level": "INFO", "message": message}))) == []
+
+
+REFUSED = {"level": "ERROR", "message": "no", "exception": "Traceback\n  File y\nmine.Denied: no"}
+
+
+def test_the_runtimes_copy_of_an_error_and_a_traceback_that_was_shown_are_left_out() -> None:
+    repeats = Repeats()
+    kept = [repeats.left_of(line) for line in (json.dumps(LOGGED), "[ERROR] KeyError: 'y'\rTraceback", "printed")]
+    assert kept == [json.dumps(LOGGED), None, "printed"]
+    assert repeats.left_of(json.dumps(REFUSED)) == json.dumps(REFUSED)
+    assert repeats.left_of("[ERROR] KeyError: 'y'\rTraceback") is not None
+    again = repeats.left_of(json.dumps(LOGGED | {"message": "later"}))
+    assert again is not None and list(lines_of("f", again)) == ["f | ERROR later", "f | (the same traceback as above)"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("os._exit(3)", "Error: Runtime exited with error: exit status 3"),
+        ("time.sleep(60)", "Task timed out after 1.00 seconds"),
+    ],
+)
+def test_an_attempt_that_ends_without_a_word_is_told_of(
+    statement: str, told: str, cloud: LocalCloud, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(
+        f"import os, time\ndef handler(event, context):\n    print('begun')\n    {statement}\n"
+    )
+    cloud.add_function("dies", tmp_path, timeout=1)
+    cloud.run({"operation": "dies", "idempotencyKey": statement, "payload": {}, "onCrash": "quarantine"})
+    begun, died = printed(cloud)
+    assert begun == "dies | begun" and died.startswith("dies | ") and died.endswith(told)
 
 
 FUNCTION = """

@@ -31,6 +31,7 @@ def replay(operator: Operator, *options: str) -> tuple[int, list[str]]:
 def test_each_message_starts_once_and_what_is_refused_again_waits(operator: Operator) -> None:
     refuse(operator, "a", "b")
     assert replay(operator, "--dry-run") == (0, ["WOULD_START"] * 2)
+    assert "it will be refused again unless" in operator.once("replay-rejected", "--dry-run").out
     assert replay(operator, "--error", "Unavailable") == (0, [])
     assert replay(operator, "--limit", "1") == (0, ["STARTED"])
     operator.cloud.settle()

@@ -23,6 +23,8 @@ MOST_LINES = 1000
 AFTER_MS = 1000
 """How long after its last line with the id an attempt may print, as the traceback of what it raised."""
 OF_LAMBDA = ("INIT_START", "START RequestId:", "END RequestId:", "REPORT RequestId:")
+LONGEST_MS = 900_000
+"""Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]
         logGroupName=group,
         logStreamName=attempt.stream,
         startTime=attempt.first,
-        endTime=attempt.last + AFTER_MS,
+        endTime=attempt.last + LONGEST_MS,
         startFromHead=True,
         limit=MOST_LINES,
     )["events"]
@@ -105,6 +107,8 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]
         is_own = told.get("id", id) == id and told.get("function_request_id", attempt.request_id) == attempt.request_id
         if not is_own and event["timestamp"] > attempt.last:
             return  # the next attempt of somebody else
+        if event["timestamp"] > attempt.last + AFTER_MS and attempt.request_id not in event["message"]:
+            continue
         if is_own and "_aws" not in told and not event["message"].startswith(OF_LAMBDA):
             yield Line(event["timestamp"], event["message"].rstrip("\n"))
 

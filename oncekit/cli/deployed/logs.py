@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import log_lines
+from oncekit.cli.deployed import log_lines, records
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import NEEDED, Stack
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
-from oncekit.cli.output import lines_of
+from oncekit.cli.output import Repeats, lines_of
 
 Hours = Annotated[int, typer.Option("--hours", metavar="N", min=1, help="Look N hours back.")]
 
@@ -38,6 +38,8 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         group = log_lines.log_group(stack, id)
         found = log_lines.attempts(stack, group, id, stack.now() - hours * 3600)
+        if not found:
+            records.find(stack, id)  # one that nobody knows is a typing error
         lines = list(_lines(found)) or [f"Nothing was logged for it in the last {hours} hours in {group}."]
         return answered(_answer(id, group, found), as_json, *lines)
 
@@ -60,8 +62,10 @@ def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, An
 def _lines(found: list[log_lines.Attempt]) -> Iterator[str]:
     for attempt in found:
         yield f"attempt {attempt.number}  {_time(attempt.first, 'seconds')}  {attempt.stream}"
+        repeats = Repeats()
         for line in attempt.lines:
-            yield from lines_of(_time(line.at, "milliseconds")[11:], line.text)
+            if (text := repeats.left_of(line.text)) is not None:
+                yield from lines_of(_time(line.at, "milliseconds")[11:], text)
 
 
 def _time(milliseconds: int, precision: str) -> str:

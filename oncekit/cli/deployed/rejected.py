@@ -14,6 +14,11 @@ HIDDEN_SECONDS = 120
 """How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
 LEFT = ("UNREADABLE", "NO_INPUT", "NOT_STARTED")
 """Outcomes of messages that stay in the queue because they could not be replayed."""
+REFUSED_AGAIN = {
+    "InvalidRequest": "it will be refused again unless another version is deployed now: send a corrected one",
+    "PayloadMismatch": "it will be refused again unless the record is gone: its key belongs to another payload",
+}
+"""What a dry run says of requests that are still what they were refused for."""
 GOES = ("STARTED", "DISCARDED")
 
 
@@ -85,7 +90,7 @@ def _replay_one(
     if text is None:
         return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
     if dry_run:
-        return {**about, "outcome": "WOULD_START"}
+        return {**about, "outcome": "WOULD_START", "reason": REFUSED_AGAIN.get(about["error"])}
     return {**about, **_start(stack, message["MessageId"], text)}
 
 

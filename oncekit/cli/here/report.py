@@ -46,12 +46,13 @@ def as_json(execution: Execution) -> dict[str, Any]:
 
 
 def exit_code(executions: Sequence[Execution]) -> int:
-    """0 when all are done, 3 when the worst is a conflict or work in progress, else 1."""
+    """0 when all are done, 3 when the worst is a conflict or work that none of them has completed, else 1."""
+    answered = {each.output["id"] for each in executions if outcome(each) in ("EXECUTED", "REPLAYED")}
     codes = set()
     for execution in executions:
         if execution.status != "SUCCEEDED":
             codes.add(3 if execution.error in CONFLICTS else 1)
-        elif execution.output["disposition"] == "IN_PROGRESS":
+        elif execution.output["disposition"] == "IN_PROGRESS" and execution.output["id"] not in answered:
             codes.add(3)
     return 1 if 1 in codes else max(codes, default=0)
 

@@ -37,6 +37,16 @@ class _End:
         body = {"errorType": self.error, "errorMessage": f"RequestId: {request_id} Error: {self.message}"}
         return Outcome(json.dumps(body).encode(), self.error)
 
+    def line(self, request_id: str) -> str | None:
+        """What Lambda adds to the function's log; nothing of an end that the runtime client has logged itself."""
+        match self.error:
+            case "Sandbox.Timedout":
+                return f"{request_id} {self.message}"
+            case "Runtime.ExitError":
+                return f"RequestId: {request_id} Error: {self.message}"
+            case _:
+                return None
+
 
 class Environment:
     """The process is started by the first invocation. Ends by a timeout, an exit, an error during init, or `end`."""
@@ -85,6 +95,8 @@ class Environment:
             process = self._process
         if not self.usable:
             self.end()
+            if said := self._over and self._over.line(request_id):
+                self._on_line(said)
         elif process is not None:
             process.drain()
         return outcome

@@ -17,7 +17,7 @@ _ENTRY = Path(__file__).with_name("entry.py")
 SECONDS_TO_DIE = 10
 """SIGKILL takes milliseconds. A process that is still there after this hangs in the kernel: nothing here could help."""
 
-_LINE_BREAK = re.compile(rb"\r\n|\r|\n")
+_LINE_BREAK = re.compile(rb"\r?\n")
 _CHUNK = 1 << 16
 
 
