@@ -9,9 +9,22 @@ import pytest
 
 from oncekit.gate.__main__ import main
 from oncekit.gate.run import ALL, QUICK, findings
-from tests.gate.conftest import BROKEN, ROOT, Variant, variants
+from tests.gate.variants import BROKEN, ROOT, Variant, variants
 
 SLOW = variants("cloudformation")
+
+
+@pytest.fixture(scope="session")
+def write_variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Variant], Path]:
+    """Writes a variant into a folder of its own; a template that is the same in many is translated once."""
+    kept = tmp_path_factory.mktemp("kept")
+
+    def write(variant: Variant) -> Path:
+        folder = tmp_path_factory.mktemp("variant")
+        (folder / "build").symlink_to(kept)
+        return variant.write(folder)
+
+    return write
 
 
 def test_the_project_has_no_finding() -> None:

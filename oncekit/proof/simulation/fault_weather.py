@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
@@ -185,7 +185,7 @@ class Striking(Weather):
             self._world.stop(call.execution_arn)
             raise Abandoned
         if kind == "late":
-            return self._late(proceed)
+            return arrives_late(self._world, proceed)
         if kind == "slow":
             self._world.turns.sleep(LONG)
         if kind == "never arrives":
@@ -212,18 +212,6 @@ class Striking(Weather):
         self._last_attempt = call.attempt
         self._times += 1
         raise refusal(call)
-
-    def _late(self, proceed: Proceed) -> dict[str, Any]:
-        """The task times out, and the call is made long after."""
-
-        def arrive() -> None:
-            self._world.turns.sleep(LONG)
-            with suppress(Exception, Abandoned, TimedOut):
-                proceed()
-
-        self._world.turns.spawn(arrive, "late call")
-        self._world.turns.sleep(10)
-        raise TimeoutError
 
     # ---- boundaries and points ----
 
@@ -258,3 +246,17 @@ def refusal(call: Call) -> ClientError:
     return ClientError(
         {"Error": {"Code": code, "Message": "as the proof says"}, "ResponseMetadata": metadata}, call.action
     )
+
+
+def arrives_late(world: World, proceed: Proceed) -> NoReturn:
+    """The task times out, and the call is made long after."""
+
+    def arrive() -> None:
+        world.turns.sleep(LONG)
+        world.note("a late call arrives")
+        with suppress(Exception, Abandoned, TimedOut):
+            proceed()
+
+    world.turns.spawn(arrive, "late call")
+    world.turns.sleep(10)
+    raise TimeoutError

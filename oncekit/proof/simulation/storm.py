@@ -15,7 +15,7 @@ from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.local.lambda_runtime.refusals import throttled
-from oncekit.proof.simulation.fault_weather import ASKING, LONG, label_of_call, refusal
+from oncekit.proof.simulation.fault_weather import ASKING, LONG, arrives_late, label_of_call, refusal
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.late import WRITES
 from oncekit.proof.simulation.plans import Plan
@@ -90,7 +90,7 @@ class Storm(Weather):
         if fault.startswith("held "):
             self._hold(fault, proceed)
         if fault == "late":
-            return self._late(proceed)
+            return arrives_late(self._world, proceed)
         if fault == "slow":
             self._world.turns.sleep(LONG)
         if fault == "never arrives":
@@ -107,17 +107,6 @@ class Storm(Weather):
         if fault == "answer lost":
             raise ConnectionClosedError(endpoint_url=call.service)
         return answer
-
-    def _late(self, proceed: Proceed) -> dict[str, Any]:
-        def arrive() -> None:
-            self._world.turns.sleep(LONG)
-            self._world.note("a late call arrives")
-            with suppress(Exception, Abandoned, TimedOut):
-                proceed()
-
-        self._world.turns.spawn(arrive, "late call")
-        self._world.turns.sleep(10)
-        raise TimeoutError
 
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.machine.startswith("OperationStateMachine"):

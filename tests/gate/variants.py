@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -61,16 +59,3 @@ def variants(kind: str = "*") -> list[Variant]:
     return [
         Variant(**each) for file in sorted(BROKEN.glob(f"{kind}.yaml")) for each in yaml.safe_load(file.read_text())
     ]
-
-
-@pytest.fixture(scope="session")
-def write_variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Variant], Path]:
-    """Writes a variant into a folder of its own; a template that is the same in many is translated once."""
-    kept = tmp_path_factory.mktemp("kept")
-
-    def write(variant: Variant) -> Path:
-        folder = tmp_path_factory.mktemp("variant")
-        (folder / "build").symlink_to(kept)
-        return variant.write(folder)
-
-    return write
