@@ -79,6 +79,11 @@ def test_odd_message_is_left_in_one_line_and_the_others_go_on(operator: Operator
     assert replay(operator, "--error", "InvalidRequest", "--discard") == (0, [])
     operator.cloud.settle()
     assert operator.record["status"] == "COMPLETED"
+    unreadable = len(ODD) + 1
+    assert replay(operator, "--error", "UNREADABLE") == (1, ["UNREADABLE"] * unreadable)
+    assert replay(operator, "--error", "UNREADABLE", "--discard", "--dry-run") == (0, ["WOULD_DISCARD"] * unreadable)
+    assert replay(operator, "--error", "UNREADABLE", "--discard") == (0, ["DISCARDED"] * unreadable)
+    assert replay(operator) == (0, [])
 
 
 def test_message_whose_members_are_no_names_has_no_id(operator: Operator) -> None:

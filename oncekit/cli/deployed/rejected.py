@@ -12,7 +12,8 @@ from oncekit.cli.requests import id_of
 
 HIDDEN_SECONDS = 120
 """How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
-LEFT = ("UNREADABLE", "NO_INPUT", "NOT_STARTED")
+UNREADABLE = "UNREADABLE"
+LEFT = (UNREADABLE, "NO_INPUT", "NOT_STARTED")
 """Outcomes of messages that stay in the queue because they could not be replayed."""
 REFUSED_AGAIN = {
     "InvalidRequest": "it will be refused again unless another version is deployed now: send a corrected one",
@@ -79,7 +80,10 @@ def _replay_one(
     try:
         said, kept = _read(message["Body"])
     except _Unreadable as odd:
-        return {**about, "outcome": "UNREADABLE", "reason": str(odd)} if error is None else None
+        if error not in (None, UNREADABLE):
+            return None
+        gone = "WOULD_DISCARD" if dry_run else "DISCARDED"
+        return {**about, "outcome": gone if discard else UNREADABLE, "reason": str(odd)}
     about |= said
     if error not in (None, about["error"]):
         return None

@@ -15,7 +15,10 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short
 
 Error = Annotated[
-    str | None, typer.Option("--error", metavar="NAME", help="Only those with this error, such as Unavailable.")
+    str | None,
+    typer.Option(
+        "--error", metavar="NAME", help="Only those with this error, such as Unavailable; or UNREADABLE ones."
+    ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be done.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N messages.")]
