@@ -141,6 +141,7 @@ def _tell(cloud: LocalCloud) -> None:
         "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
         "--input file://events/charge-payment.json",
+        "#",
         f"# When it has ended: unset {' '.join(cloud.environment)}",
         "",
         f"unset {' '.join(LED_ELSEWHERE)}",
