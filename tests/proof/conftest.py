@@ -36,7 +36,7 @@ def in_world() -> Callable[..., Any]:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Callable[[str, str], Path]:
-    """A copy of the project whose operation machine has one text replaced by another."""
+    """A copy of the project in which one of the state machines has one text replaced by another."""
 
     def copy(old: str, new: str) -> Path:
         for name in ("template.yaml", "statemachine", "functions", "shared"):
@@ -45,10 +45,9 @@ def broken(tmp_path: Path) -> Callable[[str, str], Path]:
                 shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
             else:
                 shutil.copy(source, tmp_path / name)
-        definition = tmp_path / "statemachine" / "operation.asl.yaml"
-        text = definition.read_text(encoding="utf-8")
-        assert old in text
-        definition.write_text(text.replace(old, new), encoding="utf-8")
+        texts = {each: each.read_text(encoding="utf-8") for each in (tmp_path / "statemachine").iterdir()}
+        [definition] = [each for each, text in texts.items() if old in text]
+        definition.write_text(texts[definition].replace(old, new), encoding="utf-8")
         return tmp_path
 
     return copy

@@ -27,6 +27,11 @@ def test_no_death_of_a_function_makes_a_fenced_step_happen_twice(in_world: Calla
     assert not bad(cells)
 
 
+def test_a_request_that_only_its_dead_execution_holds_is_kept_by_its_name(in_world: Callable[..., Any]) -> None:
+    cells = in_world("cells", "escapes, recovered", ["boundary"], ["dies"], "enter AcquireLock")
+    assert [cell[2:] for cell in cells] == [["refused", []]]
+
+
 def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
     places = in_world("places", "new, small")
     assert ["call", "Finalize update_item"] in places
@@ -65,6 +70,18 @@ BREAKAGES = {
         "[States.ALL]\n        Assign",
         ("redrive by a duplicate", "RedriveOwner redrive_execution", "fails for good"),
         "broken",
+    ),
+    "recovery that could ask for no owner is content": (
+        "$count($outcomes[$ = 'FAILED']) > 0",
+        "$count($outcomes[$ = 'FAILED']) > 9",
+        ("recovered by its event", "AskOwner describe_execution", "refused for ever"),
+        "stuck",
+    ),
+    "a request that only its dead execution holds is named to nobody": (
+        "'executionArn': $execution.arn, 'refusedAt'",
+        "'executionArn': 'unknown', 'refusedAt'",
+        ("escapes, recovered", "enter AcquireLock", "dies"),
+        "lost",
     ),
     "a new lock skips a fence": (
         '":one": { N: "1" }',

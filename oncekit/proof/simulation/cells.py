@@ -176,11 +176,26 @@ def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tup
         if isinstance(weather, Striking) and weather.down_until:
             world.pass_time(max(0.0, weather.down_until - world.turns.now()))
             world.recover()
-        stuck = world.unfinished()
+        silent = _silent_faults(world, weather)
+        if isinstance(weather, Striking) and weather.blinds_recovery:
+            weather.end()
+            world.recover()
+        stuck = [*silent, *world.unfinished()]
         if sends_again:
             _send_again(world, path, weather)
         run_on(world, path)
     return weather, stuck
+
+
+def _silent_faults(world: World, weather: Weather) -> list[Fault]:
+    """Where recovery can ask for no owner, it may not guess whether one lives: the records wait, and its runs fail."""
+    if not isinstance(weather, Striking) or not weather.blinds_recovery:
+        return []
+    name = world.cloud.outputs["RecoveryStateMachineArn"].rpartition(":")[2]
+    runs = [each for machine in world.cloud.executions.machines if machine.name == name for each in machine.executions]
+    if any(each.error == "RecoveryIncomplete" for each in runs):
+        return []
+    return [Fault("P5", "stuck", "recovery could ask for no owner, and no run of it failed")]
 
 
 def _send_again(world: World, path: Path, weather: Weather) -> None:

@@ -145,8 +145,9 @@ def executions_of(cloud: LocalCloud) -> list[Execution]:
 def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
     """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it."""
     rejected = cloud.rejected()
-    kept = {_canonical(each.get("input")) for each in rejected}
+    kept = {_canonical(_kept_in(each)) for each in rejected}
     kept_by = {each["executionArn"] for each in rejected}
+    named = {each["executionArn"] for each in rejected if "inputOmitted" in each}
     inputs = {execution.arn: execution.input for execution in executions}
     for record in records.values():
         if record["status"] == "IN_PROGRESS":
@@ -161,8 +162,14 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
         record = records.get(id_of(execution.input), {})
         owners = inputs.get(record.get("owner", ""), execution.input)
         in_record = bool(record) and request_of(owners).get("payload") == request_of(execution.input).get("payload")
-        if refused or not (in_record or _canonical(execution.input) in kept):
+        is_kept = _canonical(execution.input) in kept or execution.arn in named
+        if refused or not (in_record or is_kept):
             yield Fault("P5", "lost", f"{execution.name} ended as {execution.status} {execution.error}, left nothing")
+
+
+def _kept_in(message: Mapping[str, Any]) -> Any:
+    """The request in a message of the rejected-requests queue; a message without it names the execution that has it."""
+    return json.loads(message["inputText"]) if "inputText" in message else message.get("input")
 
 
 def _canonical(value: Any) -> str:

@@ -132,6 +132,11 @@ class Striking(Weather):
         self.down_until = 0.0
         self._sweeps = 0
         self._down: Callable[[Call], bool] = lambda call: False
+        self.blinds_recovery = False
+
+    def end(self) -> None:
+        """Whatever was down answers again."""
+        self._down = lambda call: False
 
     def _strikes(self, place: str) -> bool:
         number = self._seen[place]
@@ -146,7 +151,8 @@ class Striking(Weather):
             return ()
         if delivery.kind == "schedule" and self._world.turns.now() < self.down_until:
             self._sweeps += 1
-            if self._sweeps % 12:  # one an hour: they come to nothing
+            # One an hour, for they come to nothing; but all of them where one may find a death that nobody heard of.
+            if self._sweeps % 12 and not self._world.saw_death_lately():
                 return ()
         return self._under.of_delivery(delivery)
 
@@ -175,6 +181,7 @@ class Striking(Weather):
             self._down = lambda each: each.action == call.action and self._world.turns.now() < self.down_until
             return self._refuse(call, proceed)
         if kind.endswith("for ever"):
+            self.blinds_recovery = kind == "refused for ever" and call.state == "AskOwner"
             self._down = lambda each: _asks_the_same(each, call, kind)
             return self._refuse(call, proceed)
         if kind.startswith("fails"):

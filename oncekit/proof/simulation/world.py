@@ -166,7 +166,11 @@ class World:
             overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
             if overdue and self.journal.status_of(record["owner"]) != "RUNNING":
                 return True
-        return any(now - ended < 4 * self._period for ended in self._deaths())
+        return self.saw_death_lately()
+
+    def saw_death_lately(self) -> bool:
+        """Whether an execution died so recently that a sweep finds it without a record, with some time to spare."""
+        return any(self.turns.now() - ended < 4 * self._period for ended in self._deaths())
 
     def _deaths(self) -> Iterator[float]:
         """When executions ended that did not come to one of their own ends."""
