@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from botocore.exceptions import ClientError
 from operating import ID, Operator, put
 
 from oncekit.local.faults import fails
@@ -34,6 +35,13 @@ def test_history_says_which_state_failed_and_why(operator: Operator) -> None:
     assert [each["error"] for each in states["ExecuteBusinessLogic"]["errors"]] == ["NeedsAttention"]
     assert states["NeedsAttention"]["errors"][0]["error"] == "NeedsAttention"
     assert "    error   DynamoDB.ThrottlingException" in operator.once("history", ID).out
+
+
+def test_history_says_which_state_could_not_evaluate_its_expressions(operator: Operator) -> None:
+    died = operator.cloud.run(operator.request() | {"payload": {"a": {"_jsonata_lambda": True}}})
+    [state] = operator.once("history", died.arn, "--json").answer["states"]
+    assert state["errors"][0]["error"] == "States.QueryEvaluationError"
+    assert "taken for a function" in state["errors"][0]["cause"]
 
 
 def test_history_shows_where_a_redrive_began(operator: Operator) -> None:
@@ -76,6 +84,14 @@ def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None
     assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "EXECUTED", "7"])
     again = operator.once(*sent(operator, "--json")).answer
     assert [(each["outcome"], each["result"]) for each in again["ended"]] == [("REPLAYED", 7)]
+
+
+def test_send_waits_also_for_what_aws_does_not_describe_yet(operator: Operator) -> None:
+    def unknown() -> None:
+        raise ClientError({"Error": {"Code": "ExecutionDoesNotExist", "Message": "not yet"}}, "DescribeExecution")
+
+    operator.before("DescribeExecution", unknown)
+    assert operator.once(*sent(operator)).code == 0
 
 
 @pytest.mark.parametrize("via", ["sqs", "eventbridge"])

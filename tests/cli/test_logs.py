@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from logged import GROUP, logged, own
 from operating import ID, Operator
 
+from oncekit.cli.deployed import log_lines
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.kept_logs import KeptLogs
 
@@ -56,6 +58,30 @@ def test_what_lambda_says_of_an_attempt_that_it_ended_is_shown(operator: Operato
     assert [line.partition(" | ")[2] for line in shown] == ["WARNING begins", lines[1][1]]
 
 
+class Pages:
+    """CloudWatch Logs with one page that is empty before those with lines, as AWS may answer."""
+
+    def get_log_events(self, **asked: Any) -> dict[str, Any]:
+        number = int(asked.get("nextToken", 0))
+        events = [{"timestamp": number, "message": f"line {number}"}] if number in (1, 2) else []
+        return {"events": events, "nextForwardToken": str(min(number + 1, 3))}
+
+
+def test_lines_are_read_page_by_page_also_behind_an_empty_one() -> None:
+    attempt = log_lines.Attempt(1, "r1", "stream", 0, 5)
+    found = [each["message"] for each in log_lines._events(Pages(), "group", attempt)]
+    assert found == ["line 1", "line 2"]
+
+
+def test_more_lines_than_are_shown_are_said(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_lines, "MOST_LINES", 2)
+    lines = [(0, own("begins")), (1, "a"), (2, own("ends"))]
+    with logged(operator, lines):
+        assert "more than these 2 lines" in operator.once("logs", ID).out
+        [attempt] = operator.once("logs", ID, "--json").answer["attempts"]
+    assert not attempt["isComplete"] and len(attempt["lines"]) == 2
+
+
 def test_an_id_that_nobody_knows_is_an_error(operator: Operator) -> None:
     done = operator.once("logs", "default#told#misspelt")
     assert done.code == 2 and "there is no such record" in done.err
@@ -77,7 +103,7 @@ def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: O
     assert told == [(1, [lines[0][1], lines[2][1]]), (2, [lines[5][1], lines[6][1]])]
 
 
-@pytest.mark.parametrize("id", [ID, 'default#told#a"*\\b'])
+@pytest.mark.parametrize("id", [ID, 'default#told#a"*\\b', "default#told#50%-é"])
 def test_an_id_is_found_whatever_its_key_is(operator: Operator, id: str) -> None:
     with logged(operator, [(0, own("x", id)), (1, own("y", id + "c", "r2"))]):
         [attempt] = operator.once("logs", id, "--json").answer["attempts"]

@@ -70,6 +70,7 @@ def evaluator() -> Iterator[Evaluator]:
         yield Evaluator(VirtualClock(0), random.Random(0))
 
 
+@pytest.mark.aws(unconfirmed="V31")
 @pytest.mark.parametrize("expression", ASKED["expressions"])
 def test_expression_has_the_value_of_the_reference(expression: str, evaluator: Evaluator) -> None:
     expected = ANSWERS[expression]
@@ -86,6 +87,7 @@ def test_expression_has_the_value_of_the_reference(expression: str, evaluator: E
         assert (found == expected["value"]) != (expression in expressions_of(OTHER_VALUE))
 
 
+@pytest.mark.ours
 def test_answers_belong_to_the_expressions() -> None:
     assert list(ANSWERS) == ASKED["expressions"]
     known = expressions_of(FAILS_HERE) | expressions_of(OTHER_VALUE) | set(OTHER_CODE)

@@ -12,7 +12,7 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.local.items import plain_item
 
 MOST_READ = 20_000
-"""Records that are read, whatever the filters leave of them: 2,500 read units and more, by their size."""
+"""Records that are read, whatever the filters leave of them; 8 KB of them cost one read unit."""
 PAGE = 500
 SHOWN = (
     "id",

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
@@ -22,7 +23,7 @@ MOST_LINES = 1000
 """Of one attempt."""
 AFTER_MS = 1000
 """How long after its last line with the id an attempt may print, as the traceback of what it raised."""
-OF_LAMBDA = ("INIT_START", "START RequestId:", "END RequestId:", "REPORT RequestId:")
+OF_LAMBDA = ("INIT_START", "INIT_REPORT", "START RequestId:", "END RequestId:", "REPORT RequestId:")
 LONGEST_MS = 900_000
 """Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
@@ -45,6 +46,8 @@ class Attempt:
     first: int
     last: int
     lines: tuple[Line, ...] = ()
+    is_complete: bool = True
+    """Whether these are all its lines."""
 
 
 def log_group(stack: Stack, id: str) -> str:
@@ -75,13 +78,14 @@ def attempts(stack: Stack, group: str, id: str, since: float) -> list[Attempt]:
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
     for attempt in found.values():
-        attempt.lines = tuple(_lines(client, group, attempt, id))
+        lines = list(islice(_lines(client, group, attempt, id), MOST_LINES + 1))
+        attempt.lines, attempt.is_complete = tuple(lines[:MOST_LINES]), len(lines) <= MOST_LINES
     return sorted(found.values(), key=lambda each: each.first)
 
 
 def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str, Any]]:
     # What a pattern might read in another way is left to the comparison: the part before it is asked for.
-    plain = re.split(r'["\\*]', id)[0]
+    plain = re.split(r'["\\*%]|[^ -~]', id)[0]
     pattern = f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}'
     pages = client.get_paginator("filter_log_events").paginate(
         logGroupName=group, filterPattern=pattern, startTime=start, PaginationConfig={"MaxItems": MOST_EVENTS}
@@ -94,15 +98,7 @@ def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str,
 
 
 def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]:
-    events = client.get_log_events(
-        logGroupName=group,
-        logStreamName=attempt.stream,
-        startTime=attempt.first,
-        endTime=attempt.last + LONGEST_MS,
-        startFromHead=True,
-        limit=MOST_LINES,
-    )["events"]
-    for event in events:
+    for event in _events(client, group, attempt):
         told = _fields(event["message"])
         is_own = told.get("id", id) == id and told.get("function_request_id", attempt.request_id) == attempt.request_id
         if not is_own and event["timestamp"] > attempt.last:
@@ -111,6 +107,23 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]
             continue
         if is_own and "_aws" not in told and not event["message"].startswith(OF_LAMBDA):
             yield Line(event["timestamp"], event["message"].rstrip("\n"))
+
+
+def _events(client: Any, group: str, attempt: Attempt) -> Iterator[dict[str, Any]]:
+    """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
+    asked = {
+        "logGroupName": group,
+        "logStreamName": attempt.stream,
+        "startTime": attempt.first,
+        "endTime": attempt.last + LONGEST_MS,
+        "startFromHead": True,
+    }
+    while True:
+        page = client.get_log_events(**asked)
+        yield from page["events"]
+        if page["nextForwardToken"] == asked.get("nextToken"):
+            return
+        asked["nextToken"] = page["nextForwardToken"]
 
 
 def _fields(line: str) -> dict[str, Any]:

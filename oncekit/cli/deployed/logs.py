@@ -29,7 +29,7 @@ def logs(
 ) -> None:
     """Show what business logic printed and logged for an id. Attempt by attempt, the oldest first.
 
-    JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}]}]}; at in epoch milliseconds.
+    JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete}]}; at in epoch ms.
     """
     raise typer.Exit(_logs(Place(stack, profile, region), id, hours, as_json))
 
@@ -53,6 +53,7 @@ def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, An
             "requestId": each.request_id,
             "stream": each.stream,
             "lines": [asdict(line) for line in each.lines],
+            "isComplete": each.is_complete,
         }
         for each in found
     ]
@@ -66,6 +67,8 @@ def _lines(found: list[log_lines.Attempt]) -> Iterator[str]:
         for line in attempt.lines:
             if (text := repeats.left_of(line.text)) is not None:
                 yield from lines_of(_time(line.at, "milliseconds")[11:], text)
+        if not attempt.is_complete:
+            yield f"… and more than these {log_lines.MOST_LINES:,} lines: they are in the stream {attempt.stream}"
 
 
 def _time(milliseconds: int, precision: str) -> str:

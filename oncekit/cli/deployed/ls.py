@@ -24,7 +24,7 @@ NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 HEAD = ("id", "status", "attempts", "recoveries", "since")
 MORE = {
     True: "There are more: raise --limit, or choose with --tenant.",
-    False: "There may be more: only a part of the table was read; raise --limit.",
+    False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
 }
 NO_SUCH = {True: "Nothing is open", False: "No such operation was found"}
 

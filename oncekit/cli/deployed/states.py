@@ -9,7 +9,13 @@ from oncekit.cli.deployed.owners import events_of, iso
 from oncekit.cli.deployed.stack import Stack
 
 ENTERED, EXITED = "stateEnteredEventDetails", "stateExitedEventDetails"
-FAILURES = ("taskFailedEventDetails", "taskTimedOutEventDetails", "taskSubmitFailedEventDetails")
+FAILURES = (
+    "taskFailedEventDetails",
+    "taskTimedOutEventDetails",
+    "taskSubmitFailedEventDetails",
+    "taskStartFailedEventDetails",
+    "evaluationFailedEventDetails",
+)
 ENDS = ("executionFailedEventDetails", "executionAbortedEventDetails", "executionTimedOutEventDetails")
 REDRIVEN = "ExecutionRedriven"
 

@@ -39,10 +39,17 @@ class Ended:
 
 def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
     """How an execution of the operation machine ended. Raises TooLong."""
+    from botocore.exceptions import ClientError
+
     client = stack.client("stepfunctions")
 
     def look() -> Ended | None:
-        described = client.describe_execution(executionArn=arn)
+        try:
+            described = client.describe_execution(executionArn=arn)
+        except ClientError as refused:
+            if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
+                raise
+            return None  # AWS may describe what was started just now a little later
         status = described["status"]
         if status in ("RUNNING", "PENDING_REDRIVE"):
             return None
