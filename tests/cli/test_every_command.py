@@ -87,7 +87,7 @@ def test_logs_of_an_evil_function_are_shown_calmly(operator: Operator) -> None:
         assert_shown_calmly(done)
         assert r"\u202e" in done.out
         assert_calm(operator.once("logs", ID, "--json").out)
-    assert_shown_calmly(operator.once("logs", f"none#told#{WHOLE}"))
+    assert_shown_calmly(operator.once("logs", f"none#told#{WHOLE}"), 2)
     assert_shown_calmly(operator.once("logs", f"none#{WHOLE}#k"), 2)
 
 
