@@ -24,6 +24,8 @@ NO_JUDGES = {
     "tests/gate/test_gate.py::test_the_command": "replaces texts in the file, and fails when they are not there",
     "tests/proof/test_model.py::test_model_goes_red": "replaces texts in the file, and fails when they are not there",
     "tests/template/test_permissions.py::test_every_wildcard": "looks for comments in the file",
+    "tests/template/test_template.py::test_no_line_is": "looks at the lines of the file",
+    "tests/template/test_template.py::test_another_architecture": "replaces texts in the file",
     "tests/template/test_rollout.py::test_a_function_that_a_user_adds": "replaces texts in the file",
 }
 """What begins like this judges nothing, and why: a text that is compared with a text says nothing about behaviour."""

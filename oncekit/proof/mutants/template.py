@@ -39,7 +39,13 @@ def harmless(document: Mapping[str, Any]) -> Iterator[Mutant]:
     yield Mutant(FILE, "Resources", "in the other order", "control", (Edit(("Resources",), members),))
     alarm = next(name for name, each in document["Resources"].items() if each["Type"] == "AWS::CloudWatch::Alarm")
     path: Path = ("Resources", alarm, "Properties", "AlarmDescription")
-    yield Mutant(FILE, alarm, "another description", "control", (Edit(path, "Something else happened."),))
+    yield Mutant(
+        FILE,
+        alarm,
+        "another description",
+        "control",
+        (Edit(path, "Something else happened, and nobody wrote down what it was."),),
+    )
 
 
 def _all(document: Mapping[str, Any]) -> Iterator[Mutant]:
