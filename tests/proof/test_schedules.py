@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from oncekit.proof.simulation.scheduler import Turns
+
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
     "a lock is taken from an owner that runs": (
@@ -34,3 +36,16 @@ def test_schedules_go_red_when_a_promise_is_broken_and_are_made_smaller(
     _, size, smallest, faults = in_world("shrink", 0, 40, root=broken(old, new))
     assert smallest < size
     assert promise in str(faults)
+
+
+def test_a_schedule_goes_on_after_a_leap_and_time_never_goes_back() -> None:
+    turns, ticks = Turns(0.0), []
+
+    def tick(due: float) -> None:
+        ticks.append(turns.now())
+        turns.at(due + 300, lambda: tick(due + 300))
+
+    turns.at(300, lambda: tick(300))
+    turns.leap(10_000)
+    turns.wait(until=turns.now() + 1000)
+    assert (ticks, turns.now()) == ([10_300, 10_600, 10_900], 11_000)

@@ -15,6 +15,7 @@ from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.paths import Path, prepare, run_on
+from oncekit.proof.simulation.scheduler import Endless
 from oncekit.proof.simulation.weather import Weather
 from oncekit.proof.simulation.world import World
 
@@ -136,7 +137,10 @@ def cells_at(world: World, path: Path, place: Place, fault: str) -> Iterator[Cel
 
 
 def _cell(world: World, path: Path, place: Place, fault: str, lay: Lay) -> Cell:
-    struck, stuck = _run(world, path, lay)
+    try:
+        struck, stuck = _run(world, path, lay)
+    except Endless as endless:
+        return Cell(path.name, place, fault, "stuck", (str(Fault("P5", "stuck", str(endless))),), None)
     assert isinstance(struck, Striking | Held)
     operators = struck.operators if isinstance(struck, Striking) else None
     faults = [*world.faults(), *stuck, *_end_faults(world, path, place, fault)]

@@ -74,6 +74,7 @@ class Turns:
         self._tasks = [self._main]
         self._timers: list[_Timer] = []
         self._turns = 0
+        self._leapt = 0.0
         self._local = threading.local()
         self._local.task = self._main
         self._start_thread = runs.start_thread
@@ -170,7 +171,7 @@ class Turns:
         self._now = max(self._now, min(ends))
         if self._timers and self._timers[0].when <= min(ends):
             timer = heapq.heappop(self._timers)
-            self._now = timer.when
+            self._now = max(self._now, timer.when)
             timer.action()
         return True
 
@@ -195,7 +196,8 @@ class Turns:
         return None
 
     def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
-        timer = _Timer(when, next(self._numbers), action)
+        # A schedule counts its times from the one before, and none of them knows of a leap.
+        timer = _Timer(when if when >= self._now else when + self._leapt, next(self._numbers), action)
         heapq.heappush(self._timers, timer)
 
         def take_back() -> None:
@@ -208,12 +210,13 @@ class Turns:
     def leap(self, seconds: float) -> None:
         """Time passes, and nothing comes of it: what was due in so many seconds still is."""
         self._now += seconds
+        self._leapt += seconds
         for timer in self._timers:
             timer.when += seconds
 
     def restart(self, now: float) -> None:
         """A new beginning at a time; nothing may be going on."""
-        self._now, self._turns, self._error = now, 0, None
+        self._now, self._turns, self._error, self._leapt = now, 0, None, 0.0
         self._numbers = itertools.count(1)
 
     @contextmanager
