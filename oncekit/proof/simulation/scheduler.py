@@ -168,11 +168,12 @@ class Turns:
         ends = [task.until for task in self._tasks if task.until is not None]
         if not ends:
             return False
-        self._now = max(self._now, min(ends))
         if self._timers and self._timers[0].when <= min(ends):
             timer = heapq.heappop(self._timers)
             self._now = max(self._now, timer.when)
             timer.action()
+        else:
+            self._now = max(self._now, min(ends))
         return True
 
     # ---- the clock ----
