@@ -232,6 +232,7 @@ def test_the_state_before_the_end_tells_as_much_as_the_error(status: str, state:
         assert after(status, last) == "NothingLeftToDo"
     assert after(status, "Finalize") == "ReadItsHistory"
     assert after("RUNNING", "Finalize") == "NothingLeftToDo"
+    assert after("RUNNING", "", is_short=True) == "NothingLeftToDo", "it lives, whatever came before"
 
 
 def test_its_record_is_read_consistently(state: States) -> None:

@@ -268,6 +268,7 @@ def test_of_several_faults_the_first_is_told(first: int, state: States) -> None:
         request |= fault
     for given in (request, [request], [{"body": request}]):
         assert is_refused(state, given, FAULTS[first][1])
+    assert is_refused(state, {**LEAST, "idempotencyKey": "\a", "payload": []}, "idempotencyKey has a control character")
 
 
 @pytest.mark.parametrize("first", range(len(LARGE)))
