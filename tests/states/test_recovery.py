@@ -639,12 +639,19 @@ NAMED = ("States.DataLimitExceeded", "States.Runtime")
 
 @pytest.mark.parametrize("error", NAMED)
 def test_what_all_errors_do_not_match_ends_one_item_and_never_the_map(error: str, state: States) -> None:
-    for name in ("ReadItsRecord", "StartAgain", "KeepDeadRequest"):
+    for name in ("ReadItsEnd", "ReadItsRecord", "StartAgain", "KeepDeadRequest"):
         assert state(name).fails(error, {}) == Way("CouldNotLook")
     for name in ("ReadOpenRecord", "EndLease", "StartRecovery", "QuarantineRecord"):
         assert state(name).fails(error, {}) == Way("CouldNotRecover")
     assert state("ListExecutions").fails(error, {}) == Way("CouldNotList")
     assert state("QueryShard").fails(error, {}) == Way("CouldNotQuery")
+
+
+def test_an_error_of_the_service_itself_says_nothing_of_an_execution(state: States) -> None:
+    for name in ("DescribeDeadExecution", "ReadItsHistory"):
+        assert state(name).fails("States.Runtime", {}) == Way("CouldNotLook")
+    for name in ("AskOwner", "ReadOwnerEnd"):
+        assert state(name).fails("States.Runtime", {}) == Way("CouldNotRecover")
 
 
 @pytest.mark.parametrize("error", [*NAMED, "States.QueryEvaluationError"])

@@ -34,6 +34,13 @@ EXCUSES: dict[str, str] = {
     "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
     _FIRST.format(0, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
     _FIRST.format(5, "without $exists($tenant)"): "no comparison with what is not there holds",
+    **{
+        f"template:Rollouts.AllAtOnce.Minutes: {n} for 1": "a rollout in one step asks for no length of steps"
+        for n in (0, 2)
+    },
+    "operation:RefuseRequest.Arguments.MessageBody: without $not($sendable)": (
+        "what can be sent and is not sent as it is, is too large as a text, too, or is not what its text says"
+    ),
     "operation:ReceiveRequest.Choices[2]: before the one above": _BOTH,
     "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
     "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
