@@ -31,7 +31,7 @@ from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
 from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.quick_start import import_interpreter
+from oncekit.local.quick_start import import_interpreter, without_collections
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
@@ -85,7 +85,8 @@ class Cloud:
             )
         self._stack.callback(_open.release)
         try:
-            self._open()
+            with without_collections():
+                self._open()
         except BaseException:
             self._stack.close()
             raise

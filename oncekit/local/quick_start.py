@@ -7,6 +7,7 @@ the rest.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import importlib.util
 import sys
@@ -22,6 +23,18 @@ def import_interpreter() -> None:
             bare.enter_context(_bare(package))
         for module in ("moto.batch.utils", "moto.cloudformation.exceptions", "moto.stepfunctions.parser.models"):
             importlib.import_module(module)
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Nothing is garbage while the cloud is being made: looking for it again and again took an eighth of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @contextmanager

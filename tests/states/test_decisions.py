@@ -130,6 +130,13 @@ def test_an_owner_that_is_no_execution_of_this_machine_is_for_the_operator(owner
     assert decided(state, found(owner=owner, leaseExpiresAt=str(NOW))).to == "AcknowledgeDuplicate"
 
 
+def test_an_owner_longer_than_any_execution_is_foreign_without_another_look(state: States) -> None:
+    """The pattern for its last two parts takes a time that grows with the square of what has no colon."""
+    for owner in ("x" * 200_000, f"{EXECUTIONS}{'x' * 200_000}"):
+        assert decided(state, found(owner=owner)).to == "KeepRequest"
+        assert decided(state, found(owner=owner, leaseExpiresAt=str(NOW))).to == "AcknowledgeDuplicate"
+
+
 @pytest.mark.parametrize("name", ["a", "x" * 80, "recover-0f-1", "Größe.1", "operator-1f-before"])
 def test_an_owner_may_have_any_name_that_an_execution_can_have(name: str, state: States) -> None:
     way = decided(state, found(owner=f"{EXECUTIONS}{name}"))
@@ -634,6 +641,8 @@ def test_a_decision_of_business_logic_is_followed_whatever_the_policy(
     assert classified(state, "LockLostError", **policy) == Way("ReadRecord")  # type: ignore[arg-type]
     throttled = classified(state, "Lambda.TooManyRequestsException", throttled=True, **policy)  # type: ignore[arg-type]
     assert throttled == Way("BackOff"), "nothing was started"
+    told_before = classified(state, "LockLostError", throttled=True, hasNoFunction=True, **policy)  # type: ignore[arg-type]
+    assert told_before == Way("ReadRecord"), "what business logic said comes first"
 
 
 MINE = {"owner": ME, "fence": "3", "lease": str(NOW)}
@@ -700,6 +709,13 @@ def test_an_error_says_whether_business_logic_ran(
     assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (ran, throttled, missing)
     assert known["failure"] == {"name": error, "message": "Rate Exceeded. (Service: AWSLambda; Status Code: 429)"}
     assert failed(state, error, "c", ran=True)["ran"] is True
+
+
+@pytest.mark.parametrize("error", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
+def test_a_sentence_of_lambdas_may_have_braces(error: str, state: States) -> None:
+    known = failed(state, error, "Rate Exceeded. (Details: {})")
+    mine = error == "Lambda.TooManyRequestsException"
+    assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (False, mine, not mine)
 
 
 @pytest.mark.parametrize("error", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])

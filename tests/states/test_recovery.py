@@ -817,7 +817,7 @@ def test_a_shard_is_counted_without_its_keys(state: States) -> None:
 def test_metrics_are_sums_over_all_shards_with_what_was_recovered(state: States) -> None:
     names = ("OpenOperations", "OverdueOperations", "QuarantinedOperations")
     counts = [{"name": name, "count": number} for number, name in enumerate(names, 1)] * 2
-    after = state("CountOperations").takes(counts, {"outcomes": ["RECOVERED", "LEFT"]})
+    after = state("CountOperations").takes(counts, {"outcomes": ["RECOVERED", "LEFT", "FAILED"]})
     values = {**{name: 2 * number for number, name in enumerate(names, 1)}, "RecoveredOperations": 1}
     metrics = [{"name": name, "value": value} for name, value in values.items()]
     assert after == Way("PublishMetrics", {"metrics": metrics})

@@ -256,8 +256,10 @@ def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
 def test_no_period_of_an_alarm_on_what_sweeps_count_is_without_a_sweep(minutes: int) -> None:
     template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
-    period = int(template.section("Mappings")["SweepAlarms"][str(minutes)]["Period"])
+    alarms_on = template.section("Mappings")["SweepAlarms"][str(minutes)]
+    period = int(alarms_on["Period"])
     assert period >= 2 * 60 * minutes
+    assert alarms_on["Hour"] == max(3600, period), "an hour, or as long as it takes to see two sweeps"
     for name in ("QuarantinedOperationsAlarm", "OverdueOperationsAlarm", "OpenOperationsAlarm"):
         alarm = template.section("Resources")[name]["Properties"]
         assert alarm["Period"]["Fn::FindInMap"] == ["SweepAlarms", {"Ref": "RecoveryPeriodMinutes"}, "Period"]
@@ -287,3 +289,9 @@ def test_what_recovery_publishes_is_what_the_alarms_look_at(
         alarm = alarms[f"{name}Alarm"]
         assert (alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"]) == ("Once", name, dimensions)
         assert f"'name': '{name}'" in published
+
+
+def test_what_an_alarm_computes_has_a_name_in_its_graph(alarms: Resources) -> None:
+    for name, alarm in alarms.items():
+        computed = [each for each in alarm.get("Metrics", ()) if each.get("ReturnData", True)]
+        assert all(each.get("Label") for each in computed), name
