@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,7 @@ def local_cloud(
 
         try:
             with LocalCloud(template, clock=clock, port=port, on_output=on_output, names=names) as cloud:
+                gc.freeze()  # what is there now stays as long as the command
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
                     raise Problem(
                         f"{template} is a template without Once: it has no output {', '.join(missing)}; "
