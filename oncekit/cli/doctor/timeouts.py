@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 import re
@@ -50,7 +51,8 @@ def lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
             yield str(arguments.get("ExpressionAttributeValues", {}).get(value, {}).get("N", ""))
 
 
-def _seconds(value: Any) -> float | None:
+@functools.cache
+def _seconds(value: float | str | None) -> float | None:
     """A number, or the value of an expression that needs nothing of the execution."""
     from oncekit.local.engine.expression import Evaluator
     from oncekit.local.engine.values import JSONataError
