@@ -13,6 +13,8 @@ from oncekit.local.engine.limits import MAX_BYTES
 
 _SENDABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What SQS does not take (SendMessage, *Important*: the characters of XML 1.0)."""
+_LOOKS = ("describeExecution", "getExecutionHistory")
+"""Of an execution, which changes nothing: recovery looks at one that died before its request could be read."""
 _EXECUTION = "arn:aws:states:us-east-1:123456789012:execution:OperationStateMachine-local:"
 
 
@@ -78,6 +80,8 @@ class Judge:
         service, _, action = resource.partition(":")
         if action == "sendMessage":
             yield from self._message(arguments)
+        elif action in _LOOKS and self.stack.is_own(arguments["ExecutionArn"]):
+            return
         elif self.id is None:
             yield f"{resource} for a request that is to be refused: {shown(arguments)}"
         elif service == "dynamodb":
