@@ -12,7 +12,7 @@ from oncekit.proof.mutants import conditions, definitions, expressions
 from oncekit.proof.mutants.excuses import EXCUSES
 from oncekit.proof.mutants.hunt import all_harmless, all_mutants, documents
 from oncekit.proof.mutants.mutant import GONE, Edit, Mutant, told_apart
-from oncekit.proof.mutants.results import Result, Results, change_of, table
+from oncekit.proof.mutants.results import Result, Results, change_of, share_killed, table
 from oncekit.proof.mutants.suite import NO_JUDGES, PATHS, QUICK, Suite, judges
 
 ROOT = Path(__file__).parents[2]
@@ -204,3 +204,10 @@ def test_a_time_out_is_counted_neither_as_killed_nor_as_survived() -> None:
 def test_every_excuse_is_of_a_mutant_that_there_is(made: list[Mutant]) -> None:
     assert set(EXCUSES) - {each.name for each in made} == set()
     assert all(len(reason) > 20 for reason in EXCUSES.values())
+
+
+def test_a_sample_is_judged_by_the_share_that_is_killed_and_what_is_excused_does_not_count() -> None:
+    outcomes = ["killed"] * 3 + ["survived"] * 2 + ["timed out", "stillborn"]
+    results = [Result(str(n), "k", outcome, "", "", 1.0, 0.5, "") for n, outcome in enumerate(outcomes)]
+    assert share_killed(results, {"3": "why"}) == 75
+    assert share_killed(results[-2:], {}) == 100

@@ -18,7 +18,7 @@ from oncekit.proof.mutants.copies import ROOT
 from oncekit.proof.mutants.excuses import EXCUSES
 from oncekit.proof.mutants.hunt import Hunt, Sick, all_mutants, as_text, documents, opened
 from oncekit.proof.mutants.mutant import Mutant
-from oncekit.proof.mutants.results import OUTCOMES, Result, Results, table
+from oncekit.proof.mutants.results import OUTCOMES, Result, Results, share_killed, table
 from oncekit.proof.mutants.suite import PATHS, QUICK
 
 RESULTS = ROOT / "build" / "mutants.json"
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", action="append", metavar="TEXT", help="mutants with this in their name")
     parser.add_argument("--sample", type=int, metavar="N", help="so many of them, drawn by the seed")
     parser.add_argument("--seed", help="default: one that changes with the files that are mutated")
+    parser.add_argument("--least", type=float, metavar="P", help="enough when P percent of those judged are killed")
     parser.add_argument("--seconds", type=float, metavar="S", help="begin no mutant after so many seconds")
     parser.add_argument("--again", action="append", choices=OUTCOMES, help="judge those again that ended so")
     parser.add_argument("--anew", action="store_true", help="forget what is known")
@@ -96,6 +97,8 @@ def _hunted(
     faults += [f"✗ red without any mutant: {test}" for test in hunt.red]
     print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; {given.results} has them all")
     print("\n".join(faults), end="\n" if faults else "")
+    if given.least is not None and not hunt.red:
+        return int(share_killed(known, EXCUSES) < given.least)
     return int(bool(faults))
 
 

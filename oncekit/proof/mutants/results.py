@@ -64,8 +64,14 @@ def _counts(found: Iterable[Mapping[str, object]]) -> Counter[str]:
     return Counter(str(each["outcome"]) for each in found)
 
 
+def share_killed(results: Iterable[Result], excused: Mapping[str, str]) -> float:
+    """Percent of those that were judged and are not excused; 100 of none."""
+    judged = [each for each in results if each.outcome in ("killed", "survived") and each.name not in excused]
+    return 100 * sum(each.outcome == "killed" for each in judged) / len(judged) if judged else 100.0
+
+
 def table(results: Iterable[Result], excused: Mapping[str, str]) -> str:
-    """Counts by kind; the share of killed ones among those that were judged and are not excused."""
+    """Counts by kind; the share of killed ones among those that were judged, excused or not."""
     rows: dict[str, Counter[str]] = {}
     for result in results:
         outcome = "excused" if result.outcome == "survived" and result.name in excused else result.outcome
