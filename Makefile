@@ -33,7 +33,7 @@ demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash
 	@$(BIN)/once demo
 
 test: development ## Run the tests on the local cloud; those of the proof are a part of `make proof`
-	@$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
 
 e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
