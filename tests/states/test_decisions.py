@@ -128,6 +128,7 @@ def test_an_owner_that_is_no_execution_of_this_machine_is_for_the_operator(owner
     assert (way.to, way.assigned["failure"]["name"]) == ("KeepRequest", "ForeignOwner")
     assert way.assigned["about"] == {**ABOUT, "owner": owner}
     assert decided(state, found(owner=owner, leaseExpiresAt=str(NOW))).to == "AcknowledgeDuplicate"
+    assert decided(state, found("ODD", owner=owner)).to == "NeedsAttention", "a status that nobody knows is no lock"
 
 
 def test_an_owner_longer_than_any_execution_is_foreign_without_another_look(state: States) -> None:

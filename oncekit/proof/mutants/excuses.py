@@ -41,6 +41,17 @@ EXCUSES: dict[str, str] = {
     "operation:RefuseRequest.Arguments.MessageBody: without $not($sendable)": (
         "what can be sent and is not sent as it is, is too large as a text, too, or is not what its text says"
     ),
+    "operation:ExistingStatus.Choices[9]: before the one above": "an execution is one of its own machine's",
+    **dict.fromkeys(
+        (
+            "operation:ExistingStatus.Choices[9].Condition: $length($record.owner.S) > 256 with >=",
+            "operation:ExistingStatus.Choices[9].Condition: 257 for ngth($record.owner.S) > 256",
+            "recovery:IsItOverdue.Choices[1].Condition: $length($record.owner) > 256 with >=",
+            "recovery:IsItOverdue.Choices[1].Condition: 257 for length($record.owner) > 256",
+        ),
+        "no ARN is so long: what follows says the same of it",
+    ),
+    "operation:ClassifyFailure.Choices[1]: before the one above": "no error has both names",
     "operation:ReceiveRequest.Choices[2]: before the one above": _BOTH,
     "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
     "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
