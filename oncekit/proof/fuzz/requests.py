@@ -165,10 +165,14 @@ def as_doubles(value: JSON) -> JSON:
     return [as_doubles(each) for each in value] if isinstance(value, list) else value
 
 
+NAMES = ("tenant", "operation", "idempotencyKey")
+
+
 def judge_of(stage: Stage, given: JSON) -> Judge:
     request = opened(given)
     if verdict(given) == REFUSED or not isinstance(request, dict):
-        return Judge(stage.stack)
+        named = "#".join(str(request.get(each, "default")) for each in NAMES) if isinstance(request, dict) else None
+        return Judge(stage.stack, named=named)
     return Judge(stage.stack, request.get("tenant", "default"), request["operation"], request["idempotencyKey"])
 
 
