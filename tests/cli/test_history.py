@@ -37,11 +37,17 @@ def test_history_says_which_state_failed_and_why(operator: Operator) -> None:
     assert "    error   DynamoDB.ThrottlingException" in operator.once("history", ID).out
 
 
-def test_history_says_which_state_could_not_evaluate_its_expressions(operator: Operator) -> None:
-    died = operator.cloud.run(operator.request() | {"payload": {"a": {"_jsonata_lambda": True}}})
-    [state] = operator.once("history", died.arn, "--json").answer["states"]
-    assert state["errors"][0]["error"] == "States.QueryEvaluationError"
-    assert "taken for a function" in state["errors"][0]["cause"]
+def test_history_says_which_state_could_not_evaluate_its_expressions_also_when_that_was_caught(
+    operator: Operator,
+) -> None:
+    text = json.dumps(operator.request() | {"onCrash": "never", "payload": {"a": 0}}).replace(": 0", ": 1e400")
+    arn = operator.cloud.client("stepfunctions").start_execution(
+        stateMachineArn=operator.cloud.outputs["StateMachineArn"], input=text
+    )["executionArn"]
+    operator.cloud.wait(arn)
+    states = operator.once("history", arn, "--json").answer["states"]
+    [caught] = [each for each in states if each["state"] == "RefuseRequest" and each["errors"]]
+    assert caught["errors"][0]["error"] == "States.QueryEvaluationError" and caught["errors"][0]["cause"]
 
 
 def test_history_shows_where_a_redrive_began(operator: Operator) -> None:

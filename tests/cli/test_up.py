@@ -112,6 +112,8 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
         [unset] = [line for line in out.read_text().splitlines() if line.startswith("unset ")]
         assert {"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"} < set(unset.split())
         assert "AWS_ENDPOINT_URL_DYNAMODB" in unset.split()
+        [undo] = [line for line in out.read_text().splitlines() if line.startswith("# When it has ended: unset ")]
+        assert set(given) == set(undo.partition("unset ")[2].split()), "it undoes what the lines have done"
         url = given["AWS_ENDPOINT_URL"]
         (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys(given)).describe_stacks(StackName="once")[
             "Stacks"

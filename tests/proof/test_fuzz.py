@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from oncekit.proof.fuzz.judge import Judge, Stack
+
 ROOT = Path(__file__).parents[2]
 FAST, CLOUD = ("request", "reply", "record"), ("message", "http", "cli")
 
@@ -73,3 +75,21 @@ def test_a_broken_definition_is_found_and_its_case_repeats_by_the_command_that_i
 
 def test_one_case_alone_is_of_one_kind() -> None:
     assert fuzz("--case", "1").returncode == 2
+
+
+def test_recovery_may_only_look_for_a_request_that_is_to_be_refused() -> None:
+    stack = Stack("table", "bucket", "queue", "once_op-", "live", "cache")
+    judge = Judge(stack, named="default#charge#k")
+
+    def wrong(resource: str, **arguments: object) -> bool:
+        return bool(list(judge.of(resource, arguments)))
+
+    own, other = {"id": {"S": "default#charge#k"}}, {"id": {"S": "acme#charge#k"}}
+    assert not wrong("dynamodb:getItem", TableName="table", Key=own)
+    assert wrong("dynamodb:getItem", TableName="table", Key=other)
+    assert wrong("dynamodb:getItem", TableName="other", Key=own)
+    assert wrong("dynamodb:updateItem", TableName="table", Key=own)
+    assert not wrong("sfn:describeExecution", ExecutionArn=stack.execution("e1"))
+    assert wrong("sfn:describeExecution", ExecutionArn="arn:aws:states:us-east-1:123456789012:execution:Other:e1")
+    assert wrong("sfn:redriveExecution", ExecutionArn=stack.execution("e1"))
+    assert wrong("lambda:invoke", FunctionName="once_op-charge")

@@ -210,4 +210,4 @@ def test_a_sample_is_judged_by_the_share_that_is_killed_and_what_is_excused_does
     outcomes = ["killed"] * 3 + ["survived"] * 2 + ["timed out", "stillborn"]
     results = [Result(str(n), "k", outcome, "", "", 1.0, 0.5, "") for n, outcome in enumerate(outcomes)]
     assert share_killed(results, {"3": "why"}) == 75
-    assert share_killed(results[-2:], {}) == 100
+    assert share_killed(results[-2:], {}) == 0, "nothing was judged"

@@ -38,7 +38,7 @@ class _End:
         return Outcome(json.dumps(body).encode(), self.error)
 
     def line(self, request_id: str) -> str | None:
-        """What Lambda adds to the function's log; nothing of an end that the runtime client has logged itself."""
+        """What Lambda adds to the function's log (V51); nothing of an end that the runtime client has logged itself."""
         match self.error:
             case "Sandbox.Timedout":
                 return f"{request_id} {self.message}"

@@ -98,7 +98,7 @@ class Judge:
 
     def _only_looks(self, action: str, arguments: Mapping[str, Any]) -> bool:
         if action == "getItem":
-            return bool(arguments["Key"] == {"id": {"S": self.named}})
+            return (arguments["TableName"], arguments["Key"]) == (self.stack.table, {"id": {"S": self.named}})
         return action in _LOOKS and self.stack.is_own(arguments["ExecutionArn"])
 
     def is_kept_at(self, key: object) -> bool:

@@ -21,6 +21,7 @@ from oncekit.proof.mutants.mutant import Mutant
 from oncekit.proof.mutants.results import OUTCOMES, Result, Results, share_killed, table
 from oncekit.proof.mutants.suite import PATHS, QUICK
 
+SURVIVED = "✗ survived: "
 RESULTS = ROOT / "build" / "mutants.json"
 
 
@@ -97,7 +98,7 @@ def _hunted(
     faults += [f"✗ red without any mutant: {test}" for test in hunt.red]
     print(f"{len(known)} judged, in {time.monotonic() - began:.0f} s; {given.results} has them all")
     print("\n".join(faults), end="\n" if faults else "")
-    if given.least is not None and not hunt.red:
+    if given.least is not None and all(each.startswith(SURVIVED) for each in faults):
         return int(share_killed(known, EXCUSES) < given.least)
     return int(bool(faults))
 
@@ -116,7 +117,7 @@ def _faults(known: Sequence[Result], everything: Sequence[Mutant], results: Resu
     names = {each.name for each in everything}
     killed = {each.name for each in known if each.outcome == "killed"}
     return [
-        *(f"✗ survived: {each.name}" for each in known if each.outcome == "survived" and each.name not in EXCUSES),
+        *(f"{SURVIVED}{each.name}" for each in known if each.outcome == "survived" and each.name not in EXCUSES),
         *(f"✗ doubtful: {each.name}: {each.why}" for each in known if each.outcome == "doubtful"),
         *(f"✗ excused, but there is no such mutant: {name}" for name in EXCUSES if name not in names),
         *(f"✗ excused, but killed: {name}" for name in EXCUSES if name in killed),

@@ -65,9 +65,9 @@ def _counts(found: Iterable[Mapping[str, object]]) -> Counter[str]:
 
 
 def share_killed(results: Iterable[Result], excused: Mapping[str, str]) -> float:
-    """Percent of those that were judged and are not excused; 100 of none."""
+    """Percent of those that were judged and are not excused; 0 of none, for then nothing was seen."""
     judged = [each for each in results if each.outcome in ("killed", "survived") and each.name not in excused]
-    return 100 * sum(each.outcome == "killed" for each in judged) / len(judged) if judged else 100.0
+    return 100 * sum(each.outcome == "killed" for each in judged) / len(judged) if judged else 0.0
 
 
 def table(results: Iterable[Result], excused: Mapping[str, str]) -> str:
