@@ -505,6 +505,8 @@ def test_attempts_that_are_used_up_end_in_quarantine(attempts: str, to: str, sta
     if to == "KeepRequest":
         assert quarantined(way) == "AttemptsUsedUp"
         assert f" {attempts} times" in way.assigned["failure"]["message"]
+    careful = found(attempts=attempts, onCrash="quarantine")
+    assert quarantined(how_far(state, record=careful, lastStep="ExecuteBusinessLogic")) == "OwnerCrashed", "said first"
 
 
 # ---- redrives ----

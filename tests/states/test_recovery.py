@@ -675,7 +675,10 @@ def test_an_owner_longer_than_any_execution_is_foreign_without_another_look(stat
     for owner in ("x" * 200_000, f"{prefix}:{'x' * 200_000}"):
         way = state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "sweeps": True})
         assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
-    assert state("IsItOverdue").chooses({"record": {**record, "owner": THEIRS}, "sweeps": True}).to == "AskOwner"
+    longest = f"{prefix}:{'x' * 80}"
+    assert len(longest) > 128
+    for owner in (THEIRS, longest):
+        assert state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "sweeps": True}).to == "AskOwner"
 
 
 def test_a_count_of_recoveries_that_is_no_number_is_none(state: States) -> None:

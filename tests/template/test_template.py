@@ -219,6 +219,8 @@ def test_functions_and_their_layer_run_on_python_3_13_and_one_architecture(archi
 def test_a_changed_setting_or_library_reaches_the_alias(functions: Resources, resources: Resources) -> None:
     assert all(function["Properties"]["AutoPublishAliasAllProperties"] for function in functions.values())
     assert resources["OnceLayer"]["Properties"]["PublishLambdaVersion"] is True
+    # A version of a function holds a copy of its layers, so the layer before need not stay (Lambda Developer Guide).
+    assert resources["OnceLayer"]["Properties"]["RetentionPolicy"] == "Delete"
 
 
 def test_what_a_parameter_changes_in_a_function_is_seen_by_sam(source: Mapping[str, Any]) -> None:

@@ -52,6 +52,10 @@ EXCUSES: dict[str, str] = {
         "no ARN is so long: what follows says the same of it",
     ),
     "operation:ClassifyFailure.Choices[1]: before the one above": "no error has both names",
+    "operation:ReadOwnerHistory.Assign.history: without $exists($last)": "a member of what is not there is left out",
+    _FIRST.format(
+        14, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
+    ): "$string here prints such a half as an escape, as the reference does; the other may be AWS's",
     "operation:ReceiveRequest.Choices[2]: before the one above": _BOTH,
     "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
     "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
