@@ -24,6 +24,7 @@ _LOOKS = {
 _CAP = "the longest of its waits, which double from 1 s, is shorter than either cap"
 _BOTH = "no input, or no record, meets both rules"
 _SPARES = "what comes after it says the same of a shorter text; it spares the evaluation"
+_NOTHING = "no comparison with what is not there holds"
 _FIRST = "operation:ReceiveRequest.Choices[{}].Condition: {}"
 
 EXCUSES: dict[str, str] = {
@@ -33,7 +34,7 @@ EXCUSES: dict[str, str] = {
     **{f"recovery:{state}.Retry[{which}].MaxDelaySeconds: 6 for 5": _CAP for state, which in _LOOKS.items()},
     "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
     _FIRST.format(0, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
-    _FIRST.format(5, "without $exists($tenant)"): "no comparison with what is not there holds",
+    _FIRST.format(5, "without $exists($tenant)"): _NOTHING,
     **{
         f"template:Rollouts.AllAtOnce.Minutes: {n} for 1": "a rollout in one step asks for no length of steps"
         for n in (0, 2)
@@ -53,6 +54,9 @@ EXCUSES: dict[str, str] = {
     ),
     "operation:ClassifyFailure.Choices[1]: before the one above": "no error has both names",
     "operation:ReadOwnerHistory.Assign.history: without $exists($last)": "a member of what is not there is left out",
+    "operation:ReadOwnerHistory.Assign.history: without Type = 'TaskSucceeded'": "no other event has these details",
+    "recovery:IsOwnerDead.Choices[0].Condition: without $exists($owner.id)": _NOTHING,
+    "template:Rollouts.AllAtOnce.Minutes: dropped": "a rollout in one step asks for no length of steps",
     _FIRST.format(
         14, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
     ): "$string here prints such a half as an escape, as the reference does; the other may be AWS's",
