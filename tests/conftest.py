@@ -73,6 +73,22 @@ def cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
 
 
 @pytest.fixture(scope="session")
+def folder_of_latches(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("latches")
+
+
+@pytest.fixture
+def latches_folder(cloud: LocalCloud, folder_of_latches: Path) -> Path:
+    """An empty folder, the same in every test: a function that is told of it may stay warm.
+
+    What earlier tests started has ended, for the cloud is empty: nothing writes into it but what the test starts.
+    """
+    for file in folder_of_latches.iterdir():
+        file.unlink()
+    return folder_of_latches
+
+
+@pytest.fixture(scope="session")
 def dynoxide() -> None:
     """For a test that needs the atomic server: skipped where it is not installed, which in CI is a failure."""
     if not DYNOXIDE.exists():

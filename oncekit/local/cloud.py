@@ -326,7 +326,7 @@ class Cloud:
         self.functions.reset()
         for name in self._added:
             if name not in self.deployed.functions:
-                self.functions.unregister(name)
+                self.functions.put_away(name)
             else:
                 self.functions.register(name, self.deployed.functions[name])
         self._added.clear()

@@ -28,14 +28,12 @@ from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
-from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
 from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from oncekit.local.template import Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
-
-Code = frozenset[tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
@@ -81,13 +79,6 @@ def deploy(
         if before is None or (before.functions.get(name), before.code.get(name)) != (spec, code[name]):
             functions.register(name, spec)
     return Stack(deployment.made, outputs, deployment.functions, code)
-
-
-def code_of(spec: FunctionSpec) -> Code:
-    """Path, time of change and size of every file that the function is made of, its layers included."""
-    files = (file for folder in (spec.code, *spec.python_path) for file in folder.rglob("*") if file.is_file())
-    stats = ((file, file.stat()) for file in files if "__pycache__" not in file.parts)
-    return frozenset((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:

@@ -13,8 +13,8 @@ from oncekit.local import LocalCloud
 
 
 @pytest.fixture
-def operator(cloud: LocalCloud, tmp_path: Path) -> Operator:
-    return Operator(cloud, tmp_path)
+def operator(cloud: LocalCloud, latches_folder: Path) -> Operator:
+    return Operator(cloud, latches_folder)
 
 
 @pytest.fixture(scope="module")

@@ -170,11 +170,51 @@ def test_invocation_that_runs_while_new_code_is_registered_ends_in_the_old(
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(call, runtime, "changed", "wait", latch=str(latch), ready=str(ready))
         appears(ready)
-        runtime.register("changed", probe())
+        runtime.register("changed", probe(timeout=20))
         latch.touch()
         old = running.result()
     assert not alive(old)
     assert call(runtime, "changed", "pid") != old
+
+
+def test_function_that_is_registered_as_it_is_stays_warm_and_has_no_new_version(runtime: LambdaRuntime) -> None:
+    runtime.register("same", probe())
+    warm = call(runtime, "same", "pid")
+    runtime.register("same", probe())
+    assert call(runtime, "same", "pid") == warm
+    assert runtime.invoke(FunctionName="same:live", Payload="{}")["ExecutedVersion"] == "1"
+
+
+@pytest.mark.parametrize("change", [{}, {"environment": {"A": "b"}}, {"timeout": 20}])
+def test_function_that_was_put_away_is_not_found_and_comes_back_warm_unless_it_changed(
+    runtime: LambdaRuntime, change: dict[str, Any]
+) -> None:
+    runtime.register("away", probe())
+    warm = call(runtime, "away", "pid")
+    runtime.put_away("away")
+    assert refusal(runtime, FunctionName="away")[0] == "ResourceNotFoundException"
+    assert "away" not in runtime.functions
+    runtime.register("away", probe(**change))
+    assert (call(runtime, "away", "pid") == warm) == alive(warm) == (not change)
+    assert runtime.invoke(FunctionName="away:live", Payload="{}")["ExecutedVersion"] == "1"
+    runtime.put_away("away")
+
+
+def test_function_of_a_later_version_starts_anew_after_it_was_put_away(runtime: LambdaRuntime) -> None:
+    for each in (probe(timeout=20), probe()):
+        runtime.register("later", each)
+    warm = call(runtime, "later", "pid")
+    runtime.put_away("later")
+    assert not alive(warm)
+
+
+def test_environments_that_wait_for_a_registration_end_with_the_runtime() -> None:
+    runtime = LambdaRuntime({})
+    runtime.register("away", probe())
+    warm = call(runtime, "away", "pid")
+    runtime.put_away("away")
+    runtime.close()
+    assert not alive(warm)
 
 
 def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:

@@ -19,12 +19,12 @@ _names = (f"recovery-{n}" for n in itertools.count(1))
 
 
 @pytest.fixture
-def latches(cloud: LocalCloud, tmp_path: Path) -> Iterator[Latches]:
+def latches(cloud: LocalCloud, latches_folder: Path) -> Iterator[Latches]:
     """The function of the operation `scripted`, whose payload says what each attempt does."""
-    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)})
-    yield Latches(tmp_path)
+    cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(latches_folder)})
+    yield Latches(latches_folder)
     for name in ("go", "first", "second"):
-        (tmp_path / name).touch()
+        (latches_folder / name).touch()
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from oncekit.local.access_keys import AccessKeys
 from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime import refusals
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
-from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation
+from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
 
 ALIAS, LATEST = "live", "$LATEST"
@@ -40,7 +40,8 @@ class _Function:
 
     name: str
     spec: FunctionSpec
-    version: int = 1
+    code: Code
+    version: int = 0
     idle: list[Environment] = field(default_factory=list)
     waiting: int = 0
     log: deque[str] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
@@ -63,6 +64,7 @@ class LambdaRuntime:
         self._keys = keys or AccessKeys()
         self._on_output = on_output
         self._functions: dict[str, _Function] = {}
+        self._put_away: dict[str, _Function] = {}
         self._invocations: dict[str, Invocation] = {}
         self._busy: dict[str, tuple[_Function, Environment]] = {}
         self._closed = False
@@ -78,13 +80,22 @@ class LambdaRuntime:
             return {name: function.spec for name, function in self._functions.items()}
 
     def register(self, name: str, spec: FunctionSpec) -> None:
-        """Add a function, or replace it, the code included: environments that are there run no further invocation."""
+        """Add a function, or replace it, the code included: environments that are there run no further invocation.
+
+        Nothing happens when it is there already as it would be, as a deployment without a change makes no version.
+        """
+        code = code_of(spec)
         with self._lock:
-            function = self._functions.setdefault(name, _Function(name, spec, version=0))
-            function.spec = spec
+            put_away = self._put_away.pop(name, None)
+            known = self._functions.get(name) or put_away
+            if known is not None and (known.spec, known.code) == (spec, code):
+                self._functions[name] = known
+                return
+            function = self._functions.setdefault(name, _Function(name, spec, code))
+            function.spec, function.code = spec, code
             function.version += 1
             retired, function.idle = function.idle, []
-        _end(retired)
+        _end([*retired, *(put_away.idle if put_away else ())])
 
     def unregister(self, name: str) -> None:
         """Remove a function; its running invocations continue to their end."""
@@ -92,6 +103,18 @@ class LambdaRuntime:
             function = self._functions.pop(name, None)
             retired = function.idle if function else []
         _end(retired)
+
+    def put_away(self, name: str) -> None:
+        """Remove a function as if it had never been there; its warm environments wait for its next registration.
+
+        Only of its first version: one that is registered for the first time has no other.
+        """
+        with self._lock:
+            function = self._functions.get(name)
+            if function is not None and function.version == 1:
+                self._put_away[name] = self._functions.pop(name)
+                return
+        self.unregister(name)
 
     # ---- what happened ----
 
@@ -118,7 +141,8 @@ class LambdaRuntime:
         """End every process. Invocations that are running fail; there will be no others."""
         with self._lock:
             self._closed = True
-            retired = [environment for function in self._functions.values() for environment in function.idle]
+            functions = [*self._functions.values(), *self._put_away.values()]
+            retired = [environment for function in functions for environment in function.idle]
         _end(retired)
         self._end_running()
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+Code = frozenset[tuple[str, int, int]]
+"""Path, time of change and size of every file that a function is made of."""
+
 
 @dataclass(frozen=True)
 class FunctionSpec:
@@ -22,6 +25,13 @@ class FunctionSpec:
     """Folders after the code's own on the import path: the layers."""
     role: str | None = None
     """ARN of the role whose policies its calls are checked against; None for no check."""
+
+
+def code_of(spec: FunctionSpec) -> Code:
+    """The code of a function as it is on disk, its layers included."""
+    files = (file for folder in (spec.code, *spec.python_path) for file in folder.rglob("*") if file.is_file())
+    stats = ((file, file.stat()) for file in files if "__pycache__" not in file.parts)
+    return frozenset((str(file), stat.st_mtime_ns, stat.st_size) for file, stat in stats)
 
 
 @dataclass(frozen=True)
