@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from unittest import mock
 
 from oncekit.cli.deployed import on_stack
-from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.stack import Stack, session_at
 from oncekit.cli.main import main
 
 
@@ -27,6 +29,39 @@ class Done:
     def answer(self) -> Any:
         assert self.code in (0, 1), self.err
         return json.loads(self.out)
+
+
+class KeptSession:
+    """A session that keeps its clients. `session_at` makes one."""
+
+    def __init__(self, session: Any) -> None:
+        self.events = session.events
+        self._session = session
+        self._clients: dict[tuple[str, str | None], Any] = {}
+
+    def client(self, service: str, endpoint_url: str | None = None) -> Any:
+        if (service, endpoint_url) not in self._clients:
+            self._clients[service, endpoint_url] = self._session.client(service, endpoint_url=endpoint_url)
+        return self._clients[service, endpoint_url]
+
+
+class Sessions:
+    """The sessions of one command after another: they and their clients take longer to make than most commands take.
+
+    Another place or another environment has a session of its own. `on_new` is given each new one.
+    """
+
+    def __init__(self, on_new: Callable[[KeptSession], object] = lambda _: None) -> None:
+        self._on_new = on_new
+        self._kept: dict[tuple[Any, ...], KeptSession] = {}
+
+    def at(self, place: Place) -> KeptSession:
+        environment = sorted((name, value) for name, value in os.environ.items() if name.startswith("AWS_"))
+        key = (place.profile, place.region, *environment)
+        if key not in self._kept:
+            self._kept[key] = KeptSession(session_at(place))
+            self._on_new(self._kept[key])
+        return self._kept[key]
 
 
 def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "") -> Done:

@@ -31,6 +31,7 @@ from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
 from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
+from oncekit.local.quick_calls import quick_calls
 from oncekit.local.quick_start import import_interpreter, without_collections
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
@@ -129,6 +130,7 @@ class Cloud:
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
+        self._stack.enter_context(quick_calls())
         self._exchange = Exchange(self.clock, self._door.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)

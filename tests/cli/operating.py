@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
-from commands import Done, once
+from commands import Done, Sessions, once
 
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
@@ -37,9 +37,12 @@ class Commands:
 class Operator(Commands):
     """Gives commands; something else may happen just before, or just after, one of their calls."""
 
+    _sessions = Sessions()
+
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
         self.cloud = cloud
         self._folder = folder
+        self._heard = contextlib.ExitStack()
         self._before: dict[str, Callable[[], object]] = {}
         self._after: dict[str, Callable[[], object]] = {}
         self._lie: dict[str, str] = {}
@@ -81,15 +84,25 @@ class Operator(Commands):
         """Once, just after it; when it raises, its answer is lost."""
         self._after[method] = action
 
+    def once(self, *arguments: str, stdin: str = "") -> Done:
+        with self._heard:
+            return super().once(*arguments, stdin=stdin)
+
+    def hear(self, client: Any, event: str, handler: Callable[..., object]) -> None:
+        """A handler of an event of a client, until the command has ended."""
+        client.meta.events.register(event, handler)
+        self._heard.callback(client.meta.events.unregister, event, handler)
+
     def _connect(self, *place: Any, **needed: Any) -> Stack:
-        stack = replace(connect(*place, **needed), now=self.cloud.clock.now)
+        found = connect(*place, **needed, session_at=self._sessions.at)
+        stack = replace(found, now=self.cloud.clock.now)
         for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
-            events = stack.client(service).meta.events
-            events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
-            events.register("after-call", lambda model, **_: self._pop(self._after, model.name))
-        events = stack.client("stepfunctions").meta.events
-        events.register("after-call.stepfunctions.DescribeExecution", lambda parsed, **_: parsed.update(self._lie))
-        stack.client("dynamodb").meta.events.register("provide-client-params.dynamodb.UpdateItem", self._send_first)
+            client = stack.client(service)
+            self.hear(client, "before-call", lambda model, **_: self._pop(self._before, model.name))
+            self.hear(client, "after-call", lambda model, **_: self._pop(self._after, model.name))
+        describe = "after-call.stepfunctions.DescribeExecution"
+        self.hear(stack.client("stepfunctions"), describe, lambda parsed, **_: parsed.update(self._lie))
+        self.hear(stack.client("dynamodb"), "provide-client-params.dynamodb.UpdateItem", self._send_first)
         return stack
 
     def _send_first(self, params: dict[str, Any], **_: Any) -> None:

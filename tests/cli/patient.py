@@ -11,6 +11,7 @@ from typing import Any
 
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError
+from commands import KeptSession, Sessions
 from operating import Commands
 
 from oncekit.cli.deployed.stack import Stack, connect
@@ -22,10 +23,10 @@ Finding = Mapping[str, str]
 
 
 class Edge:
-    """Between the command and moto: answers are changed, or given. Clients are kept, for they are slow to make."""
+    """Between the command and moto: answers are changed, or given."""
 
     def __init__(self) -> None:
-        self.clients: dict[str, Any] = {}
+        self.sessions = Sessions(self._stand_before)
         self.changes: dict[str, list[Callable[[Any], None]]] = {}
         self.replies: dict[str, Callable[[], Any]] = {}
         self.rewrites: dict[str, tuple[str, str]] = {}
@@ -35,10 +36,9 @@ class Edge:
         for each in (self.changes, self.replies, self.rewrites, self.asked):
             each.clear()
 
-    def stand_before(self, stack: Stack) -> Stack:
-        stack.session.events.register("before-call", self._before)
-        stack.session.events.register("after-call", self._after)
-        return replace(stack, clients=self.clients)
+    def _stand_before(self, session: KeptSession) -> None:
+        session.events.register("before-call", self._before)
+        session.events.register("after-call", self._after)
 
     def _before(self, model: Any, params: dict[str, Any], **_: Any) -> Any:
         body = params["body"]
@@ -133,7 +133,7 @@ class Patient(Commands):
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         now: Callable[[], float] = self.cloud.clock.now
-        stack = self._edge.stand_before(connect(*place, **needed))
+        stack = connect(*place, **needed, session_at=self._edge.sessions.at)
         parameters = {**stack.parameters, **self.parameters}
         return replace(stack, now=now, **{"parameters": parameters, **self.fields})
 

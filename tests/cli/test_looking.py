@@ -48,7 +48,7 @@ def test_ls_reads_no_more_than_it_shows(operator: Operator) -> None:
 
     def watched(*place: Any, **needed: Any) -> Any:
         stack = connect(*place, **needed)
-        stack.client("dynamodb").meta.events.register("before-call", count)
+        operator.hear(stack.client("dynamodb"), "before-call", count)
         return stack
 
     operator._connect = watched  # type: ignore[method-assign]

@@ -65,12 +65,27 @@ class Stack:
         return int(self.parameters[parameter])
 
 
-def connect(place: Place, needed: Collection[str] = NEEDED) -> Stack:
+def session_at(place: Place) -> Any:
+    """A boto3 session for the stack at a place."""
+    import boto3
+    import botocore.session
+    from botocore.config import Config
+
+    is_local = local_endpoint() is not None
+    core = unconfigured() if is_local else botocore.session.Session(profile=place.profile)
+    retries = {"mode": "standard", "total_max_attempts": 4}
+    # No proxy for the local cloud: what is signed for it stays on this machine.
+    way = Config(retries=retries, connect_timeout=5, read_timeout=30, proxies={} if is_local else None)  # type: ignore[arg-type]
+    core.set_default_client_config(way)
+    key = local_key(place.profile) if is_local else {}
+    return boto3.Session(botocore_session=core, region_name=place.region, **key)
+
+
+def connect(place: Place, needed: Collection[str] = NEEDED, session_at: Callable[[Place], Any] = session_at) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
     from botocore.exceptions import ClientError
 
-    name, endpoint = place.stack, local_endpoint()
-    session = _session(place.profile, place.region, endpoint is not None)
+    name, endpoint, session = place.stack, local_endpoint(), session_at(place)
     try:
         stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
@@ -94,19 +109,6 @@ def connect(place: Place, needed: Collection[str] = NEEDED) -> Stack:
         status=stack["StackStatus"],
         is_protected=protected,
     )
-
-
-def _session(profile: str | None, region: str | None, is_local: bool) -> Any:
-    import boto3
-    import botocore.session
-    from botocore.config import Config
-
-    core = unconfigured() if is_local else botocore.session.Session(profile=profile)
-    retries = {"mode": "standard", "total_max_attempts": 4}
-    # No proxy for the local cloud: what is signed for it stays on this machine.
-    way = Config(retries=retries, connect_timeout=5, read_timeout=30, proxies={} if is_local else None)  # type: ignore[arg-type]
-    core.set_default_client_config(way)
-    return boto3.Session(botocore_session=core, region_name=region, **(local_key(profile) if is_local else {}))
 
 
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
