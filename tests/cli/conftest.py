@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from operating import Operator
-from patient import Edge, Patient, locally, on_aws
+from patient import Edge, Patient, WholeStack, locally
 
 from oncekit.local import LocalCloud
 
@@ -22,14 +22,22 @@ def edge() -> Edge:
     return Edge()
 
 
+@pytest.fixture(scope="module")
+def whole_stack(shared_cloud: LocalCloud, edge: Edge) -> Iterator[WholeStack]:
+    stack = WholeStack(shared_cloud, edge)
+    yield stack
+    stack.take_away()
+
+
 @pytest.fixture
-def patient(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
+def patient(cloud: LocalCloud, whole_stack: WholeStack) -> Iterator[Patient]:
     """The shared local cloud as it would be on AWS."""
-    with on_aws(cloud, edge) as patient:
+    with whole_stack.patient() as patient:
         yield patient
 
 
 @pytest.fixture
-def local_patient(cloud: LocalCloud, edge: Edge) -> Patient:
+def local_patient(cloud: LocalCloud, edge: Edge, whole_stack: WholeStack) -> Patient:
     """The shared local cloud as it is."""
+    whole_stack.take_away()
     return locally(cloud, edge)

@@ -67,6 +67,7 @@ class Patient(Commands):
         self.parameters: dict[str, str] = {}
         self._edge = edge
         self._found: list[Finding] = []
+        self.may_have_changed_it = False
 
     def change(self, call: str, how: Callable[[Any], None]) -> None:
         """The answer of every call of this name is changed."""
@@ -129,6 +130,7 @@ class Patient(Commands):
         return dict(self.cloud.deployed.resources[logical_id].properties)
 
     def client(self, service: str) -> Any:
+        self.may_have_changed_it = True
         return self.cloud.client(service)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
@@ -144,16 +146,42 @@ def locally(cloud: LocalCloud, edge: Edge) -> Patient:
     return Patient(cloud, LOCALLY, edge)
 
 
-@contextmanager
-def on_aws(cloud: LocalCloud, edge: Edge) -> Iterator[Patient]:
-    """The stack with all that the local cloud leaves out, as the template has it."""
-    edge.forget()
-    patient = Patient(cloud, ON_AWS, edge)
-    with patient.after:
-        for make in (_alarms, _starters, _policies, _bucket):
-            make(patient)
+class WholeStack:
+    """The stack with all that the local cloud leaves out, as the template has it.
+
+    Most tests change answers only: it is made again after one that had a client in its hands.
+    """
+
+    def __init__(self, cloud: LocalCloud, edge: Edge) -> None:
+        self._cloud, self._edge = cloud, edge
+        self._undo: ExitStack | None = None
+
+    @contextmanager
+    def patient(self) -> Iterator[Patient]:
+        """For one test."""
+        self._edge.forget()
+        patient = Patient(self._cloud, ON_AWS, self._edge)
+        if self._undo is None:
+            self._make()
         _answers(patient)
-        yield patient
+        try:
+            with patient.after:
+                yield patient
+        finally:
+            if patient.may_have_changed_it:
+                self.take_away()
+
+    def _make(self) -> None:
+        maker = Patient(self._cloud, ON_AWS, self._edge)
+        self._undo = maker.after
+        for make in (_alarms, _starters, _policies, _bucket):
+            make(maker)
+
+    def take_away(self) -> None:
+        """Leave the stack as the local cloud has it."""
+        undo, self._undo = self._undo, None
+        if undo is not None:
+            undo.close()
 
 
 def _of(patient: Patient, kind: str) -> list[str]:
