@@ -5,6 +5,8 @@ BIN := .venv/bin
 NPM_TOOLS := build/npm
 ASL_VALIDATOR := $(NPM_TOOLS)/node_modules/.bin/asl-validator
 export SAM_CLI_TELEMETRY := 0
+# Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help setup development demo test e2e proof soak lint audit sam bench clean requirements tools
 
