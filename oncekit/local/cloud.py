@@ -32,7 +32,7 @@ from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_calls import quick_calls
-from oncekit.local.quick_start import import_interpreter, without_collections
+from oncekit.local.quick_start import import_interpreter, models_are_read_once, without_collections
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
@@ -100,6 +100,7 @@ class Cloud:
         self._keys = AccessKeys(holder_of_temporary)
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
+        self._stack.enter_context(models_are_read_once())
         import_interpreter()
         from moto import mock_aws
 

@@ -1,7 +1,8 @@
 """Makes each call of moto faster: what it works out again for each call is the same for each.
 
-Three things: the methods of a service's class, Python's name of an action, and the names under which a member of an
-answer may be found, which depend on the member and on the type of what it is looked for in.
+Four things: where the descriptions of services are, the methods of a service's class, Python's name of an action, and
+the names under which a member of an answer may be found, which depend on the member and on the type of what it is
+looked for in.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from oncekit.local.engine.patching import replaced
 @contextmanager
 def quick_calls() -> Iterator[None]:
     """Open while moto is used, and after everything that adds a method to a service's class."""
-    from moto.core import responses
+    from moto.core import responses, utils
     from moto.core.serialize import XFormedAttributePicker
 
     with replaced(
+        (utils, "create_loader", functools.cache(utils.create_loader)),
         (responses, "method_names_from_class", functools.cache(responses.method_names_from_class)),
         (responses, "camelcase_to_underscores", functools.cache(responses.camelcase_to_underscores)),
         (XFormedAttributePicker, "get_possible_keys", _kept(XFormedAttributePicker.get_possible_keys)),

@@ -7,6 +7,7 @@ the rest.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import importlib.util
@@ -14,6 +15,10 @@ import sys
 import types
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+
+import botocore.session
+
+from oncekit.local.engine.patching import replaced
 
 
 def import_interpreter() -> None:
@@ -35,6 +40,13 @@ def without_collections() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+@contextmanager
+def models_are_read_once() -> Iterator[None]:
+    """The descriptions of services, megabytes of JSON: botocore reads them again for each session that is made."""
+    with replaced((botocore.session, "create_loader", functools.cache(botocore.session.create_loader))):
+        yield
 
 
 @contextmanager
