@@ -34,7 +34,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _problems(state: State) -> Iterator[str]:
-    for text in state.texts():
+    for text in state.texts:
         if not text.is_expression:
             if "{%" in text.value or text.value.endswith("%}"):
                 yield (
@@ -54,7 +54,7 @@ def _problems(state: State) -> Iterator[str]:
 
 
 def _keys(machine: Machine, state: State) -> Iterator[Finding]:
-    for text in state.texts():
+    for text in state.texts:
         if any("{%" in key for key in text.path):
             yield machine.finding(
                 state, f"{text.field}: the name of a member is not evaluated by AWS; use $merge or {{}}"

@@ -79,12 +79,13 @@ class State:
             if key in self.raw:
                 yield Way(self.raw[key], (key,), _names(self.raw))
 
-    def texts(self) -> Iterator[Text]:
+    @functools.cached_property
+    def texts(self) -> tuple[Text, ...]:
         """Every string of the state itself that may be an expression."""
-        yield from _texts(self.raw, ())
+        return tuple(_texts(self.raw, ()))
 
     def expressions(self) -> Iterator[Text]:
-        return (text for text in self.texts() if text.is_expression)
+        return (text for text in self.texts if text.is_expression)
 
     def assignments(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Every variable that the state assigns, and where."""

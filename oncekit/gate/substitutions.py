@@ -43,7 +43,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _problems(state: State, known: set[str]) -> Iterator[str]:
-    for text in state.texts():
+    for text in state.texts:
         for placeholder in _ANY.findall(text.value):
             name = _PLACEHOLDER.fullmatch(placeholder)
             if name is None:

@@ -38,7 +38,7 @@ def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[s
             return {key: render(value) for key, value in node.items()}
         if isinstance(node, list):
             return [render(value) for value in node]
-        return _PLACEHOLDER.sub(value_of, node) if isinstance(node, str) else node
+        return _PLACEHOLDER.sub(value_of, node) if isinstance(node, str) and "${" in node else node
 
     rendered: dict[str, Any] = render(read_definition(path))
     if unused := set(substitutions) - used:
