@@ -31,12 +31,10 @@ def quick_calls() -> Iterator[None]:
 
 
 def _kept(possible_keys: Callable[[Any, Any], Iterator[str]]) -> Callable[[Any, Any], Iterable[str]]:
-    """The same names in the same order, each once."""
+    """The same names in the same order, each once. What a model says itself about its members, its class says."""
     kept: dict[tuple[Any, str, type], tuple[str, ...]] = {}
 
     def get_possible_keys(self: Any, context: Any) -> Iterable[str]:
-        if hasattr(context.obj, "Meta"):  # an object that names its own members
-            return possible_keys(self, context)
         about = (context.shape, context.key, context.obj.__class__)
         if about not in kept:
             kept[about] = tuple(dict.fromkeys(possible_keys(self, context)))

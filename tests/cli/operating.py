@@ -94,7 +94,7 @@ class Operator(Commands):
         self._heard.callback(client.meta.events.unregister, event, handler)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
-        found = connect(*place, **needed, session_at=self._sessions.at)
+        found = connect(*place, **needed, open_session=self._sessions.at)
         stack = replace(found, now=self.cloud.clock.now)
         for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
             client = stack.client(service)

@@ -135,7 +135,7 @@ class Patient(Commands):
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         now: Callable[[], float] = self.cloud.clock.now
-        stack = connect(*place, **needed, session_at=self._edge.sessions.at)
+        stack = connect(*place, **needed, open_session=self._edge.sessions.at)
         parameters = {**stack.parameters, **self.parameters}
         return replace(stack, now=now, **{"parameters": parameters, **self.fields})
 

@@ -81,11 +81,11 @@ def session_at(place: Place) -> Any:
     return boto3.Session(botocore_session=core, region_name=place.region, **key)
 
 
-def connect(place: Place, needed: Collection[str] = NEEDED, session_at: Callable[[Place], Any] = session_at) -> Stack:
+def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callable[[Place], Any] = session_at) -> Stack:
     """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
     from botocore.exceptions import ClientError
 
-    name, endpoint, session = place.stack, local_endpoint(), session_at(place)
+    name, endpoint, session = place.stack, local_endpoint(), open_session(place)
     try:
         stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
     except ClientError as error:
