@@ -1,8 +1,8 @@
-"""Placeholders: each has a substitution, stands inside of a string, and not where AWS wants a number.
+"""Placeholders: each has a substitution, stands inside of a string or alone, and bare where AWS wants a number.
 
-CloudFormation replaces them as text. Written inside of a string a definition is valid before and after that, and a
-value cannot become part of an expression. This check reads definitions as they are written, so that it can say more
-than that they cannot be rendered.
+CloudFormation replaces them as text, before it reads YAML. Written inside of a string, or alone as a value, a
+definition is valid before and after that, and a value cannot become part of an expression. This check reads
+definitions as they are written, so that it can say more than that they cannot be rendered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from oncekit.gate.finding import Finding
 from oncekit.gate.machine import Machine, State
 from oncekit.gate.project import MACHINE, Project
-from oncekit.local.definition import read_definition
+from oncekit.local.definition import Bare, read_definition
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ANY = re.compile(r"\$\{[^}]*\}?")
@@ -65,9 +65,14 @@ def _numbers(node: Any, path: tuple[str, ...]) -> Iterator[str]:
         for key, value in node.items():
             if key in ("States", "ItemProcessor", "Branches", "Arguments", "Assign", "Output"):
                 continue
-            if key in _NUMBERS and isinstance(value, str) and not value.startswith("{%"):
+            if (
+                key in _NUMBERS
+                and isinstance(value, str)
+                and not isinstance(value, Bare)
+                and not value.startswith("{%")
+            ):
                 where = ".".join((*path, key))
-                yield f"{where} is the string {value!r}, and AWS wants a number; write {{% $number('...') %}}"
+                yield f"{where} is the string {value!r}, and AWS wants a number; write it without quotes"
             yield from _numbers(value, (*path, str(key)))
     elif isinstance(node, list):
         for number, value in enumerate(node):

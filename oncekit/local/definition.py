@@ -10,9 +10,26 @@ from typing import Any
 
 import yaml
 
-from oncekit.local.read_yaml import read_yaml
+from oncekit.local.read_yaml import FastLoader, read_yaml
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
+
+
+class Bare(str):
+    """A string without quotes: CloudFormation substitutes before it reads YAML, so that 3 becomes a number."""
+
+    __slots__ = ()
+
+
+class _DefinitionLoader(FastLoader):  # type: ignore[misc] # it is of no known type, because it may be the one in C
+    """Knows bare strings from quoted ones, where they are a placeholder."""
+
+
+def _string(loader: Any, node: Any) -> str:
+    return Bare(node.value) if not node.style and node.value.startswith("${") else str(node.value)
+
+
+_DefinitionLoader.add_constructor("tag:yaml.org,2002:str", _string)
 
 
 class DefinitionError(ValueError):
@@ -20,7 +37,7 @@ class DefinitionError(ValueError):
 
 
 def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[str, Any]:
-    """The definition at `path` with every `${Name}` replaced, as text inside strings, as CloudFormation does.
+    """The definition at `path` with every `${Name}` replaced, as text, as CloudFormation does.
 
     Raises DefinitionError when a name has no substitution or a substitution no use.
     """
@@ -38,7 +55,10 @@ def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[s
             return {key: render(value) for key, value in node.items()}
         if isinstance(node, list):
             return [render(value) for value in node]
-        return _PLACEHOLDER.sub(value_of, node) if isinstance(node, str) and "${" in node else node
+        if not isinstance(node, str) or "${" not in node:
+            return node
+        text = _PLACEHOLDER.sub(value_of, node)
+        return yaml.load(text, FastLoader) if isinstance(node, Bare) and text else text  # noqa: S506 a SafeLoader
 
     rendered: dict[str, Any] = render(read_definition(path))
     if unused := set(substitutions) - used:
@@ -51,7 +71,7 @@ def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[s
 def read_definition(path: Path) -> dict[str, Any]:
     """The definition at `path` as written, placeholders included. Raises DefinitionError unless it is an object."""
     try:
-        definition = read_yaml(path.read_text())
+        definition = read_yaml(path.read_text(), _DefinitionLoader)
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:

@@ -81,16 +81,24 @@ def deploy(
     return Stack(deployment.made, outputs, deployment.functions, code)
 
 
-def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[Path, dict[str, Any]]:
-    """The rendered definition of every state machine of the template at `path`, by its file; creates nothing."""
+def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
+    """The rendered definition of every state machine of the template at `path`, by the machine's name; creates nothing.
+
+    `operation` is the name of OperationStateMachine. Two machines can have one file with other substitutions.
+    """
     template = load(path, parameters)
     deployment = _Deployment(template, _no_clients, "", {}, dry=True)
     rendered = {}
     for logical_id, resource in template.section("Resources").items():
         if resource["Type"] == "AWS::StepFunctions::StateMachine":
-            file, definition = deployment.definition(deployment.resolver.resolve(resource["Properties"]), logical_id)
-            rendered[file] = definition
+            _, definition = deployment.definition(deployment.resolver.resolve(resource["Properties"]), logical_id)
+            rendered[machine_name(logical_id)] = definition
     return rendered
+
+
+def machine_name(logical_id: str) -> str:
+    """`operation` for OperationStateMachine."""
+    return logical_id.removesuffix("StateMachine").lower()
 
 
 def _no_clients(service: str) -> Any:

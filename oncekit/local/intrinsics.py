@@ -61,8 +61,8 @@ class Resolver:
             "Fn::And": lambda a: all(self.resolve(each) for each in a),
             "Fn::Or": lambda a: any(self.resolve(each) for each in a),
             "Fn::FindInMap": self._find_in_map,
-            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in self.resolve(a[1])),
-            "Fn::Select": lambda a: self.resolve(a[1])[int(self.resolve(a[0]))],
+            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in _list(self.resolve(a[1]))),
+            "Fn::Select": lambda a: _list(self.resolve(a[1]))[int(self.resolve(a[0]))],
             "Fn::Split": lambda a: self.resolve(a[1]).split(a[0]),
             "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
         }
@@ -102,3 +102,8 @@ class Resolver:
             return self.mappings[name][first][second]
         except KeyError:
             raise TemplateError(f"mapping {name} has no {first}.{second}") from None
+
+
+def _list(value: Any) -> Any:
+    """A list; where a list is needed, a text is that of a parameter of the type CommaDelimitedList."""
+    return [each.strip() for each in value.split(",")] if isinstance(value, str) else value

@@ -14,6 +14,7 @@ from oncekit.local.cloud import Cloud, LocalCloudError
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
+from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.resources import STACK
 
 PREFIX = f"{STACK}_op-"
@@ -64,16 +65,17 @@ class LocalCloud(Cloud):
 
     # ---- requests ----
 
-    def start(self, request: Any, name: str | None = None) -> str:
+    def start(self, request: Any, name: str | None = None, lane: Lane = FULL) -> str:
         """Start an execution with `request` as input and return its ARN. A string of JSON is the input itself.
 
         Raises botocore's ClientError as StartExecution does.
         """
-        return self.start_machine(self.outputs["StateMachineArn"], as_text(request), name or str(uuid.uuid4()))
+        machine = self.outputs[MACHINES[lane]]
+        return self.start_machine(machine, as_text(request), name or str(uuid.uuid4()))
 
-    def run(self, request: Any, name: str | None = None, timeout: float = 60) -> Execution:
+    def run(self, request: Any, name: str | None = None, timeout: float = 60, lane: Lane = FULL) -> Execution:
         """Start an execution and wait for its end."""
-        return self.wait(self.start(request, name), timeout)
+        return self.wait(self.start(request, name, lane), timeout)
 
     def run_all(self, requests: Iterable[Any], timeout: float = 120) -> list[Execution]:
         """Start one execution for each request, all at once, and wait for all; in the order of the requests."""

@@ -91,7 +91,8 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     allowed = [str(each) for each in declaration.get("AllowedValues", [])]
     if allowed and value not in allowed:
         return f"must be one of {', '.join(allowed)}"
-    if re.fullmatch(declaration.get("AllowedPattern", ".*"), value, re.DOTALL) is None:
+    parts = [part.strip() for part in value.split(",")] if declaration.get("Type") == "CommaDelimitedList" else [value]
+    if any(re.fullmatch(declaration.get("AllowedPattern", ".*"), part, re.DOTALL) is None for part in parts):
         return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
     if declaration.get("Type") == "Number":
         try:

@@ -16,8 +16,8 @@ def main() -> None:
     parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
     arguments = parser.parse_args()
     arguments.to.mkdir(parents=True, exist_ok=True)
-    for path, rendered in rendered_definitions(arguments.template).items():
-        (arguments.to / path.with_suffix(".json").name).write_text(json.dumps(rendered, indent=2))
+    for name, rendered in rendered_definitions(arguments.template).items():
+        (arguments.to / f"{name}.json").write_text(json.dumps(rendered, indent=2))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.ours
 @pytest.fixture
 def resolver() -> Resolver:
     return Resolver(
-        parameters={"Stage": "prod", "Days": "7", "AWS::Region": "us-east-1"},
+        parameters={"Stage": "prod", "Days": "7", "Names": "one, two", "AWS::Region": "us-east-1"},
         mappings={"Expiration": {"7": {"Days": 14}}},
         conditions={
             "IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]},
@@ -48,6 +48,8 @@ def resolver() -> Resolver:
         ({"Fn::Or": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, True),
         ({"Fn::FindInMap": ["Expiration", {"Ref": "Days"}, "Days"]}, 14),
         ({"Fn::Join": ["-", ["a", {"Ref": "Stage"}, 1]]}, "a-prod-1"),
+        ({"Fn::Join": ["|", {"Ref": "Names"}]}, "one|two"),
+        ({"Fn::Select": [1, {"Ref": "Names"}]}, "two"),
         ({"Fn::Select": [1, {"Fn::Split": [",", "a,b,c"]}]}, "b"),
         ({"Fn::Base64": "once"}, "b25jZQ=="),
         ({"Name": {"Ref": "AWS::NoValue"}, "Other": 1}, {"Other": 1}),

@@ -18,6 +18,7 @@ Parameters:
   Days: { Type: Number, Default: 3, MinValue: 1, MaxValue: 5 }
   Stage: { Type: String, AllowedValues: [dev, prod], Default: dev }
   Name: { Type: String }
+  Names: { Type: CommaDelimitedList, AllowedPattern: "[a-z]*", ConstraintDescription: small letters, Default: "" }
 Resources:
   Echo:
     Type: AWS::Serverless::Function
@@ -33,7 +34,12 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_parameters_get_their_defaults_and_what_is_given(path: Path) -> None:
-    assert load(path, {"Name": "x", "Days": 4}).parameters == {"Days": "4", "Stage": "dev", "Name": "x"}
+    assert load(path, {"Name": "x", "Days": 4, "Names": "a, b"}).parameters == {
+        "Days": "4",
+        "Stage": "dev",
+        "Name": "x",
+        "Names": "a, b",
+    }
 
 
 @pytest.mark.parametrize(
@@ -44,6 +50,7 @@ def test_parameters_get_their_defaults_and_what_is_given(path: Path) -> None:
         ({"Name": "x", "Days": 0}, "Days is '0', but must be at least 1"),
         ({"Name": "x", "Days": 6}, "Days is '6', but must be at most 5"),
         ({"Name": "x", "Days": "many"}, "Days is 'many', but must be a number"),
+        ({"Name": "x", "Names": "a,B"}, "Names is 'a,B', but must be small letters"),
         ({"Name": "x", "Stage": "test"}, "Stage is 'test', but must be one of dev, prod"),
     ],
 )

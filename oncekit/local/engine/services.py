@@ -218,6 +218,8 @@ def patch(door: Door) -> Iterator[None]:
             (StateTaskServiceLambda, "_from_error", lambda_from_error),
             (state_task_service_sqs, "to_json_str", text_of),
             (StateTaskServiceSqs, "_from_error", _optimised("SQS", "AmazonSQS", "SdkClientException")),
+            (StateTaskServiceSfn, "_normalise_parameters", sdk_parameters),
+            (StateTaskServiceSfn, "_normalise_response", sdk_response),
             (StateTaskServiceSfn, "_from_error", _optimised("StepFunctions", "AWSStepFunctions", "SdkClientException")),
             (
                 StateTaskServiceDynamoDB,
