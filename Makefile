@@ -51,7 +51,7 @@ lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
-	$(ASL_VALIDATOR) $(patsubst statemachine/%.yaml,--json-path build/definitions/%.json,$(wildcard statemachine/*.asl.yaml))
+	$(ASL_VALIDATOR) $(foreach name,operation fast recovery,--json-path build/definitions/$(name).json)
 	$(BIN)/python -m oncekit.gate
 	.venv-sam/bin/sam validate --lint --template template.yaml
 	.venv-scan/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download
@@ -67,8 +67,8 @@ audit: .venv-audit/installed ## Look for known vulnerabilities in all requiremen
 
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
-bench: development ## Count calls, units and dollars of each path, and time what starts
-	@$(BIN)/python -m oncekit.bench
+bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed" does less)
+	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
 tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of one test (needs npm)
 

@@ -44,6 +44,7 @@ SERVICES = {
     "aws-sdk:dynamodb": Service("dynamodb", "DynamoDb"),
     "aws-sdk:s3": Service("s3", "S3"),
     "aws-sdk:sfn": Service("stepfunctions", "Sfn"),
+    "states": Service("stepfunctions", "StepFunctions"),
     "aws-sdk:cloudwatch": Service("cloudwatch", "CloudWatch"),
     "sqs": Service("sqs", "SQS"),
     "lambda": Service(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.gate.finding import Finding
+from oncekit.local.deploy import machine_name
 
 _INNER = ("ItemProcessor", "Iterator", "Branches")
 _OWN_FIELDS = ("Comment", "Type", "Next", "Default", "Resource", "ErrorEquals", "QueryLanguage", *_INNER)
@@ -151,8 +152,8 @@ class Machine:
 
     @property
     def name(self) -> str:
-        """`operation` for statemachine/operation.asl.yaml."""
-        return self.file.rpartition("/")[2].partition(".")[0]
+        """`operation` for OperationStateMachine."""
+        return machine_name(self.logical_id)
 
     @functools.cached_property
     def scopes(self) -> tuple[Scope, ...]:

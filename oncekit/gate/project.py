@@ -11,7 +11,7 @@ from typing import Any
 from oncekit.gate.machine import Machine
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.definition import read_definition, render_definition
-from oncekit.local.deploy import rendered_definitions
+from oncekit.local.deploy import machine_name, rendered_definitions
 from oncekit.local.intrinsics import Resolver
 from oncekit.local.resources import STACK
 from oncekit.local.template import Template, load, parameter_values, parse
@@ -78,9 +78,8 @@ class Project:
 
     @functools.cached_property
     def definitions(self) -> dict[str, dict[str, Any]]:
-        """By file, rendered with the defaults of the parameters. Raises DefinitionError or TemplateError."""
-        rendered = rendered_definitions(self.path)
-        return {path.relative_to(self.path.parent).as_posix(): definition for path, definition in rendered.items()}
+        """By the machine's name, rendered with the parameters' defaults. Raises DefinitionError or TemplateError."""
+        return rendered_definitions(self.path)
 
     @functools.cached_property
     def machines(self) -> tuple[Machine, ...]:
@@ -92,4 +91,4 @@ class Project:
             file = self.file(logical_id)
             written = read_definition(self.path.parent / file)
             kind = str(properties.get("StateMachineType", "STANDARD"))
-            yield Machine(file, logical_id, self.definitions[file], written, kind)
+            yield Machine(file, logical_id, self.definitions[machine_name(logical_id)], written, kind)

@@ -6,6 +6,7 @@ Reasons = dict[str, dict[str, str]]
 """By machine and by state."""
 
 _IS_REDRIVEN = "what it does was decided before: a redrive resumes here, and recovery redrives"
+_LEASE_ENDS = "the lease ends, and recovery starts the request that is kept with the lock"
 
 MAY_FAIL_UNCAUGHT: Reasons = {
     "operation": {
@@ -20,6 +21,17 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "RenewLock": "nothing was started since BackOff: the lease ends, and recovery goes on",
         "RefuseRequest": "nothing was started: the source has its request, and the dead execution has it, too",
     },
+    "fast": {
+        "CacheResponse": _LEASE_ENDS,
+        "Finalize": _LEASE_ENDS,
+        "RecordFailure": _LEASE_ENDS,
+        "KeepRequest": _LEASE_ENDS,
+        "RecordQuarantine": _LEASE_ENDS,
+        "RenewLock": _LEASE_ENDS,
+        "RetryFailed": "the failure still stands and the sender asks again, or a lease ends",
+        "TakeOverLock": "is not reached in the fast lane",
+        "ClaimRedrive": "is not reached in the fast lane",
+    },
     "recovery": {
         "CountShard": "a sum that leaves a shard out is wrong: the sweep fails, and an alarm looks at that",
         "PublishMetrics": "numbers that are not published must fail the run, for an alarm looks at them",
@@ -33,6 +45,11 @@ REPEATABLE: Reasons = {
         "RefuseRequest": "a refused request that is in the queue twice is looked at twice, and done never",
         "RedriveOwner": "a second redrive of an execution that runs is refused",
     },
+    "fast": {
+        "CacheResponse": "it writes once (If-None-Match), and a repeated call finds what it wrote",
+        "RefuseRequest": "a refused request that is in the queue twice is looked at twice, and done never",
+        "RedriveOwner": "is not reached in the fast lane",
+    },
     "recovery": {
         "KeepDeadRequest": "a request that is in the queue twice is sent again under the same key, which is done once",
         "PublishMetrics": "a number that is published twice is the same number",
@@ -42,16 +59,30 @@ REPEATABLE: Reasons = {
 
 WRITES_WITHOUT_FENCE: Reasons = {
     "operation": {"AcquireLock": "it is the write that makes the fence: whoever is let in owns nothing yet"},
+    "fast": {"AcquireLock": "it is the write that makes the fence: whoever is let in owns nothing yet"},
 }
 """Conditional writes that do not name status, owner and fence."""
 
 BOUNDED_RESULTS: Reasons = {
-    "operation": {"CacheResponse": "it returns a reference of a few hundred bytes"},
+    "operation": {
+        "CacheResponse": "it returns a reference of a few hundred bytes",
+        "CheckReadable": "it has one branch, which gives one number",
+    },
+    "fast": {
+        "CacheResponse": "it returns a reference of a few hundred bytes",
+        "CheckReadable": "it has one branch, which gives one number",
+    },
     "recovery": {
         "CountOperations": "of each of 48 counts it keeps a name and a number",
     },
 }
 """Tasks and Maps whose result stays small although their integration's may not."""
+
+
+LEASES_OF_OTHERS: Reasons = {
+    "fast": {"ClaimRedrive": "is not reached in the fast lane, and gives a lease to an owner that can be asked"},
+}
+"""Writes of an Express machine whose lease need not be longer than one of its executions."""
 
 
 class Excused:

@@ -13,6 +13,7 @@ from oncekit.gate.reasons import REPEATABLE, Excused
 _READS = (
     "dynamodb:getItem",
     "aws-sdk:dynamodb:query",
+    "aws-sdk:s3:getObject",
     "aws-sdk:sfn:describeExecution",
     "aws-sdk:sfn:getExecutionHistory",
     "aws-sdk:sfn:listExecutions",
@@ -60,7 +61,7 @@ def _may_have_happened(state: State) -> str | None:
     if state.type != "Task" or not retried or state.resource in (*_READS, *_WRITES_ALIKE):
         return None
     listed = "or give the reason why it may be repeated in oncekit/gate/reasons.py"
-    if state.resource == "aws-sdk:sfn:startExecution":
+    if state.resource in ("aws-sdk:sfn:startExecution", "states:startExecution"):
         named = isinstance(state.raw.get("Arguments"), Mapping) and "Name" in state.raw["Arguments"]
         return (
             None if named else f"starts an execution without a Name, and a retry starts a second one; name it, {listed}"

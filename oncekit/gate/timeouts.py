@@ -17,6 +17,7 @@ from oncekit.cli.doctor.timeouts import lease_texts
 from oncekit.gate.finding import Finding
 from oncekit.gate.machine import Machine, State, Text
 from oncekit.gate.project import FUNCTION, MACHINE, Project
+from oncekit.gate.reasons import LEASES_OF_OTHERS, Excused
 from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 from oncekit.local.quotas import EXPRESS_SECONDS
@@ -90,9 +91,12 @@ def _task(machine: Machine, state: State, called: Mapping[str, float]) -> Iterat
 def _leases(machine: Machine) -> Iterator[Finding]:
     execution = machine.definition.get("TimeoutSeconds")
     tasks = {state.name: timeout_of(state) or 0 for state in machine.tasks("lambda:invoke")}
+    is_express = machine.type == "EXPRESS"
+    excused = Excused(LEASES_OF_OTHERS, machine.name)
+    variables = {"stopsAt": _NOW + EXPRESS_SECONDS if is_express else 0}
     for state in machine.tasks("dynamodb:updateItem"):
         for text in lease_texts(state.raw):
-            lease = _number(text)
+            lease = _number(text, variables)
             if lease is None:
                 yield machine.finding(
                     state, f"{text} as a lease cannot be told without running it; make it of parameters"
@@ -108,7 +112,13 @@ def _leases(machine: Machine) -> Iterator[Finding]:
                         f"the lease of {lease:g} s is over before {name} ends after {task:g} s, so a live owner is "
                         "taken for dead; let the lease be longer",
                     )
-            if isinstance(execution, int) and lease >= execution:
+            if is_express and lease < EXPRESS_SECONDS + max(tasks.values(), default=0) and not excused(state.name):
+                yield machine.finding(
+                    state,
+                    f"the lease of {lease:g} s can end before an Express execution and its function do, and nobody can "
+                    "ask whether they live; let the lease be longer",
+                )
+            if not is_express and isinstance(execution, int) and lease >= execution:
                 yield machine.finding(
                     state, f"the lease of {lease:g} s outlives the execution's {execution} s; let the lease be shorter"
                 )
@@ -117,11 +127,10 @@ def _leases(machine: Machine) -> Iterator[Finding]:
 def _patience(machine: Machine, state: State) -> Iterator[Finding]:
     """All tries of a task end before the execution does, so that its own Catch has the last word."""
     execution, task = machine.definition.get("TimeoutSeconds"), timeout_of(state)
-    if not isinstance(execution, int) or task is None:
+    if not isinstance(execution, int) or task is None or not _is_caught_after_retries(state):
         return
     waits = sum(
-        clause.get("MaxAttempts", 3) * (clause.get("MaxDelaySeconds", 0) + task)
-        for clause in state.raw.get("Retry", [])
+        _tries(clause) * ((_number(clause.get("MaxDelaySeconds")) or 0) + task) for clause in state.raw.get("Retry", [])
     )
     if task + waits >= execution:
         yield machine.finding(
@@ -131,15 +140,29 @@ def _patience(machine: Machine, state: State) -> Iterator[Finding]:
         )
 
 
+def _is_caught_after_retries(state: State) -> bool:
+    """Whether a Catch waits for an error that is tried again first."""
+    clauses = state.raw.get("Retry", [])
+    retried = {name for clause in clauses if _tries(clause) for name in clause["ErrorEquals"]}
+    at_once = {name for clause in clauses if not _tries(clause) for name in clause["ErrorEquals"]}
+    caught = {name for clause in state.raw.get("Catch", []) for name in clause["ErrorEquals"]}
+    return bool(retried) and bool(caught - at_once if "States.ALL" in retried else caught & retried)
+
+
+def _tries(clause: Mapping[str, Any]) -> float:
+    """How often a Retry tries again; that a number is no string is another check's business."""
+    return _number(clause.get("MaxAttempts", 3)) or 0
+
+
 def timeout_of(state: State) -> float | None:
     """A task's TimeoutSeconds, where it can be told without running it."""
     return _number(state.raw.get("TimeoutSeconds"))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: Any, variables: Mapping[str, Any] | None = None) -> float | None:
     try:
         text = Text((), str(value))
-        return float(_evaluator.evaluate(text.source, {}) if text.is_expression else value)
+        return float(_evaluator.evaluate(text.source, variables or {}) if text.is_expression else value)
     except (JSONataError, TypeError, ValueError):
         return None
 

@@ -1,4 +1,4 @@
-"""Every path of the two state machines and of what starts them, a run each, in virtual time."""
+"""Every path of the state machines and of what starts them, a run each, in virtual time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scenario import charge, dies
 
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.events import Delivery, lost
-from oncekit.local.faults import answer_lost
+from oncekit.local.faults import answer_lost, never_arrives
 from oncekit.proof.simulation.paths import ORDER, request
 
 A_LEASE = 3600
@@ -108,6 +108,51 @@ def sweep_that_cannot_be_started(cloud: LocalCloud) -> None:
         _pass(cloud, 301)
 
 
+def executed_and_replayed_in_the_fast_lane(cloud: LocalCloud) -> None:
+    asked = another(charge())
+    for _ in range(2):
+        _fast(cloud, asked)
+
+
+def cached_in_the_fast_lane(cloud: LocalCloud) -> None:
+    _fast(cloud, another(request("plain-echo", {"bytes": 6000})))
+
+
+def quarantined_in_the_fast_lane(cloud: LocalCloud) -> None:
+    with cloud.intercept(answer_lost(state="ExecuteBusinessLogic")):
+        _fast(cloud, another(charge(onCrash="quarantine")))
+
+
+def refused_in_the_fast_lane(cloud: LocalCloud) -> None:
+    _fast(cloud, {})
+
+
+def kept_in_flight(cloud: LocalCloud) -> None:
+    _fast(cloud, another(request("plain-echo", {"bytes": 10, "text": "y" * 5000})))
+
+
+def handed_over(cloud: LocalCloud) -> None:
+    asked = another(charge())
+    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
+        cloud.run(asked)
+    _pass(cloud, A_LEASE)
+    _fast(cloud, asked)
+
+
+def recovered_from_what_it_kept_in_flight(cloud: LocalCloud) -> None:
+    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
+        kept_in_flight(cloud)
+    with cloud.delivering():
+        _pass(cloud, 800)
+
+
+def _fast(cloud: LocalCloud, asked: Mapping[str, Any]) -> None:
+    """An execution of the fast lane, and what it handed over."""
+    machine = cloud.outputs["FastStateMachineArn"]
+    cloud.wait(cloud.start_machine(machine, json.dumps(asked), f"fast-{next(_keys)}"))
+    cloud.settle()
+
+
 def requested_by_an_event(cloud: LocalCloud) -> None:
     entry = {"Source": "shop", "DetailType": "OperationRequested", "Detail": json.dumps(another(charge()))}
     with cloud.delivering():
@@ -151,6 +196,13 @@ PATHS: tuple[Callable[[LocalCloud], None], ...] = (
     recovered_by_the_sweep,
     dead_before_it_had_a_record_twice,
     sweep_that_cannot_be_started,
+    executed_and_replayed_in_the_fast_lane,
+    cached_in_the_fast_lane,
+    quarantined_in_the_fast_lane,
+    refused_in_the_fast_lane,
+    kept_in_flight,
+    handed_over,
+    recovered_from_what_it_kept_in_flight,
     requested_by_an_event,
     requested_by_a_message,
     requested_by_a_message_that_no_execution_can_be_started_with,

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonata import Jsonata
@@ -18,10 +17,12 @@ from jsonata.jexception import JException
 from test_results import values
 
 from oncekit.local import VirtualClock
+from oncekit.local.deploy import rendered_definitions
 from oncekit.local.engine.jsonata import Evaluator
 
-DEFINITION = Path(__file__).parents[2] / "statemachine" / "operation.asl.yaml"
-EXPRESSION = yaml.safe_load(DEFINITION.read_text())["States"]["ReceiveRequest"]["Assign"]["request"].strip("{% }")
+TEMPLATE = Path(__file__).parents[2] / "template.yaml"
+DEFINITION = rendered_definitions(TEMPLATE)["operation"]
+EXPRESSION = DEFINITION["States"]["ReceiveRequest"]["Assign"]["request"].strip("{% }")
 EVALUATOR = Evaluator(VirtualClock(), random.Random(0))
 
 payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), values, max_size=4)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from one_state import State, states_of
+from one_state import FAST, FULL, Lane, State, states_of
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.record import Table, table
@@ -19,24 +19,35 @@ PARAMETERS = {"BusinessTimeoutSeconds": 30, "LeaseMarginSeconds": 60, "MaxAttemp
 
 @pytest.fixture(scope="module")
 def rendered() -> dict[str, dict[str, Any]]:
-    definitions = rendered_definitions(TEMPLATE, PARAMETERS)
-    return {file.name.partition(".")[0]: definition for file, definition in definitions.items()}
+    return rendered_definitions(TEMPLATE, PARAMETERS)
 
 
 @pytest.fixture
 def definitions(rendered: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Both definitions, rendered as in the local cloud: operation and recovery."""
+    """All definitions, rendered as in the local cloud: operation, fast and recovery."""
     return rendered
 
 
 @pytest.fixture(scope="module")
 def state(rendered: dict[str, dict[str, Any]]) -> Callable[..., State]:
-    """A state by its name; `falls` is what the dice say, `at` what time it is."""
-    states = {name: raw for each in rendered.values() for name, raw in states_of(each)}
+    """A state of the full lane or of recovery by its name; `falls` is what the dice say, `at` what time it is."""
+    states = {name: raw for each in ("operation", "recovery") for name, raw in states_of(rendered[each])}
 
-    def named(name: str, **more: float) -> State:
+    def named(name: str, lane: Lane = FULL, **more: float) -> State:
         seen(name)
-        return State(name, states[name], **more)
+        return State(name, states[name], lane=lane, **more)
+
+    return named
+
+
+@pytest.fixture(scope="module")
+def fast(rendered: dict[str, dict[str, Any]]) -> Callable[..., State]:
+    """A state of the fast lane by its name."""
+    states = dict(states_of(rendered["fast"]))
+
+    def named(name: str, lane: Lane = FAST, **more: float) -> State:
+        seen(name)
+        return State(name, states[name], lane=lane, **more)
 
     return named
 

@@ -6,6 +6,7 @@ still at NOW, and the dice fall as a test says.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,11 @@ EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStat
 """What the ARNs of the machine's own executions begin with."""
 ME = f"{EXECUTIONS}me"
 THEIRS = f"{EXECUTIONS}theirs"
+EXPRESS = "arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:"
+FAST_ID = f"{EXPRESS}me:0f8e"
+FAST_ME = f"{FAST_ID}:nonce"
+"""An owner in the fast lane: one run of an Express execution."""
+STOPS_AT = NOW + 295
 _NOT_MATCHED_BY_ALL = ("States.DataLimitExceeded", "States.Runtime")
 
 
@@ -42,16 +48,43 @@ class Way:
     output: Any = None
 
 
+@dataclass(frozen=True)
+class Lane:
+    """The execution that a state runs in, and what ReceiveRequest assigned there. It started at NOW."""
+
+    execution: str
+    begun: Mapping[str, Any]
+
+    def scope(self, given: Any, name: str = "me") -> dict[str, Any]:
+        execution = {"Id": self.execution, "Name": name, "Input": given, "StartTime": "2026-01-01T00:00:00.750Z"}
+        return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
+
+
+_BEGUN = {"isKept": False, "handedOver": False, "failedFence": "", "record": {}}
+FULL = Lane(ME, {**_BEGUN, "me": ME, "stopsAt": 0})
+FAST = Lane(FAST_ID, {**_BEGUN, "isReadable": True, "me": FAST_ME, "stopsAt": STOPS_AT})
+
+
 class State:
     """A state with the values that its expressions may read."""
 
-    def __init__(self, name: str, raw: Mapping[str, Any], falls: float = 0.5, at: float = NOW) -> None:
-        self.name, self.raw = name, raw
+    def __init__(
+        self, name: str, raw: Mapping[str, Any], falls: float = 0.5, at: float = NOW, lane: Lane = FULL
+    ) -> None:
+        self.name, self.raw, self._lane = name, raw, lane
         self._evaluator = Evaluator(VirtualClock(float(at)), Dice(falls))
+
+    def with_text(self, old: str, new: str) -> State:
+        """The same state, now, with another text in its expressions, as another parameter would give it."""
+        written = json.dumps(self.raw)
+        assert json.dumps(old)[1:-1] in written, f"{self.name} has no {old}"
+        return State(
+            self.name, json.loads(written.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])), lane=self._lane
+        )
 
     def chooses(self, variables: Mapping[str, Any], given: Any = None, name: str = "me") -> Way:
         """The way of a Choice."""
-        scope = _scope(given, name)
+        scope = self._lane.scope(given, name)
         for rule in self.raw["Choices"]:
             if self._value(rule["Condition"], scope, variables) is True:
                 return self._way(rule, scope, variables)
@@ -59,19 +92,19 @@ class State:
 
     def asks(self, variables: Mapping[str, Any], given: Any = None) -> Any:
         """The arguments of a Task's call."""
-        return self._value(self.raw["Arguments"], _scope(given), variables)
+        return self._value(self.raw["Arguments"], self._lane.scope(given), variables)
 
     def value(self, member: str, variables: Mapping[str, Any], given: Any = None, result: Any = None) -> Any:
         """A member of the state, e.g. TimeoutSeconds, Seconds, Items, Cause."""
-        return self._value(self.raw[member], {**_scope(given), "result": result}, variables)
+        return self._value(self.raw[member], {**self._lane.scope(given), "result": result}, variables)
 
     def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
-        return self._way(self.raw, {**_scope(given), "result": result}, variables)
+        return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
 
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
         """The way on with an error that is not tried again; None when the execution dies of it."""
-        scope = {**_scope(given), "errorOutput": {"Error": error, "Cause": cause}}
+        scope = {**self._lane.scope(given), "errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.raw.get("Catch", ()):
             if matches(catcher["ErrorEquals"], error):
                 return self._way(catcher, scope, variables)
@@ -95,7 +128,7 @@ class State:
         if isinstance(node, list):
             return [self._value(each, scope, variables) for each in node]
         if isinstance(node, str) and node.startswith("{%"):
-            return self._evaluator.evaluate(node[2:-2], scope, variables)
+            return self._evaluator.evaluate(node[2:-2], scope, {**self._lane.begun, **variables})
         return node
 
 
@@ -110,11 +143,6 @@ def states_of(definition: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
         yield name, state
         if "ItemProcessor" in state:
             yield from states_of(state["ItemProcessor"])
-
-
-def _scope(given: Any, name: str = "me") -> dict[str, Any]:
-    execution = {"Id": ME, "Name": name, "Input": given}
-    return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
 
 
 def _waits(retrier: Mapping[str, Any]) -> Iterator[float]:

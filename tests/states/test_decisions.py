@@ -75,9 +75,16 @@ def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"
     recovery = f"recover-{'0a' * 16}-{'1b' * 4}-13-20"
     again = f"again-{'0a' * 20}"
-    for name in (recovery, again):
+    for name in (recovery, recovery.replace("recover-", "handover-"), again):
         assert decided(state, failed, onFailed="retry", name=name).to == "OperationFailed"
-    others = ["recover-me", f"x{recovery}", f"{recovery}x", recovery.replace("a", "g")]
+    others = [
+        "recover-me",
+        "handover-me",
+        f"first-{'0a' * 20}",
+        f"x{recovery}",
+        f"{recovery}x",
+        recovery.replace("a", "g"),
+    ]
     others += [recovery.replace(*change, 1) for change in (("0a", "0"), ("0a", "0a0"), ("1b", "1"), ("1b", "1b1"))]
     others += ["again-me", f"{again}0", again[:-1], again[:-20], f"x{again}", f"again-{'0g' * 20}"]
     for other in others:
@@ -118,7 +125,6 @@ FOREIGN = [
     ME.replace("once-OperationStateMachine", "once-OperationStateMachine2"),
     ME.replace("once-OperationStateMachine", ""),
     ME.replace(":execution:", ":stateMachine:"),
-    ME.replace(":execution:", ":express:") + ":1",
 ]
 
 
@@ -172,6 +178,7 @@ def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) 
         "error",
         "result",
         "resultRef",
+        "mayStartAgain",
     }
 
 
@@ -629,7 +636,7 @@ def test_who_takes_a_lock_knows_its_fence_its_attempts_its_lease_and_its_policy(
 
 def classified(state: States, name: str, on_crash: str = "retry", attempts: int = 1, **known: bool) -> Way:
     lock = {"fence": 3, "attempts": attempts, "onCrash": on_crash, "leaseExpiresAt": NOW}
-    told = {"throttled": False, "hasNoFunction": False, **known}
+    told = {"throttled": False, "hasNoFunction": False, "hasTime": True, **known}
     variables = {"failure": {"name": name, "message": "m"}, "lock": lock, "request": REQUEST}
     return state("ClassifyFailure").chooses({**variables, **told})
 
@@ -690,8 +697,8 @@ def failed(state: States, error: str, cause: str, ran: bool = False) -> dict[str
 @pytest.mark.parametrize("error", ["States.DataLimitExceeded", "States.Runtime", "States.QueryEvaluationError"])
 def test_a_result_that_cannot_be_kept_was_run_for(error: str, state: States) -> None:
     known = failed(state, error, "x" * 900)
-    told = (known["ran"], known["throttled"], known["hasNoFunction"], known["failure"]["name"])
-    assert told == (True, False, False, error)
+    told = (known["ran"], known["throttled"], known["hasNoFunction"], known["hasTime"], known["failure"]["name"])
+    assert told == (True, False, False, True, error)
     message = "business logic may have succeeded, but its result cannot be kept: "
     assert known["failure"]["message"] == message + "x" * 400
 
@@ -712,6 +719,7 @@ def test_an_error_says_whether_business_logic_ran(
     assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (ran, throttled, missing)
     assert known["failure"] == {"name": error, "message": "Rate Exceeded. (Service: AWSLambda; Status Code: 429)"}
     assert failed(state, error, "c", ran=True)["ran"] is True
+    assert known["hasTime"] is True, "a day is long enough"
 
 
 @pytest.mark.parametrize("error", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])

@@ -15,7 +15,10 @@ from one_state import NOW, State, states_of
 CONDITION = "DynamoDB.ConditionalCheckFailedException"
 GONE = "Sfn.ExecutionDoesNotExistException"
 EXISTS = "Sfn.ExecutionAlreadyExistsException"
+STARTED = "StepFunctions.ExecutionAlreadyExistsException"
+MISSING = "S3.NoSuchKeyException"
 NOT_REDRIVABLE = "Sfn.ExecutionNotRedrivableException"
+FINAL = (CONDITION, GONE, EXISTS, STARTED, MISSING, NOT_REDRIVABLE)
 PASSING = ("States.Timeout", "DynamoDB.ThrottlingException", "Sfn.ServiceUnavailableException", "SomethingNew")
 
 
@@ -38,6 +41,8 @@ DECISION = Patience(10, (CONDITION,), tries=300, cap=60)
 """What was decided must be written down, whatever it takes: five hours."""
 LOOK = Patience(10, (GONE,), tries=4, cap=10)
 """A question about another owner: whoever cannot be asked counts as alive, and the next duplicate asks again."""
+HURRY = Patience(10, (CONDITION,), tries=4, cap=20)
+"""A write in the fast lane: a minute, then somebody else finds what is left."""
 SWEEP = Patience(10, (), tries=3, cap=5)
 """A look at one execution or record: a sweep has five minutes, and the next one comes."""
 
@@ -52,6 +57,10 @@ PATIENCE = {
     "ClaimRedrive": OWN,
     "RedriveOwner": Patience(10, (NOT_REDRIVABLE, GONE), tries=3, cap=10),
     "TakeOverLock": OWN,
+    "KeepInFlight": Patience(10, (), tries=2, cap=5),
+    "ReleaseLock": Patience(10, (CONDITION,), tries=3, cap=5),
+    "HandOver": Patience(10, (STARTED,), tries=3, cap=5),
+    "RefuseInFullLane": Patience(10, (STARTED,), tries=3, cap=5),
     "RenewLock": OWN,
     "RecordFailure": DECISION,
     "KeepRequest": Patience(20, (), tries=300, cap=60),
@@ -64,6 +73,7 @@ PATIENCE = {
     "ReadItsHistory": Patience(10, (GONE,), tries=3, cap=5),
     "StartAgain": Patience(10, (EXISTS,), tries=3, cap=5),
     "KeepDeadRequest": Patience(10, (), tries=3, cap=5),
+    "ReadKeptRequest": Patience(10, (MISSING,), tries=3, cap=5),
     "ReadOpenRecord": Patience(10, (), tries=3, cap=5),
     "AskOwner": Patience(10, (GONE,), tries=3, cap=5),
     "ReadOwnerEnd": Patience(10, (GONE,), tries=3, cap=5),
@@ -73,6 +83,14 @@ PATIENCE = {
     "QueryShard": Patience(20, (), tries=6, cap=10),
     "CountShard": Patience(20, (), tries=6, cap=10),
     "PublishMetrics": Patience(20, (), tries=6, cap=10),
+}
+FAST = {
+    **PATIENCE,
+    "AcquireLock": Patience(3, (CONDITION,), tries=4, cap=20),
+    "ReadRecord": Patience(3, (), tries=4, cap=20),
+    "RetryFailed": HURRY,
+    "RenewLock": HURRY,
+    "RefuseRequest": Patience(20, (), tries=3, cap=60),
 }
 
 
@@ -94,15 +112,26 @@ def test_a_passing_error_is_waited_out_with_waits_that_double_up_to_a_cap(
         assert state(name).waits(error) == PATIENCE[name].waits(), error
 
 
+def test_calls_of_the_fast_lane_are_as_patient_unless_the_execution_would_end_before_them(
+    fast: Callable[..., State], definitions: dict[str, dict[str, Any]]
+) -> None:
+    names = {name for name, raw in states_of(definitions["fast"]) if raw["Type"] == "Task"} - {"ExecuteBusinessLogic"}
+    for name in names:
+        patience, raw = FAST[name], fast(name)
+        assert raw.raw["TimeoutSeconds"] == patience.seconds, name
+        assert [raw.waits(error) for error in PASSING] == [patience.waits()] * len(PASSING), name
+        assert {error for error in FINAL if not raw.waits(error)} == set(patience.final), name
+
+
 def test_a_history_that_cannot_be_parsed_is_not_asked_for_again(state: Callable[..., State]) -> None:
     broken = "States.QueryEvaluationError"
     assert state("DescribeDeadExecution").waits(broken) == []
-    assert state("AskOwner").waits(broken) == []
+    assert state("AskOwner").waits(broken) == state("ReadKeptRequest").waits(broken) == []
 
 
 @pytest.mark.parametrize("name", PATIENCE)
 def test_what_cannot_change_by_asking_again_is_not_asked_again(name: str, state: Callable[..., State]) -> None:
-    final = {error for error in (CONDITION, GONE, EXISTS, NOT_REDRIVABLE) if not state(name).waits(error)}
+    final = {error for error in FINAL if not state(name).waits(error)}
     assert final == set(PATIENCE[name].final)
 
 
@@ -122,10 +151,11 @@ def test_business_logic_gets_five_seconds_beyond_its_own_timeout_to_be_heard(sta
     assert state("ExecuteBusinessLogic").value("TimeoutSeconds", {}) == 35
 
 
-def test_an_execution_of_an_operation_ends_after_a_day_and_a_run_of_recovery_within_five_minutes(
+def test_an_execution_of_the_full_lane_ends_after_a_day_and_any_other_within_five_minutes(
     definitions: dict[str, dict[str, Any]],
 ) -> None:
-    assert (definitions["operation"]["TimeoutSeconds"], definitions["recovery"]["TimeoutSeconds"]) == (86400, 290)
+    seconds = {name: definition["TimeoutSeconds"] for name, definition in definitions.items()}
+    assert seconds == {"operation": 86400, "fast": 295, "recovery": 290}
 
 
 @pytest.mark.parametrize(("falls", "longest"), [(0.0, [0] * 8), (0.999999, [2, 4, 8, 16, 32, 60, 60, 60])])

@@ -274,6 +274,7 @@ def test_only_an_open_records_owner_is_recovered_by_its_record(state: States) ->
     [
         (RECOVERY_NAME, True),
         (f"{RECOVERY_NAME}17", True),
+        (RECOVERY_NAME.replace("recover-", "handover-"), True),
         (f"x{RECOVERY_NAME}", False),
         (f"{RECOVERY_NAME}x", False),
         (f"recover-{'0' * 31}-{'1' * 8}-3-2", False),
@@ -282,6 +283,8 @@ def test_only_an_open_records_owner_is_recovered_by_its_record(state: States) ->
         (f"recover-{'0' * 32}-{'1' * 9}-3-2", False),
         (f"recover-{'g' * 32}-{'1' * 8}-3-2", False),
         ("recover-me", False),
+        ("handover-me", False),
+        (f"first-{'0' * 40}", False),
     ],
 )
 def test_a_recovery_that_died_is_known_by_its_name_to_the_last_character(
@@ -468,26 +471,35 @@ def test_a_candidate_is_looked_at_afresh(state: States) -> None:
         {"id": ID}
     ]
     assert state("RecoverRecords").value("Items", {"shardPages": []}) == []
-    assert state("TakeCandidate").takes(None, {}, {"id": ID}) == Way("ReadOpenRecord", {"id": ID, "wasStarted": False})
+    assert state("TakeCandidate").takes(None, {}, {"id": ID}) == Way(
+        "ReadOpenRecord", {"id": ID, "wasStarted": False, "isDamaged": False}
+    )
+
+
+UNREADABLE = {"status": "UNREADABLE"}
+WHOLE = {"isDamaged": False}
+"""What is said of the request in a record before it is read."""
 
 
 def test_an_open_record_is_read_consistently(state: States) -> None:
     read = state("ReadOpenRecord")
     asks = read.asks({"id": ID})
     assert (asks["Key"], asks["ConsistentRead"]) == ({"id": {"S": ID}}, True)
-    assert projected(asks) == {"status", "owner", "fence", "recoveries", "leaseExpiresAt"}
+    assert projected(asks) == {"status", "owner", "fence", "recoveries", "leaseExpiresAt", "request", "requestRef"}
     item = {"status": {"S": "IN_PROGRESS"}, "owner": {"S": THEIRS}, "fence": {"N": "3"}}
     known = {"status": "IN_PROGRESS", "owner": THEIRS, "fence": "3", "recoveries": 0}
-    assert read.takes({"Item": item}, {}) == Way("IsItOverdue", {"record": known})
+    assert read.takes({"Item": item}, WHOLE) == Way(
+        "IsItOverdue", {"record": known, "isFast": False, "owner": UNREADABLE}
+    )
     more = {"recoveries": {"N": "2"}, "leaseExpiresAt": {"N": str(NOW)}}
-    assert read.takes({"Item": {**item, **more}}, {}).assigned["record"] == {**known, "recoveries": 2, "lease": NOW}
+    assert read.takes({"Item": {**item, **more}}, WHOLE).assigned["record"] == {**known, "recoveries": 2, "lease": NOW}
     for gone in ({}, {"Item": {}}):
-        assert read.takes(gone, {}).assigned["record"] == {"status": "GONE"}
+        assert read.takes(gone, WHOLE).assigned["record"] == {"status": "GONE"}
 
 
 def overdue(state: States, sweeps: bool, lease: int, status: str = "IN_PROGRESS", recoveries: int = 0) -> str:
     record = {"status": status, "lease": lease, "recoveries": recoveries, "owner": THEIRS}
-    return state("IsItOverdue").chooses({"record": record, "sweeps": sweeps}).to
+    return state("IsItOverdue").chooses({"record": record, "isFast": False, "sweeps": sweeps}).to
 
 
 def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(state: States) -> None:
@@ -499,13 +511,22 @@ def test_a_sweep_asks_after_owners_whose_lease_is_over_and_an_event_after_any(st
         assert overdue(state, False, 0, status) == overdue(state, True, 0, status) == "LeftAlone"
 
 
+def is_fast(state: States, owner: str) -> bool:
+    """Whether recovery takes an owner for one in the fast lane."""
+    item = {"status": {"S": "IN_PROGRESS"}, "owner": {"S": owner}, "fence": {"N": "3"}}
+    found: bool = state("ReadOpenRecord").takes({"Item": item}, WHOLE).assigned["isFast"]
+    return found
+
+
 @pytest.mark.parametrize("owner", FOREIGN)
 def test_an_owner_that_is_no_execution_of_the_operation_machine_is_not_asked_after(owner: str, state: States) -> None:
     record = {"status": "IN_PROGRESS", "lease": NOW - 1, "recoveries": 0, "owner": owner}
-    way = state("IsItOverdue").chooses({"record": record, "sweeps": True})
+    assert not is_fast(state, owner)
+    known = {"record": record, "isFast": False, "sweeps": True}
+    way = state("IsItOverdue").chooses(known)
     assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
     alive = {**record, "lease": NOW}
-    assert state("IsItOverdue").chooses({"record": alive, "sweeps": True}).to == "LeftAlone"
+    assert state("IsItOverdue").chooses({**known, "record": alive}).to == "LeftAlone"
 
 
 def test_an_owner_is_asked_for_its_state_and_its_request(state: States) -> None:
@@ -673,12 +694,14 @@ def test_an_owner_longer_than_any_execution_is_foreign_without_another_look(stat
     prefix = THEIRS.rpartition(":")[0]
     record = {"status": "IN_PROGRESS", "lease": NOW - 1, "recoveries": 0}
     for owner in ("x" * 200_000, f"{prefix}:{'x' * 200_000}"):
-        way = state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "sweeps": True})
+        assert not is_fast(state, owner)
+        way = state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "isFast": False, "sweeps": True})
         assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
     longest = f"{prefix}:{'x' * 80}"
     assert len(longest) > 128
     for owner in (THEIRS, longest):
-        assert state("IsItOverdue").chooses({"record": {**record, "owner": owner}, "sweeps": True}).to == "AskOwner"
+        known = {"record": {**record, "owner": owner}, "isFast": False, "sweeps": True}
+        assert state("IsItOverdue").chooses(known).to == "AskOwner"
 
 
 def test_a_count_of_recoveries_that_is_no_number_is_none(state: States) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import NOW, State, Way
+from one_state import ME, NOW, State, Way
 
 States = Callable[..., State]
 
@@ -341,8 +341,14 @@ def test_a_request_has_one_id_over_tenant_operation_and_key(state: States) -> No
 
 def test_an_execution_begins_with_nothing_done(state: States) -> None:
     known = received(state, LEAST).assigned
-    del known["request"]
+    assert known.pop("request")["kept"] == {"as": "request", "not": "requestRef", "value": {"NULL": True}}
     assert known == {
+        "me": ME,
+        "stopsAt": 0,
+        "isKept": False,
+        "handedOver": False,
+        "failedFence": "",
+        "record": {},
         "ran": False,
         "throttled": False,
         "backOffs": 0,

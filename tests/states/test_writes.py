@@ -26,6 +26,13 @@ Item = dict[str, dict[str, Any]]
 Write = Callable[..., Item | None]
 
 
+IN_ITS_EXECUTION: Item = {"request": {"NULL": True}}
+"""Where the request of an owner in the full lane is."""
+MARKED: Item = {"mayStartAgain": {"BOOL": True}}
+LEFT: Item = {"requestRef": {"M": {"key": {"S": "inflight/..."}}}, **MARKED}
+"""What an owner in the fast lane has left, beside a request in the record."""
+
+
 def open_record(owner: str = THEIRS, fence: int = 3, **more: Any) -> Item:
     return {
         "id": {"S": "acme#charge#k"},
@@ -41,6 +48,7 @@ def open_record(owner: str = THEIRS, fence: int = 3, **more: Any) -> Item:
         "recoveries": {"N": "1"},
         "steps": {"M": {"pay": {"S": "1"}}},
         "error": {"M": {"name": {"S": "Last"}, "message": {"S": "of the last attempt"}}},
+        **IN_ITS_EXECUTION,
         **more,
     }
 
@@ -48,12 +56,13 @@ def open_record(owner: str = THEIRS, fence: int = 3, **more: Any) -> Item:
 def ended(status: str, **more: Any) -> Item:
     times = {"finishedAt": {"S": THEN}, "expiresAt": {"N": str(NOW + 100)}}
     item = open_record(status={"S": status}, **times)
-    return changed(item, gone=("leaseExpiresAt", "openShard", "steps")) | more
+    return changed(item, gone=("leaseExpiresAt", "openShard", "steps", "request")) | more
 
 
 REQUEST = {"id": "acme#charge#k", "idHash": "a" * 64, "shard": "a", "tenant": "acme", "fingerprint": "f"}
+KEPT = {"as": "request", "not": "requestRef", "value": {"NULL": True}}
 VARIABLES: dict[str, Any] = {
-    "request": {**REQUEST, "onCrash": "retry"},
+    "request": {**REQUEST, "onCrash": "retry", "kept": KEPT},
     "lock": {"fence": 3, "attempts": 2, "onCrash": "quarantine", "leaseExpiresAt": OVER},
     "record": open_record(),
     "answer": {"text": '{"n":1.10}', "inline": True},
@@ -116,6 +125,7 @@ def test_a_lock_of_nobody_is_taken(write: Write) -> None:
         "acquiredAt": {"S": AT},
         "leaseExpiresAt": NEW_LEASE,
         "openShard": {"S": "IN_PROGRESS#a"},
+        **IN_ITS_EXECUTION,
     }
 
 
@@ -123,7 +133,7 @@ def test_a_lock_of_nobody_is_taken(write: Write) -> None:
 def test_a_lock_of_an_expired_record_is_taken_under_the_next_fence_and_nothing_else_is_left(
     status: str, write: Write
 ) -> None:
-    left = {"result": {"S": "1"}, "resultRef": {"M": {}}, "requestRef": {"M": {}}, "steps": {"M": {}}}
+    left = {"result": {"S": "1"}, "resultRef": {"M": {}}, "steps": {"M": {}}, **LEFT}
     old = ended(status, **left) | {"expiresAt": {"N": str(NOW - 1)}}
     new = write("AcquireLock", old)
     first = write("AcquireLock", None)
@@ -141,7 +151,7 @@ def test_a_record_that_has_not_expired_keeps_its_lock(expires: int | None, goes:
 
 
 def test_a_dead_owners_lock_is_taken_over_with_its_steps_and_its_count(write: Write) -> None:
-    assert write("TakeOverLock", open_record()) == changed(
+    assert write("TakeOverLock", open_record(request={"S": "{}"}, **LEFT)) == changed(
         open_record(),
         owner={"S": ME},
         fence={"N": "4"},
@@ -155,7 +165,7 @@ def test_a_dead_owners_lock_is_taken_over_with_its_steps_and_its_count(write: Wr
 
 
 def test_a_lock_is_renewed_with_the_error_of_the_last_attempt(write: Write) -> None:
-    mine = open_record(owner=ME)
+    mine = open_record(owner=ME, request={"S": "{}"})
     renewed = changed(
         mine, fence={"N": "4"}, attempts={"N": "3"}, acquiredAt={"S": AT}, leaseExpiresAt=NEW_LEASE, error=ERROR
     )
@@ -171,18 +181,18 @@ def test_a_record_that_lost_its_place_in_the_index_gets_it_back_with_a_lease(wri
 
 
 def test_a_result_is_kept_until_retention_ends_and_what_only_an_open_record_needs_goes(write: Write) -> None:
-    gone = ("leaseExpiresAt", "openShard", "error", "steps")
+    gone = ("leaseExpiresAt", "openShard", "error", "steps", "request")
     kept = changed(open_record(owner=ME), gone, status={"S": "COMPLETED"}, finishedAt={"S": AT}, expiresAt=EXPIRES)
-    assert write("Finalize", open_record(owner=ME)) == {**kept, "result": {"S": '{"n":1.10}'}}
+    assert write("Finalize", open_record(owner=ME, **LEFT)) == {**kept, "result": {"S": '{"n":1.10}'}}
     ref = {"bucket": "b", "key": "k", "sha256": "s", "bytes": 70000}
     expected = {"M": {"bucket": {"S": "b"}, "key": {"S": "k"}, "sha256": {"S": "s"}, "bytes": {"N": "70000"}}}
     assert write("Finalize", open_record(owner=ME), answer={"resultRef": ref}) == {**kept, "resultRef": expected}
 
 
 def test_a_failure_is_kept_until_retention_ends_and_finished_steps_stay(write: Write) -> None:
-    assert write("RecordFailure", open_record(owner=ME)) == changed(
+    assert write("RecordFailure", open_record(owner=ME, **LEFT)) == changed(
         open_record(owner=ME),
-        ("leaseExpiresAt", "openShard"),
+        ("leaseExpiresAt", "openShard", "request"),
         status={"S": "FAILED"},
         error=ERROR,
         finishedAt={"S": AT},
@@ -192,11 +202,12 @@ def test_a_failure_is_kept_until_retention_ends_and_finished_steps_stay(write: W
 
 def test_a_failed_operation_that_is_tried_again_begins_anew_but_keeps_its_finished_steps(write: Write) -> None:
     steps = {"M": {"pay": {"S": "1"}}}
-    failed = ended("FAILED", steps=steps, requestRef={"M": {}})
+    failed = ended("FAILED", steps=steps, **LEFT)
     assert failed["steps"] == steps
     assert write("RetryFailed", failed) == changed(
         failed,
-        ("error", "requestRef", "recoveries", "finishedAt", "expiresAt"),
+        ("error", *LEFT, "recoveries", "finishedAt", "expiresAt"),
+        **IN_ITS_EXECUTION,
         status={"S": "IN_PROGRESS"},
         owner={"S": ME},
         fence={"N": "4"},
@@ -224,8 +235,9 @@ def test_a_quarantined_record_says_why_and_where_its_request_is_and_never_expire
 ) -> None:
     bucket = definitions["operation"]["States"]["KeepRequest"]["Arguments"]["Bucket"]
     key = f"requests/acme/{'a' * 64}/3.json"
-    assert write("RecordQuarantine", open_record()) == changed(
-        open_record(),
+    assert write("RecordQuarantine", open_record(**LEFT)) == changed(
+        open_record(**MARKED),
+        ("request",),
         status={"S": "QUARANTINED"},
         error=ERROR,
         requestRef={"M": {"bucket": {"S": bucket}, "key": {"S": key}}},

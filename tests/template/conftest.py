@@ -41,10 +41,10 @@ def translated() -> Template:
 
 @pytest.fixture(scope="session")
 def definitions() -> dict[str, dict[str, Any]]:
-    """Both definitions, rendered as in the local cloud: operation and recovery."""
+    """All definitions, rendered as in the local cloud: operation, fast and recovery."""
     from oncekit.local.deploy import rendered_definitions
 
-    return {file.name.partition(".")[0]: rendered for file, rendered in rendered_definitions(TEMPLATE).items()}
+    return rendered_definitions(TEMPLATE)
 
 
 @pytest.fixture(scope="session")
@@ -53,9 +53,9 @@ def definition(definitions: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return definitions["operation"]
 
 
-@pytest.fixture(scope="session", params=["operation", "recovery"])
+@pytest.fixture(scope="session", params=["operation", "fast", "recovery"])
 def states(request: pytest.FixtureRequest, definitions: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The states of one machine and then of the other, those inside of a Map included."""
+    """The states of one machine after the other, those inside of a Map included."""
     return dict(_states(definitions[request.param]))
 
 

@@ -53,6 +53,7 @@ def test_alarm_on_open_operations_is_made_where_there_is_a_threshold(resources: 
         assert resolver(template).holds(alarm["Condition"]) is made
 
 
+FAST = {"StateMachineArn": "FastStateMachine"}
 OPERATION, RECOVERY = {"StateMachineArn": "OperationStateMachine"}, {"StateMachineArn": "RecoveryStateMachine"}
 TABLE, PIPE = {"TableName": "IdempotencyTable"}, {"PipeName": "RequestPipe"}
 STACK = {"Stack": "AWS::StackName"}
@@ -68,6 +69,8 @@ LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
     "AbortedExecutionsAlarm": [(STATES, "ExecutionsAborted", OPERATION, "Sum")],
     "DeadExecutionsAlarm": [("AWS/Events", "Invocations", {"RuleName": "DeadExecutionRule"}, "Sum")],
     "ThrottledExecutionsAlarm": [(STATES, "ExecutionThrottled", OPERATION, "Sum")],
+    "FastFailedExecutionsAlarm": [(STATES, "ExecutionsFailed", FAST, "Sum")],
+    "FastTimedOutExecutionsAlarm": [(STATES, "ExecutionsTimedOut", FAST, "Sum")],
     "RejectedRequestsAlarm": [(SQS, VISIBLE, {"QueueName": "RejectedRequestsQueue"}, "Maximum")],
     "RecoveryDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RecoveryDeadLetterQueue"}, "Maximum")],
     "EventDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "EventDeadLetterQueue"}, "Maximum")],
@@ -92,6 +95,8 @@ THRESHOLDS: dict[str, str | int] = {
     "TimedOutExecutionsAlarm": "DeadExecutionsThreshold",
     "AbortedExecutionsAlarm": "DeadExecutionsThreshold",
     "ThrottledExecutionsAlarm": "ThrottlesThreshold",
+    "FastFailedExecutionsAlarm": "FailedExecutionsThreshold",
+    "FastTimedOutExecutionsAlarm": "DeadExecutionsThreshold",
     "TableThrottlesAlarm": "ThrottlesThreshold",
     "RequestPipeFailingAlarm": "PipeFailuresThreshold",
     "RequestAgeAlarm": "RequestAgeThresholdSeconds",

@@ -70,6 +70,14 @@ def test_dashboard_shows_duplicates_stopped_and_take_overs(widgets: list[dict[st
         assert f'"{metric}"' in shown
 
 
+@pytest.mark.parametrize("machine", ["OperationStateMachine", "FastStateMachine"])
+def test_dashboard_shows_each_lane_by_itself(machine: str, source_of_dashboard: str) -> None:
+    for metric in ("Started", "Succeeded", "Failed", "TimedOut"):
+        assert f'"Executions{metric}", "StateMachineArn", "${{{machine}}}"' in source_of_dashboard
+    assert f'"ExecutionTime", "StateMachineArn", "${{{machine}}}"' in source_of_dashboard
+    assert f"#/statemachines/view/${{{machine}}}" in source_of_dashboard
+
+
 def test_what_a_metric_of_an_alarm_is_about_is_shown(widgets: list[dict[str, Any]], resources: Resources) -> None:
     metrics = [each for widget in widgets for each in widget["properties"].get("metrics", [])]
     shown = {(each[0], each[1]) for each in metrics if len(each) > 1}

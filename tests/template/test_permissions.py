@@ -88,8 +88,15 @@ RESOURCES = {
     ("RecoveryRole", "dynamodb:Query"): ["${IdempotencyTable.Arn}/index/open-operations"],
     ("RecoveryRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
     ("RecoveryRole", "states:StartExecution"): ["OperationStateMachine"],
-    ("RequestRuleRole", "states:StartExecution"): ["OperationStateMachine"],
-    ("RequestPipeRole", "states:StartExecution"): ["OperationStateMachine"],
+    ("RequestRuleRole", "states:StartExecution"): ["OperationStateMachine", "FastStateMachine"],
+    ("RequestPipeRole", "states:StartExecution"): ["OperationStateMachine", "FastStateMachine"],
+    ("FastRole", "s3:PutObject"): ["${ResponseBucket.Arn}/requests/*", "${ResponseBucket.Arn}/inflight/*"],
+    ("FastRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
+    ("FastRole", "dynamodb:UpdateItem"): ["IdempotencyTable.Arn"],
+    ("FastRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
+    ("FastRole", "states:StartExecution"): ["OperationStateMachine"],
+    ("RecoveryRole", "s3:GetObject"): ["${ResponseBucket.Arn}/inflight/*"],
+    ("RecoveryRole", "s3:ListBucket"): ["ResponseBucket.Arn"],
     ("RequestPipeRole", "sqs:ReceiveMessage"): ["RequestQueue.Arn"],
     ("RequestPipeRole", "logs:PutLogEvents"): ["RequestPipeLogGroup.Arn"],
     ("DeadExecutionRuleRole", "states:StartExecution"): ["RecoveryStateMachine"],
@@ -124,12 +131,13 @@ LOG_DELIVERY |= {"PutResourcePolicy", "DescribeResourcePolicies", "DescribeLogGr
 TRACES = {"PutTraceSegments", "PutTelemetryRecords", "GetSamplingRules", "GetSamplingTargets"}
 
 
-@pytest.mark.parametrize("role", ["OperationRole", "RecoveryRole"])
+@pytest.mark.parametrize("role", ["OperationRole", "FastRole", "RecoveryRole"])
 def test_a_state_machine_may_set_up_its_log_and_write_traces(resources: Resources, role: str) -> None:
     """The local cloud makes no such calls. The lists are those of Step Functions' developer guide."""
     allowed = {action for s in statements(resources, role) for action in actions(s)}
     assert {each for each in allowed if each.startswith("logs:")} == {f"logs:{each}" for each in LOG_DELIVERY}
-    assert {each for each in allowed if each.startswith("xray:")} == {f"xray:{each}" for each in TRACES}
+    traces = set() if role == "FastRole" else {f"xray:{each}" for each in TRACES}
+    assert {each for each in allowed if each.startswith("xray:")} == traces
 
 
 def test_a_function_may_write_its_log_and_traces(functions: Resources, resources: Resources) -> None:
@@ -164,11 +172,24 @@ def test_every_wildcard_has_its_reason_beside_it() -> None:
     assert not without
 
 
-def test_a_state_machine_may_do_exactly_what_its_definition_calls(resources: Resources, states: dict[str, Any]) -> None:
+OF_THE_OTHER_LANE = {
+    "OperationRole": {"states:StartExecution"},
+    "FastRole": {"states:DescribeExecution", "states:GetExecutionHistory", "states:RedriveExecution"},
+}
+"""What states call that this lane does not reach."""
+BESIDE = {"RecoveryRole": {"s3:ListBucket"}}
+"""What makes S3 say that an object is missing."""
+
+
+def test_a_state_machine_may_do_exactly_what_its_definition_calls(
+    resources: Resources, definitions: dict[str, dict[str, Any]], states: dict[str, Any]
+) -> None:
     called = {action_of(state["Resource"]) for state in states.values() if state["Type"] == "Task"}
-    role = "RecoveryRole" if "EndLease" in states else "OperationRole"
+    is_fast = states.get("ReceiveRequest") == definitions["fast"]["States"]["ReceiveRequest"]
+    role = "RecoveryRole" if "EndLease" in states else "FastRole" if is_fast else "OperationRole"
     allowed = {action for s in statements(resources, role) for action in actions(s)}
-    assert {action for action in allowed if not action.startswith(("logs:", "xray:", "kms:"))} == called
+    needed = (called - OF_THE_OTHER_LANE.get(role, set())) | BESIDE.get(role, set())
+    assert {action for action in allowed if not action.startswith(("logs:", "xray:", "kms:"))} == needed
 
 
 def action_of(resource: str) -> str:
@@ -188,10 +209,11 @@ def test_the_state_machine_reads_and_redrives_its_own_executions_only(resources:
     assert (condition, nothing) == ("HadStateMachine", {"Ref": "AWS::NoValue"})
 
 
-def test_the_state_machine_invokes_operations_of_this_stack_by_alias_only(resources: Resources) -> None:
-    invoking = [s for s in statements(resources, "OperationRole") if "lambda:InvokeFunction" in actions(s)]
+@pytest.mark.parametrize("lane", ["Operation", "Fast"])
+def test_a_lane_invokes_operations_of_this_stack_by_alias_only(lane: str, resources: Resources) -> None:
+    invoking = [s for s in statements(resources, f"{lane}Role") if "lambda:InvokeFunction" in actions(s)]
     targets = [s["Resource"] for s in invoking]
-    prefix = resources["OperationStateMachine"]["Properties"]["DefinitionSubstitutions"]["FunctionPrefix"]["Fn::Sub"]
+    prefix = resources[f"{lane}StateMachine"]["Properties"]["DefinitionSubstitutions"]["FunctionPrefix"]["Fn::Sub"]
     assert prefix == "${AWS::StackName}_op"
     [any_operation, caching] = sorted(t["Fn::Sub"] for t in targets)[::-1]
     assert caching == "${CacheResponseFunction.Arn}:live"

@@ -80,6 +80,7 @@ def test_a_rollout_looks_at_the_new_version_and_at_all_that_came_by_the_alias(fu
     found = rollout_alarms()
     assert set(found) == {
         "OperationRolloutAlarm",
+        "FastRolloutAlarm",
         *(f"{name.removesuffix('Function')}RolloutAlarm" for name in functions),
     }
     versions = {name for name, each in deployed("Canary").section("Resources").items() if "Version" in each["Type"]}
@@ -98,8 +99,9 @@ def test_a_rollout_looks_at_the_new_version_and_at_all_that_came_by_the_alias(fu
         assert (set(newest), set(everything)) == ({"failed", "started"}, {"allFailed", "allStarted"})
 
 
-def test_number_of_a_version_is_the_last_part_of_its_arn() -> None:
-    alarm = rollout_alarms()["OperationRolloutAlarm"]["Properties"]
+@pytest.mark.parametrize("lane", ["Operation", "Fast"])
+def test_number_of_a_version_is_the_last_part_of_its_arn(lane: str) -> None:
+    alarm = rollout_alarms()[f"{lane}RolloutAlarm"]["Properties"]
     [number] = {
         str(each["Value"])
         for each in alarm["Metrics"][1]["MetricStat"]["Metric"]["Dimensions"]
@@ -107,7 +109,7 @@ def test_number_of_a_version_is_the_last_part_of_its_arn() -> None:
     }
     index, split = yaml.safe_load(number)["Fn::Select"]
     arn = "arn:aws:states:us-east-1:123456789012:stateMachine:OperationStateMachine-1A2B:3"
-    assert split == {"Fn::Split": [":", {"Ref": "OperationStateMachineVersion"}]}
+    assert split == {"Fn::Split": [":", {"Ref": f"{lane}StateMachineVersion"}]}
     assert arn.split(":")[index] == "3"
 
 
@@ -148,7 +150,8 @@ def test_every_rollout_is_judged_by_the_same_expression() -> None:
 
 
 def test_the_alias_of_the_state_machine_is_the_one_that_everybody_names(resources: Resources) -> None:
-    assert resources["OperationStateMachineAlias"]["Properties"]["Name"] == "live"
+    for name in ("OperationStateMachineAlias", "FastStateMachineAlias"):
+        assert resources[name]["Properties"]["Name"] == "live"
     started = resources["RecoveryStateMachine"]["Properties"]["DefinitionSubstitutions"][
         "OperationStateMachineAliasArn"
     ]
@@ -185,12 +188,11 @@ def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
     assert len(list(TopologicalSorter(named).static_order())) == len(made)
 
 
-def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(resources: Resources) -> None:
-    version = resources["OperationStateMachineVersion"]
+@pytest.mark.parametrize("machine", ["OperationStateMachine", "FastStateMachine"])
+def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(machine: str, resources: Resources) -> None:
+    version = resources[f"{machine}Version"]
     assert version["DeletionPolicy"] == version["UpdateReplacePolicy"] == "Retain"
-    assert version["Properties"]["StateMachineRevisionId"] == {
-        "Fn::GetAtt": ["OperationStateMachine", "StateMachineRevisionId"]
-    }
+    assert version["Properties"]["StateMachineRevisionId"] == {"Fn::GetAtt": [machine, "StateMachineRevisionId"]}
 
 
 def test_who_moves_aliases_may_do_so_in_this_stack_only(resources: Resources) -> None:

@@ -165,7 +165,7 @@ def test_a_changed_retention_leaves_what_was_written_before_its_rule(resources: 
 
 def test_there_is_a_rule_for_each_retention_and_no_other(source: Mapping[str, Any], resources: Resources) -> None:
     prefixes = {f"responses/{retention}d/" for retention in allowed_retention(source)}
-    assert set(expirations(resources)) == {"responses/", *prefixes}
+    assert set(expirations(resources)) == {"responses/", *prefixes, "inflight/"}
 
 
 @pytest.mark.parametrize("tenant", ["acme", "a", "d", "d-30d"])
@@ -183,7 +183,11 @@ def test_where_functions_are_not_told_the_longest_retention_is_assumed(source: M
 
 def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> None:
     rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    assert all(rule["Prefix"].startswith("responses/") for rule in rules if "ExpirationInDays" in rule)
+    assert not any("requests/".startswith(rule["Prefix"]) for rule in rules if "ExpirationInDays" in rule)
+
+
+def test_a_request_in_flight_outlives_its_operation_however_often_that_is_redriven(resources: Resources) -> None:
+    assert REDRIVES < kept_for("inflight/acme/0a/1b.json", expirations(resources)) <= 60
 
 
 def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:
@@ -264,7 +268,7 @@ def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forg
     ]
     groups = [log["Fn::GetAtt"][0] for log in logs]
     groups += [function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"] for function in functions.values()]
-    assert len(set(groups)) == len(functions) + 2
+    assert len(set(groups)) == len(functions) + 3
     for group in groups:
         assert resources[group]["Type"] == "AWS::Logs::LogGroup"
         assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}

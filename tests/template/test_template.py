@@ -41,6 +41,10 @@ OUTPUTS = {
     "QueueConsole",
     "DashboardConsole",
     "LogsConsole",
+    "FastStateMachineArn",
+    "FastStateMachineAliasArn",
+    "FastStatesConsole",
+    "FastLogsConsole",
 }
 LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
@@ -87,8 +91,9 @@ def test_outputs_are_those_that_are_promised_and_described(source: Mapping[str, 
     assert all(len(output["Description"]) > 20 for output in source["Outputs"].values())
 
 
-def test_substitutions_of_the_definition_are_exactly_its_placeholders(resources: Resources) -> None:
-    machine = resources["OperationStateMachine"]["Properties"]
+@pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
+def test_substitutions_of_a_definition_are_exactly_its_placeholders(name: str, resources: Resources) -> None:
+    machine = resources[name]["Properties"]
     assert set(machine["DefinitionSubstitutions"]) == placeholders(ROOT / machine["DefinitionS3Location"])
 
 
@@ -107,16 +112,59 @@ SUBSTITUTED = {
 """What is no parameter of the same name."""
 
 
-@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+OF_THE_LANE: dict[str, dict[str, Any]] = {
+    "OperationStateMachine": {
+        "Lane": "full",
+        "ExecutionSeconds": 86400,
+        "FirstOfAll": "ReceiveRequest",
+        "AfterChecks": "AcquireLock",
+        "TableTimeout": 10,
+        "TableRetries": 10,
+        "Unavailable": "RefuseRequest",
+        "RefusalRetries": 300,
+        "UnsentRefusal": "SQS.UnsupportedOperationException",
+        "AfterLeavingOut": "RefuseRequest",
+        "FullLaneArn": {"Fn::Sub": "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine:none"},
+        "FullLaneOperations": "none",
+    },
+    "FastStateMachine": {
+        "Lane": "fast",
+        "ExecutionSeconds": 295,
+        "FirstOfAll": "CheckReadable",
+        "AfterChecks": "ReadRecord",
+        "TableTimeout": 3,
+        "TableRetries": 4,
+        "Unavailable": "HandOver",
+        "RefusalRetries": 3,
+        "UnsentRefusal": "States.ALL",
+        "AfterLeavingOut": "RefuseInFullLane",
+        "FullLaneArn": {"Ref": "OperationStateMachineAlias"},
+        "FullLaneOperations": {"Fn::Join": [",", {"Ref": "FullLaneOperations"}]},
+    },
+}
+
+
+def test_the_lanes_have_one_definition_and_differ_in_these_substitutions_only(resources: Resources) -> None:
+    full, fast = (resources[name]["Properties"] for name in OF_THE_LANE)
+    assert full["DefinitionS3Location"] == fast["DefinitionS3Location"]
+    given = full["DefinitionSubstitutions"], fast["DefinitionSubstitutions"]
+    differing = {word for word in {*given[0], *given[1]} if given[0].get(word) != given[1].get(word)}
+    assert differing == set(OF_THE_LANE["FastStateMachine"])
+
+
+@pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
 def test_a_definition_gets_the_parameters_by_their_own_names(
     name: str, resources: Resources, source: Mapping[str, Any]
 ) -> None:
     for word, value in resources[name]["Properties"]["DefinitionSubstitutions"].items():
-        assert value == SUBSTITUTED.get(word, {"Ref": word}), word
-        assert word in {**SUBSTITUTED, **source["Parameters"]}
+        special = {**SUBSTITUTED, **OF_THE_LANE.get(name, {})}
+        assert value == special.get(word, {"Ref": word}), word
+        assert word in {**special, **source["Parameters"]}
 
 
 NAMED_BY_OUTPUTS = {
+    "FastStateMachineArn": "FastStateMachine",
+    "FastStateMachineAliasArn": "FastStateMachineAlias",
     "StateMachineArn": "OperationStateMachine",
     "StateMachineAliasArn": "OperationStateMachineAlias",
     "RequestQueueUrl": "RequestQueue",
@@ -153,7 +201,7 @@ def test_a_message_is_not_given_up_while_step_functions_throttles(source: Mappin
     assert source["Parameters"]["MaxReceiveCount"]["MinValue"] >= 5
 
 
-@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+@pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
 def test_a_state_machine_logs_errors_without_payloads_unless_asked_for_more(
     name: str, resources: Resources, source: Mapping[str, Any]
 ) -> None:
@@ -165,12 +213,13 @@ def test_a_state_machine_logs_errors_without_payloads_unless_asked_for_more(
     )
     assert parameters["ExecutionLog"]["AllowedValues"] == ["ERROR", "ALL", "OFF"]
     assert (parameters["ExecutionLog"]["Default"], parameters["IncludeExecutionData"]["Default"]) == ("ERROR", "false")
-    assert machine["TracingConfiguration"] == {"Enabled": True}
+    assert machine["TracingConfiguration"] == {"Enabled": name != "FastStateMachine"}
 
 
-def test_operations_are_run_by_a_standard_machine_and_found_again_by_an_express_one(resources: Resources) -> None:
+def test_the_full_lane_is_standard_and_the_fast_lane_and_recovery_are_express(resources: Resources) -> None:
     kinds = {name: r["Properties"]["StateMachineType"] for name, r in resources.items() if r["Type"] == MACHINE}
-    assert kinds == {"OperationStateMachine": "STANDARD", "RecoveryStateMachine": "EXPRESS"}
+    express = dict.fromkeys(["FastStateMachine", "RecoveryStateMachine"], "EXPRESS")
+    assert kinds == {"OperationStateMachine": "STANDARD", **express}
 
 
 def test_pipe_gives_the_body_as_a_member_and_logs_its_errors_without_payloads(resources: Resources) -> None:
@@ -261,11 +310,11 @@ def test_function_task_and_lease_end_in_this_order(seconds: int) -> None:
     from oncekit.local.deploy import rendered_definitions
 
     rendered = rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds})
-    states = rendered[ROOT / "statemachine/operation.asl.yaml"]["States"]
+    states = rendered["operation"]["States"]
     task = evaluate(states["ExecuteBusinessLogic"]["TimeoutSeconds"])
     lease = states["AcquireLock"]["Arguments"]["ExpressionAttributeValues"][":lease"]["N"]
     assert "$floor($millis() / 1000)" in lease
-    length = int(evaluate(lease.replace("$floor($millis() / 1000)", "0")))
+    length = int(evaluate(lease.replace("$floor($millis() / 1000)", "0").replace("$stopsAt", "0")))
     assert seconds < task < length
     assert task < LAMBDA_LIMIT_SECONDS
 
@@ -289,7 +338,8 @@ def test_every_lease_of_the_definition_is_the_same_length(definition: dict[str, 
     claim = begun.pop("ClaimRedrive")
     [lease] = set(begun.values())
     length = lease.partition(" + ")[2].removesuffix(") %}")
-    assert claim == lease.replace(length, f"$max([120, {length}])")
+    from_now = lease.replace("$max([$floor($millis() / 1000), $stopsAt])", "$floor($millis() / 1000)")
+    assert claim == from_now.replace(length, f"$max([120, {length}])")
 
 
 def test_functions_log_what_the_parameter_says(functions: Resources, source: Mapping[str, Any]) -> None:

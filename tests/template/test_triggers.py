@@ -24,8 +24,12 @@ def target(resources: Resources, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-STARTS = {
-    "RequestRule": ("OperationStateMachineAlias", "EventDeadLetterQueue", 86_400, 185),
+def by_lane(fast: str, full: str) -> dict[str, Any]:
+    return {"Fn::If": ["IsFast", {"Ref": fast}, {"Ref": full}]}
+
+
+STARTS: dict[str, tuple[str | tuple[str, str], str, int, int]] = {
+    "RequestRule": (("FastStateMachineAlias", "OperationStateMachineAlias"), "EventDeadLetterQueue", 86_400, 185),
     "DeadExecutionRule": ("RecoveryStateMachine", "RecoveryDeadLetterQueue", 3600, 60),
     # A sweep that is late is the next one.
     "RecoverySchedule": ("RecoveryStateMachine", "RecoveryDeadLetterQueue", 60, 3),
@@ -37,7 +41,7 @@ STARTS = {
 def test_what_cannot_be_started_is_tried_again_and_then_kept(resources: Resources, name: str) -> None:
     started, dead_letters, seconds, times = STARTS[name]
     found = target(resources, name)
-    assert found["Arn"] == {"Ref": started}
+    assert found["Arn"] == (by_lane(*started) if isinstance(started, tuple) else {"Ref": started})
     assert found["DeadLetterConfig"] == {"Arn": {"Fn::GetAtt": [dead_letters, "Arn"]}}
     assert found["RetryPolicy"] == {"MaximumEventAgeInSeconds": seconds, "MaximumRetryAttempts": times}
     assert found["RoleArn"] == {"Fn::GetAtt": [f"{name}Role", "Arn"]}
@@ -141,7 +145,7 @@ def test_a_message_is_one_request_and_starts_one_execution(resources: Resources)
     pipe = resources["RequestPipe"]["Properties"]
     assert (pipe["Source"], pipe["Target"]) == (
         {"Fn::GetAtt": ["RequestQueue", "Arn"]},
-        {"Ref": "OperationStateMachine"},
+        by_lane("FastStateMachine", "OperationStateMachine"),
     )
     assert pipe["SourceParameters"]["SqsQueueParameters"] == {"BatchSize": 1}
     assert pipe["TargetParameters"]["StepFunctionStateMachineParameters"] == {"InvocationType": "FIRE_AND_FORGET"}

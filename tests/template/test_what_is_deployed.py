@@ -104,6 +104,7 @@ def test_the_bucket_is_private_and_forgets_answers_45_days_after_their_records()
     }
     of_others = {
         "answers-of-unknown-days": {"Prefix": "responses/", "ExpirationInDays": 410},
+        "requests-in-flight": {"Prefix": "inflight/", "ExpirationInDays": 45},
         "abandoned-uploads": {"AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1}},
     }
     assert rules == of_days | of_others
@@ -155,6 +156,8 @@ def test_an_event_is_delivered_for_a_day_and_then_kept() -> None:
         "RetryPolicy": {"MaximumEventAgeInSeconds": 86400, "MaximumRetryAttempts": 185},
         "DeadLetterConfig": {"Arn": "EventDeadLetterQueue.Arn"},
     }
+    [moved] = settings("RequestRule", Lane="fast")["Targets"]
+    assert moved == {**target, "Arn": "FastStateMachineAlias"}
     assert (rule["EventBusName"], rule["EventPattern"]) == ("RequestBus", {"detail-type": ["OperationRequested"]})
     other = settings("RequestRule", EventBusName="other", EventSource="my.")
     assert other["EventBusName"] == "other"
@@ -179,6 +182,9 @@ def test_a_message_is_one_request_and_starts_one_execution() -> None:
             "Level": "ERROR",
         },
     }
+    moved = settings("RequestPipe", Lane="fast")
+    del moved["Description"]
+    assert moved == {**pipe, "Target": "FastStateMachine"}
     filtered = settings("RequestPipe", RequestQueueFilter='{"body": {}}')["SourceParameters"]
     assert filtered["FilterCriteria"] == {"Filters": [{"Pattern": '{"body": {}}'}]}
 
@@ -232,16 +238,46 @@ def test_a_sweep_starts_every_period_and_is_not_made_up_for(minutes: int, rate: 
 
 # ---- the state machines ----
 
+IN_EACH_LANE = {
+    "TableName": "IdempotencyTable",
+    "ResponseBucketName": "ResponseBucket",
+    "RejectedQueueUrl": "RejectedRequestsQueue",
+    "FunctionPrefix": "once_op",
+    "FunctionAlias": "live",
+    "CacheResponseFunctionArn": "CacheResponseFunction.Arn:live",
+}
 SUBSTITUTIONS: dict[str, dict[str, str]] = {
     "Operation": {
-        "TableName": "IdempotencyTable",
-        "ResponseBucketName": "ResponseBucket",
-        "RejectedQueueUrl": "RejectedRequestsQueue",
-        "FunctionPrefix": "once_op",
-        "FunctionAlias": "live",
-        "CacheResponseFunctionArn": "CacheResponseFunction.Arn:live",
+        **IN_EACH_LANE,
+        "Lane": "full",
+        "ExecutionSeconds": "86400",
+        "FirstOfAll": "ReceiveRequest",
+        "AfterChecks": "AcquireLock",
+        "TableTimeout": "10",
+        "TableRetries": "10",
+        "Unavailable": "RefuseRequest",
+        "RefusalRetries": "300",
+        "UnsentRefusal": "SQS.UnsupportedOperationException",
+        "AfterLeavingOut": "RefuseRequest",
+        "FullLaneArn": "arn:aws:states:us-east-1:123456789012:stateMachine:none",
+        "FullLaneOperations": "none",
+    },
+    "Fast": {
+        **IN_EACH_LANE,
+        "Lane": "fast",
+        "ExecutionSeconds": "295",
+        "FirstOfAll": "CheckReadable",
+        "AfterChecks": "ReadRecord",
+        "TableTimeout": "3",
+        "TableRetries": "4",
+        "Unavailable": "HandOver",
+        "RefusalRetries": "3",
+        "UnsentRefusal": "States.ALL",
+        "AfterLeavingOut": "RefuseInFullLane",
+        "FullLaneArn": "OperationStateMachineAlias",
     },
     "Recovery": {
+        "ResponseBucketName": "ResponseBucket",
         "TableName": "IdempotencyTable",
         "RejectedQueueUrl": "RejectedRequestsQueue",
         "OperationStateMachineArn": "OperationStateMachine",
@@ -250,19 +286,21 @@ SUBSTITUTIONS: dict[str, dict[str, str]] = {
         "StackName": "once",
     },
 }
+OF_EACH_LANE: dict[str, int | str] = {
+    "BusinessTimeoutSeconds": 7,
+    "LeaseMarginSeconds": 31,
+    "MaxAttempts": 8,
+    "MaxRecoveries": 9,
+    "BackOffBaseSeconds": 10,
+    "BackOffCapSeconds": 11,
+    "WaitTimeoutSeconds": 12,
+    "RetentionDays": 14,
+    "InlineLimitBytes": 1313,
+    "FormerStateMachineName": "before",
+}
 PARAMETERS: dict[str, dict[str, int | str]] = {
-    "Operation": {
-        "BusinessTimeoutSeconds": 7,
-        "LeaseMarginSeconds": 31,
-        "MaxAttempts": 8,
-        "MaxRecoveries": 9,
-        "BackOffBaseSeconds": 10,
-        "BackOffCapSeconds": 11,
-        "WaitTimeoutSeconds": 12,
-        "RetentionDays": 14,
-        "InlineLimitBytes": 1313,
-        "FormerStateMachineName": "before",
-    },
+    "Operation": OF_EACH_LANE,
+    "Fast": {**OF_EACH_LANE, "FullLaneOperations": "charge,build-report"},
     "Recovery": {
         "RecoveryPeriodMinutes": 15,
         "RecoveryRounds": 17,
@@ -272,18 +310,21 @@ PARAMETERS: dict[str, dict[str, int | str]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), [("Operation", "STANDARD"), ("Recovery", "EXPRESS")])
+@pytest.mark.parametrize(("name", "kind"), [("Operation", "STANDARD"), ("Fast", "EXPRESS"), ("Recovery", "EXPRESS")])
 def test_a_state_machine_is_told_what_is_set(name: str, kind: str) -> None:
     given = PARAMETERS[name]
     machine = settings(f"{name}StateMachine", **given)
     told = {key: str(value) for key, value in machine["DefinitionSubstitutions"].items()}
     assert told == SUBSTITUTIONS[name] | {key: str(value) for key, value in given.items()}
     assert (machine["StateMachineType"], machine["RoleArn"]) == (kind, f"{name}Role.Arn")
-    assert machine["DefinitionS3Location"] == f"statemachine/{name.lower()}.asl.yaml"
+    file = "recovery" if name == "Recovery" else "operation"
+    assert machine["DefinitionS3Location"] == f"statemachine/{file}.asl.yaml"
 
 
-@pytest.mark.parametrize("name", ["Operation", "Recovery"])
-def test_a_state_machine_is_traced_and_logs_what_the_operator_chose(name: str) -> None:
+@pytest.mark.parametrize(("name", "is_traced"), [("Operation", True), ("Fast", False), ("Recovery", True)])
+def test_a_state_machine_logs_what_the_operator_chose_and_is_traced_where_that_is_cheap(
+    name: str, is_traced: bool
+) -> None:
     group = [{"CloudWatchLogsLogGroup": {"LogGroupArn": f"{name}LogGroup.Arn"}}]
     for given, level, data in (
         ({}, "ERROR", False),
@@ -291,7 +332,7 @@ def test_a_state_machine_is_traced_and_logs_what_the_operator_chose(name: str) -
     ):
         machine = settings(f"{name}StateMachine", **given)
         logged = {"Level": level, "IncludeExecutionData": data, "Destinations": group}
-        assert (machine["TracingConfiguration"], machine["LoggingConfiguration"]) == ({"Enabled": True}, logged)
+        assert (machine["TracingConfiguration"], machine["LoggingConfiguration"]) == ({"Enabled": is_traced}, logged)
     assert settings(f"{name}StateMachine")["EncryptionConfiguration"] == {"Type": "AWS_OWNED_KEY"}
     assert settings(f"{name}StateMachine", EncryptionKeyArn=KEY)["EncryptionConfiguration"] == {
         "Type": "CUSTOMER_MANAGED_KMS_KEY",
@@ -302,6 +343,7 @@ def test_a_state_machine_is_traced_and_logs_what_the_operator_chose(name: str) -
 
 LOG_GROUPS = {
     "OperationLogGroup": "/aws/vendedlogs/states/once-operation",
+    "FastLogGroup": "/aws/vendedlogs/states/once-fast",
     "RecoveryLogGroup": "/aws/vendedlogs/states/once-recovery",
     "RequestPipeLogGroup": "/aws/vendedlogs/pipes/once-requests",
     **{f"{name}LogGroup": None for name in FUNCTIONS},
@@ -374,8 +416,8 @@ def test_alarms_are_mailed_to_whoever_is_named() -> None:
 
 
 QUERIES = {
-    "FailuresQuery": ("failures", ["OperationLogGroup"]),
-    "TakeOversQuery": ("take-overs", ["OperationLogGroup"]),
+    "FailuresQuery": ("failures", ["OperationLogGroup", "FastLogGroup"]),
+    "TakeOversQuery": ("take-overs", ["OperationLogGroup", "FastLogGroup"]),
     "PipeFailuresQuery": ("failures of the pipe", ["RequestPipeLogGroup"]),
     "AttemptsQuery": ("attempts of an id", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),
     "ErrorsQuery": ("errors by name", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),
@@ -390,7 +432,7 @@ def test_a_log_query_looks_into_the_logs_that_it_is_about(name: str) -> None:
     assert "@timestamp" in query["QueryString"] or "stats" in query["QueryString"]
 
 
-@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
+@pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
 @pytest.mark.parametrize(
     ("stage", "asked_for", "logged"),
     [("dev", "false", False), ("dev", "true", True), ("prod", "false", False), ("prod", "true", False)],

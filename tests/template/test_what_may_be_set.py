@@ -40,6 +40,7 @@ LOG_DAYS = "1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 
 # Parameter, what holds by itself, and all that it may be.
 CHOICES = {
     "Stage": ("dev", "dev prod"),
+    "Lane": ("full", "full fast"),
     "Architecture": ("arm64", "arm64 x86_64"),
     "EventTrigger": ("true", "true false"),
     "QueueTrigger": ("true", "true false"),
@@ -55,6 +56,7 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/1234-abcd"
 NO_KEYS = ("alias/mine", KEY.replace("123456789012", "12345678901"), f"x{KEY}", f"{KEY} ", KEY.replace("kms", "s3"))
 # Parameter, what holds by itself, what it may be, and what it may not.
 TEXTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "FullLaneOperations": ("", ("charge", "a,b-2", "a, b", "x" * 40), ("Charge", "a,B", "a b", "x" * 41, "a#b")),
     "EventBusName": ("own", ("default", "a/b.c_D-9", "x" * 256), ("", "a b", "x" * 257, "a$")),
     "EventSource": ("", ("my.shop", "a_b-C.9", "x" * 100), ("a b", "x" * 101, "a/b")),
     "RequestQueueFilter": ("", ('{"body": {}}', "{}"), ("text", "{", "x{}", "{}x", " ")),
@@ -80,7 +82,8 @@ def holds_by_itself(source: Mapping[str, Any], name: str) -> str:
 def test_every_parameter_is_here_and_says_what_it_is_for(source: Mapping[str, Any]) -> None:
     assert set(source["Parameters"]) == {*NUMBERS, *CHOICES, *TEXTS}
     for name, declared in source["Parameters"].items():
-        assert declared["Type"] == ("Number" if name in {*NUMBERS, *_NUMBERED} else "String"), name
+        text = "CommaDelimitedList" if name == "FullLaneOperations" else "String"
+        assert declared["Type"] == ("Number" if name in {*NUMBERS, *_NUMBERED} else text), name
         assert len(declared["Description"]) > 20, name
 
 
@@ -116,6 +119,7 @@ def test_a_text_is_of_its_form(name: str, source: Mapping[str, Any]) -> None:
 # Condition, parameters under which it holds, and under which it does not.
 CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "IsProd": ([{"Stage": "prod"}], [{}]),
+    "IsFast": ([{"Lane": "fast"}], [{}, {"Lane": "full"}]),
     "LogsExecutionData": (
         [{"IncludeExecutionData": "true"}],
         [{}, {"Stage": "prod"}, {"Stage": "prod", "IncludeExecutionData": "true"}],
@@ -171,8 +175,8 @@ MADE_WHEN = {
     "HasAlarmEmail": "AlarmSubscription",
     "KnowsDeaths": "DeadExecutionsAlarm",
     "LimitsOpenOperations": "OpenOperationsAlarm",
-    "IsGradual": "FunctionRolloutRole OperationRolloutAlarm CacheResponseRolloutAlarm ChargePaymentRolloutAlarm "
-    "PlaceOrderRolloutAlarm BuildReportRolloutAlarm",
+    "IsGradual": "FunctionRolloutRole OperationRolloutAlarm FastRolloutAlarm CacheResponseRolloutAlarm "
+    "ChargePaymentRolloutAlarm PlaceOrderRolloutAlarm BuildReportRolloutAlarm",
 }
 TOLD_WHEN = {
     "TakesEvents": "EventBusName EventDeadLetterQueueUrl",
@@ -191,6 +195,11 @@ CONSOLE = "https://us-east-1.console.aws.amazon.com/"
 OUTPUTS = {
     "StateMachineArn": "OperationStateMachine",
     "StateMachineAliasArn": "OperationStateMachineAlias",
+    "FastStateMachineArn": "FastStateMachine",
+    "FastStateMachineAliasArn": "FastStateMachineAlias",
+    "FastStatesConsole": f"{CONSOLE}states/home?region=us-east-1#/statemachines/view/FastStateMachine",
+    "FastLogsConsole": f"{CONSOLE}cloudwatch/home?region=us-east-1#logsV2:log-groups/log-group/"
+    "$252Faws$252Fvendedlogs$252Fstates$252Fonce-fast",
     "EventBusName": "RequestBus",
     "RequestQueueUrl": "RequestQueue",
     "RequestDeadLetterQueueUrl": "RequestDeadLetterQueue",
@@ -246,6 +255,20 @@ def test_a_rollout_moves_functions_and_state_machine_alike(
     assert preference.get("Alarms") == alarms
 
 
+@pytest.mark.parametrize(
+    ("rollout", "kind", "minutes"),
+    [("AllAtOnce", "ALL_AT_ONCE", None), ("Canary", "CANARY", 10), ("Linear", "LINEAR", 1)],
+)
+def test_the_fast_lane_is_rolled_out_like_the_full_one_and_judged_by_its_own_failures(
+    rollout: str, kind: str, minutes: int | None, source: Mapping[str, Any]
+) -> None:
+    known, _ = written_with(Rollout=rollout)
+    alias = known.resolve(source["Resources"]["FastStateMachineAlias"]["Properties"])
+    gradual = {"Percentage": 10, "Interval": minutes, "Alarms": ["FastRolloutAlarm"]} if minutes else {}
+    preference = {"StateMachineVersionArn": "FastStateMachineVersion", "Type": kind, **gradual}
+    assert alias == {"Name": "live", "DeploymentPreference": preference}
+
+
 def test_a_rollout_with_a_key_of_the_users_does_not_wait_for_events_that_tell_nothing(
     source: Mapping[str, Any],
 ) -> None:
@@ -254,12 +277,13 @@ def test_a_rollout_with_a_key_of_the_users_does_not_wait_for_events_that_tell_no
     assert alias["DeploymentPreference"]["Alarms"] == ["OperationRolloutAlarm"]
 
 
-def test_a_version_of_the_state_machine_is_made_whenever_it_changes_and_outlives_the_next(
-    source: Mapping[str, Any],
+@pytest.mark.parametrize("machine", ["OperationStateMachine", "FastStateMachine"])
+def test_a_version_of_a_state_machine_is_made_whenever_it_changes_and_outlives_the_next(
+    machine: str, source: Mapping[str, Any]
 ) -> None:
-    version = source["Resources"]["OperationStateMachineVersion"]
+    version = source["Resources"][f"{machine}Version"]
     assert written_with()[0].resolve(version["Properties"]) == {
-        "StateMachineArn": "OperationStateMachine",
-        "StateMachineRevisionId": "OperationStateMachine.StateMachineRevisionId",
+        "StateMachineArn": machine,
+        "StateMachineRevisionId": f"{machine}.StateMachineRevisionId",
     }
     assert (version["DeletionPolicy"], version["UpdateReplacePolicy"]) == ("Retain", "Retain")

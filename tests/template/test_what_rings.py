@@ -18,6 +18,7 @@ EVERYTHING = {"Rollout": "Canary", "OpenOperationsThreshold": 500}
 FIVE_MINUTES = 300
 TWO_SWEEPS = 600
 OPERATIONS = {"StateMachineArn": "OperationStateMachine"}
+FAST = {"StateMachineArn": "FastStateMachine"}
 RECOVERY = {"StateMachineArn": "RecoveryStateMachine"}
 STACK = {"Stack": "once"}
 
@@ -59,6 +60,8 @@ ONE_METRIC: dict[str, tuple[Looks, int, str]] = {
         "DeadExecutionsThreshold",
     ),
     "ThrottledExecutions": (executions("ExecutionThrottled"), 1, "ThrottlesThreshold"),
+    "FastFailedExecutions": (executions("ExecutionsFailed", FAST), 1, "FailedExecutionsThreshold"),
+    "FastTimedOutExecutions": (executions("ExecutionsTimedOut", FAST), 1, "DeadExecutionsThreshold"),
     "RejectedRequests": (queue("RejectedRequestsQueue"), 1, ""),
     "RecoveryDeadLetter": (queue("RecoveryDeadLetterQueue"), 1, ""),
     "EventDeadLetter": (queue("EventDeadLetterQueue"), 1, ""),
@@ -110,16 +113,19 @@ def alarms(deployed: Template) -> dict[str, dict[str, Any]]:
     return {name: resolved.resolve(each["Properties"]) for name, each in made.items()}
 
 
-VERSION = "arn:aws:states:us-east-1:123456789012:stateMachine:Operation:17"
+VERSIONS = {
+    "OperationStateMachineVersion": "arn:aws:states:us-east-1:123456789012:stateMachine:Operation:17",
+    "FastStateMachineVersion": "arn:aws:states:us-east-1:123456789012:stateMachine:Fast:23",
+}
 
 
 def with_versions(template: Template) -> Resolver:
-    """Resolves with the ARN of the state machine's version, whose last part is a dimension."""
+    """Resolves with the ARNs of the state machines' versions, whose last part is a dimension."""
     return Resolver(
         {**template.parameters, **PSEUDO},
         template.section("Mappings"),
         template.section("Conditions"),
-        lambda name: VERSION if name == "OperationStateMachineVersion" else name,
+        lambda name: VERSIONS.get(name, name),
         lambda name, attribute: f"{name}.{attribute}",
     )
 
@@ -142,7 +148,7 @@ def is_silent_below(deployed: Template, alarm: Mapping[str, Any], threshold: str
 
 def test_every_alarm_is_here(alarms: dict[str, Any]) -> None:
     of_functions = {f"{name}{kind}" for name in FUNCTIONS for kind in ("Errors", "Throttles", "Rollout")}
-    others = {"OperationRollout", "OpenOperationsGrowth"}
+    others = {"OperationRollout", "FastRollout", "OpenOperationsGrowth"}
     assert set(alarms) == {*ONE_METRIC, *SUMS, *of_functions, *others}
 
 
@@ -227,18 +233,21 @@ def test_a_rollout_of_a_function_looks_at_the_new_version_beside_all_of_the_alia
     assert is_silent_below(deployed, alarms[f"{name}Rollout"], "")
 
 
-def test_a_rollout_of_the_state_machine_looks_at_the_new_version_beside_all_of_the_alias(
-    deployed: Template, alarms: dict[str, Any]
+@pytest.mark.parametrize(
+    ("alarm", "machine", "version"), [("OperationRollout", OPERATIONS, "17"), ("FastRollout", FAST, "23")]
+)
+def test_a_rollout_of_a_state_machine_looks_at_the_new_version_beside_all_of_the_alias(
+    alarm: str, machine: dict[str, str], version: str, deployed: Template, alarms: dict[str, Any]
 ) -> None:
-    found = of_the_rollout(alarms["OperationRollout"])
-    new, everything = {**OPERATIONS, "Version": "17"}, {**OPERATIONS, "Alias": "live"}
+    found = of_the_rollout(alarms[alarm])
+    new, everything = {**machine, "Version": version}, {**machine, "Alias": "live"}
     assert found == {
         "failed": ("AWS/States", "ExecutionsFailed", new, "Sum", FIVE_MINUTES),
         "started": ("AWS/States", "ExecutionsStarted", new, "Sum", FIVE_MINUTES),
         "allFailed": ("AWS/States", "ExecutionsFailed", everything, "Sum", FIVE_MINUTES),
         "allStarted": ("AWS/States", "ExecutionsStarted", everything, "Sum", FIVE_MINUTES),
     }
-    assert is_silent_below(deployed, alarms["OperationRollout"], "")
+    assert is_silent_below(deployed, alarms[alarm], "")
 
 
 def test_growth_looks_at_the_lowest_number_of_each_hour(alarms: dict[str, Any], deployed: Template) -> None:
@@ -264,7 +273,7 @@ def test_what_sweeps_count_is_looked_at_over_two_sweeps(minutes: int, seconds: i
 @pytest.mark.parametrize(
     ("given", "missing"),
     [
-        ({}, {"OperationRollout", "OpenOperations", *(f"{name}Rollout" for name in FUNCTIONS)}),
+        ({}, {"OperationRollout", "FastRollout", "OpenOperations", *(f"{name}Rollout" for name in FUNCTIONS)}),
         ({**EVERYTHING, "EventTrigger": "false"}, {"EventDeadLetter"}),
         (
             {**EVERYTHING, "QueueTrigger": "false"},

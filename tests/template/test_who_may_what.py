@@ -13,6 +13,8 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 FORMER = "arn:aws:kms:us-east-1:123456789012:key/before"
 OF_THE_STACK = "arn:aws:states:us-east-1:123456789012:execution:"
 MACHINE = "OperationStateMachine"
+FAST_MACHINE = "FastStateMachine"
+IN_FLIGHT = "ResponseBucket.Arn/inflight/*"
 RECORDS = "IdempotencyTable.Arn"
 REJECTED = "RejectedRequestsQueue.Arn"
 
@@ -45,7 +47,19 @@ GRANTS: dict[str, Grants] = {
         },
         "*": LOGS_OF_A_MACHINE | TRACES_OF_A_MACHINE,
     },
+    "FastRole": {
+        RECORDS: {"dynamodb:UpdateItem", "dynamodb:GetItem"},
+        "arn:aws:lambda:us-east-1:123456789012:function:once_op-*:live": {"lambda:InvokeFunction"},
+        "CacheResponseFunction.Arn:live": {"lambda:InvokeFunction"},
+        "ResponseBucket.Arn/requests/*": {"s3:PutObject"},
+        IN_FLIGHT: {"s3:PutObject"},
+        REJECTED: {"sqs:SendMessage"},
+        MACHINE: {"states:StartExecution"},
+        "*": LOGS_OF_A_MACHINE,
+    },
     "RecoveryRole": {
+        IN_FLIGHT: {"s3:GetObject"},
+        "ResponseBucket.Arn": {"s3:ListBucket"},
         f"{RECORDS}/index/open-operations": {"dynamodb:Query"},
         RECORDS: {"dynamodb:GetItem", "dynamodb:UpdateItem"},
         MACHINE: {"states:StartExecution", "states:ListExecutions"},
@@ -53,10 +67,11 @@ GRANTS: dict[str, Grants] = {
         REJECTED: {"sqs:SendMessage"},
         "*": {"cloudwatch:PutMetricData"} | LOGS_OF_A_MACHINE | TRACES_OF_A_MACHINE,
     },
-    "RequestRuleRole": {MACHINE: {"states:StartExecution"}},
+    "RequestRuleRole": {MACHINE: {"states:StartExecution"}, FAST_MACHINE: {"states:StartExecution"}},
     "RequestPipeRole": {
         "RequestQueue.Arn": {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"},
         MACHINE: {"states:StartExecution"},
+        FAST_MACHINE: {"states:StartExecution"},
         "RequestPipeLogGroup.Arn": INTO_ITS_LOG,
     },
     "DeadExecutionRuleRole": {"RecoveryStateMachine": {"states:StartExecution"}},
@@ -98,12 +113,13 @@ MANAGED = {
     "PlaceOrderRole": ["FunctionPolicy", "StepPolicy"],
     "BuildReportRole": ["FunctionPolicy"],
 }
-USES_KEYS = ("OperationRole", "RecoveryRole", "RequestPipeRole", "RecoveryScheduleRole")
+USES_KEYS = ("OperationRole", "FastRole", "RecoveryRole", "RequestPipeRole", "RecoveryScheduleRole")
 BOUNDED = {"RecoveryRole": {"cloudwatch:PutMetricData": {"StringEquals": {"cloudwatch:namespace": "Once"}}}}
 """Grants that hold under a condition only."""
 
 TAKEN_ON_BY = {
     "OperationRole": "states",
+    "FastRole": "states",
     "RecoveryRole": "states",
     "RequestRuleRole": "events",
     "DeadExecutionRuleRole": "events",

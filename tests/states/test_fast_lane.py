@@ -1,0 +1,285 @@
+"""What the fast lane decides by the record that it read, and how it hands a request over to the full lane."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from one_state import FAST_ID, FAST_ME, NOW, STOPS_AT, THEIRS, State, Way
+from test_decisions import REQUEST, found
+from test_patience import CONDITION, STARTED
+from test_writes import LEASE
+
+States = Callable[..., State]
+
+SMALL = {"as": "request", "not": "requestRef", "value": {"S": "{}"}}
+LARGE = {"as": "requestRef", "not": "request", "value": {"M": {"bucket": {"S": "b"}, "key": {"S": "inflight/x.json"}}}}
+LAST_MOMENT = STOPS_AT - 30 - 65
+"""When an attempt of 30 seconds, and 65 for what comes before and after it, still fits."""
+CONFLICTS = {"acknowledge": "AcknowledgeDuplicate", "reject": "OperationInProgress", "wait": "WaitForOwner"}
+ERRORS = ("States.Timeout", "SomethingNew")
+HELD = str(STOPS_AT + LEASE)
+"""Until when the lease of an owner in the fast lane lasts."""
+
+
+def decided(fast: States, record: dict[str, Any], at: int = NOW, kept: dict[str, Any] = SMALL, **known: Any) -> Way:
+    """How ExistingStatus decides with a record; `known` are policies of the request, and variables."""
+    asked = {name: known.pop(name) for name in ("onConflict", "onFailed") if name in known}
+    variables = {"record": record, "ran": False, "request": {**REQUEST, "kept": kept, **asked}, **known}
+    return fast("ExistingStatus", at=at).chooses(variables)
+
+
+# ---- before a lock is taken ----
+
+
+def test_a_request_of_nobody_takes_the_lock_while_an_attempt_still_fits(fast: States) -> None:
+    assert decided(fast, {}, at=LAST_MOMENT) == Way("AcquireLock")
+    assert decided(fast, {}, at=LAST_MOMENT + 1) == Way("HandOver")
+    failed = found("FAILED")
+    assert decided(fast, failed, at=LAST_MOMENT, onFailed="retry") == Way("RetryFailed")
+    assert decided(fast, failed, at=LAST_MOMENT + 1, onFailed="retry") == Way("HandOver")
+
+
+def test_the_time_that_an_attempt_needs_is_what_business_logic_may_take_and_65_seconds(fast: States) -> None:
+    decide = fast("ExistingStatus")
+    known = {"record": {}, "ran": False, "request": {**REQUEST, "kept": SMALL}}
+    for seconds, to in ((230, "AcquireLock"), (231, "HandOver")):
+        assert decide.with_text("$number('30')", f"$number('{seconds}')").chooses(known).to == to
+
+
+def test_an_answer_needs_no_time(fast: States) -> None:
+    late = LAST_MOMENT + 50
+    assert decided(fast, found("COMPLETED"), at=late).to == "ReturnStoredResponse"
+    assert decided(fast, found("FAILED"), at=late).to == "OperationFailed"
+    assert decided(fast, found("QUARANTINED"), at=late).to == "NeedsAttention"
+    assert decided(fast, found("FAILED", fingerprint="g"), at=late, onFailed="retry").to == "RefuseRequest"
+    assert decided(fast, found("FAILED"), at=late, onFailed="retry", ran=True).to == "OperationFailed"
+
+
+def test_an_operation_of_the_full_lane_is_handed_over_and_its_answers_are_given_here(fast: States) -> None:
+    known = {"record": {}, "ran": False, "request": {**REQUEST, "kept": SMALL}}
+    for listed, to in (
+        ("charge", "HandOver"),
+        ("refund,charge", "HandOver"),
+        ("charge-payment,recharge", "AcquireLock"),
+    ):
+        decide = fast("ExistingStatus").with_text("$split('', ',')", f"$split('{listed}', ',')")
+        assert decide.chooses(known).to == to
+        again = {**known, "record": found("FAILED"), "request": {**known["request"], "onFailed": "retry"}}  # type: ignore[dict-item]
+        assert decide.chooses(again).to == ("HandOver" if to == "HandOver" else "RetryFailed")
+        assert decide.chooses({**known, "record": found("COMPLETED")}).to == "ReturnStoredResponse"
+        assert decide.chooses({**known, "record": found(leaseExpiresAt=HELD)}).to == "AcknowledgeDuplicate"
+
+
+def test_a_large_request_is_in_the_bucket_before_the_lock_is_taken(fast: States) -> None:
+    assert decided(fast, {}, kept=LARGE) == Way("KeepInFlight")
+    assert decided(fast, {}, kept=LARGE, isKept=True) == Way("AcquireLock")
+    assert decided(fast, found("FAILED"), kept=LARGE, onFailed="retry") == Way("KeepInFlight")
+    assert decided(fast, found("FAILED"), kept=LARGE, onFailed="retry", isKept=True) == Way("RetryFailed")
+    assert decided(fast, {}, at=LAST_MOMENT + 1, kept=LARGE) == Way("HandOver"), "which has its own input"
+
+
+def test_a_large_request_that_takes_no_lock_is_not_kept(fast: States) -> None:
+    for status, to in (
+        ("COMPLETED", "ReturnStoredResponse"),
+        ("FAILED", "OperationFailed"),
+        ("QUARANTINED", "NeedsAttention"),
+    ):
+        assert decided(fast, found(status), kept=LARGE).to == to
+    assert decided(fast, found(leaseExpiresAt=HELD), kept=LARGE).to == "AcknowledgeDuplicate"
+    assert decided(fast, found("FAILED"), kept=LARGE, onFailed="retry", ran=True).to == "OperationFailed"
+    assert decided(fast, found("FAILED"), kept=LARGE, onFailed="retry", handedOver=True).to == "OperationFailed"
+    assert decided(fast, found("FAILED", fingerprint="g"), kept=LARGE, onFailed="retry").to == "RefuseRequest"
+    assert decided(fast, {}, kept=LARGE, ran=True).to == "LockLost"
+
+
+def test_a_large_request_is_kept_where_its_record_says(fast: States) -> None:
+    keep, given = fast("KeepInFlight"), {"operation": "charge", "payload": {"n": 1.0000000000000002}}
+    asks = keep.asks({"request": {**REQUEST, "kept": LARGE}}, given)
+    assert (asks["Key"], asks["ContentType"], asks["Body"]) == ("inflight/x.json", "application/json", given)
+    assert keep.takes({}, {}) == Way("ReadRecord", {"isKept": True})
+    for error in ERRORS:
+        assert keep.fails(error, {}) == Way("HandOver"), "the full lane needs no copy"
+
+
+@pytest.mark.parametrize("name", ["AcquireLock", "ReadRecord"])
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_table_out_of_reach_is_tried_for_longer_by_the_full_lane(name: str, ran: bool, fast: States) -> None:
+    for error in ("DynamoDB.InternalServerError", *ERRORS):
+        way = fast(name).fails(error, {"ran": ran})
+        assert way is not None and way.to == "HandOver"
+    if name == "ReadRecord":
+        for error in ("States.DataLimitExceeded", "States.Runtime"):
+            way = fast(name).fails(error, {"ran": ran})
+            assert way is not None and way.to == "RefuseRequest", "the full lane cannot carry it either"
+
+
+# ---- a lock that is there ----
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+@pytest.mark.parametrize("owner", [THEIRS, FAST_ME.replace("nonce", "other")])
+def test_a_lease_that_is_over_is_left_to_the_full_lane(conflict: str, owner: str, fast: States) -> None:
+    over = found(owner=owner, leaseExpiresAt=str(NOW - 1))
+    assert decided(fast, over, onConflict=conflict) == Way("HandOver")
+    assert decided(fast, over, onConflict=conflict, handedOver=True) == Way(CONFLICTS[conflict])
+    assert decided(fast, over, onConflict=conflict, ran=True) == Way("HandOver"), "replaced, and its heir has died"
+    held = found(owner=owner, leaseExpiresAt=str(NOW))
+    assert decided(fast, held, onConflict=conflict) == Way(CONFLICTS[conflict])
+
+
+@pytest.mark.parametrize("owner", ["", "x" * 200_000, "arn:other"])
+def test_the_fast_lane_asks_after_no_owner(owner: str, fast: States) -> None:
+    assert decided(fast, found(owner=owner, leaseExpiresAt="0")) == Way("HandOver")
+
+
+def test_another_run_of_the_same_execution_is_another_owner(fast: States) -> None:
+    held = found(owner=FAST_ME, leaseExpiresAt=HELD)
+    assert decided(fast, held).to == "ExecuteBusinessLogic", "the answer of its own AcquireLock was lost"
+    assert decided(fast, held, me=f"{FAST_ID}:other").to == "AcknowledgeDuplicate"
+    assert decided(fast, held, ran=True).to == "KeepRequest"
+    assert decided(fast, held, ran=True, handedOver=True).to == "AcknowledgeDuplicate", "its lock was released"
+
+
+# ---- after a request was handed over ----
+
+
+@pytest.mark.parametrize("at", [NOW, LAST_MOMENT + 1])
+def test_what_was_handed_over_is_waited_for(at: int, fast: States) -> None:
+    for kept in (SMALL, LARGE):
+        assert decided(fast, {}, at=at, kept=kept, handedOver=True) == Way("WaitForOwner")
+    failed = found("FAILED", fence="3")
+    for asked in ("replay", "retry"):
+        again = decided(fast, failed, at=at, handedOver=True, failedFence="3", onFailed=asked)
+        assert again == Way("WaitForOwner"), "the failure that it was to try again"
+        for before in ("2", ""):
+            told = decided(fast, failed, at=at, handedOver=True, failedFence=before, onFailed=asked)
+            assert told.to == "OperationFailed", "the full lane has tried"
+    for status, to in (("COMPLETED", "ReturnStoredResponse"), ("QUARANTINED", "NeedsAttention")):
+        assert decided(fast, found(status), at=at, handedOver=True, failedFence="3").to == to
+    assert decided(fast, {}, at=at, handedOver=True, ran=True).to == "LockLost"
+    assert decided(fast, found(fingerprint="g"), handedOver=True).to == "RefuseRequest"
+
+
+def named(fast: States, record: dict[str, Any], **request: str) -> str:
+    hashed = {"idHash": hashlib.sha256(b"acme#charge#k").hexdigest()}
+    given = {"payload": {"n": 1.0000000000000002}}
+    asks = fast("HandOver").asks({"record": record, "request": {**REQUEST, **hashed, **request}}, given)
+    assert asks["Input"] == given
+    found: str = asks["Name"]
+    return found
+
+
+def test_all_duplicates_that_meet_one_lock_start_one_execution(fast: States) -> None:
+    of_id, of_owner = (hashlib.sha256(text.encode()).hexdigest() for text in ("acme#charge#k", THEIRS))
+    assert named(fast, found()) == f"handover-{of_id[:32]}-{of_owner[:8]}-3-0"
+    recovered = named(fast, {**found(fence="17"), "recoveries": {"N": "20"}})
+    assert recovered == f"handover-{of_id[:32]}-{of_owner[:8]}-17-20"
+    assert named(fast, found(owner=FAST_ME)) != named(fast, found())
+
+
+@pytest.mark.parametrize("record", [{}, found("FAILED"), found("COMPLETED")])
+def test_where_no_lock_is_each_execution_starts_one_however_often_it_runs(record: dict[str, Any], fast: States) -> None:
+    assert named(fast, record) == f"first-{hashlib.sha256(FAST_ID.encode()).hexdigest()[:40]}"
+
+
+def test_what_was_handed_over_is_remembered(fast: States) -> None:
+    hand = fast("HandOver")
+    for record, fence in ((found("FAILED"), "3"), (found(), ""), ({}, "")):
+        known = {"handedOver": True, "isStarted": True, "failedFence": fence}
+        assert hand.takes({}, {"record": record}) == Way("HandedOver", known)
+        assert hand.fails(STARTED, {"record": record}) == Way("HandedOver", known), "another was faster"
+        for error in ERRORS:
+            lost = {"handedOver": True, "isStarted": False, "failedFence": ""}
+            assert hand.fails(error, {"record": record}) == Way("HandedOver", lost)
+
+
+@pytest.mark.parametrize("conflict", CONFLICTS)
+def test_who_handed_over_ends_as_a_duplicate(conflict: str, fast: States) -> None:
+    asked = {"request": {**REQUEST, "onConflict": conflict}}
+    for record, started in itertools.product((found(), {}, found("FAILED")), (True, False)):
+        way = fast("HandedOver").chooses({**asked, "record": record, "isStarted": started})
+        if started or record == found():
+            assert way == Way(CONFLICTS[conflict]), "with a lock recovery completes it"
+        else:
+            assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "Unavailable"), "nobody has it"
+            assert "send it again with the same key" in way.assigned["refusal"]["message"]
+
+
+def test_what_is_handed_over_is_started_by_the_alias_of_the_full_lane(fast: States) -> None:
+    assert fast("HandOver").raw["Arguments"]["StateMachineArn"].endswith("OperationStateMachine:live")
+
+
+def test_who_knows_no_record_yet_is_told_of_no_attempt(fast: States) -> None:
+    told = fast("AcknowledgeDuplicate")
+    request = {"id": "acme#charge#k", "operation": "charge", "tenant": "acme", "idempotencyKey": "k"}
+    for record, attempt in (({}, 0), (found(), 2)):
+        output = told.value("Output", {"request": REQUEST, "record": record})
+        assert output == {"disposition": "IN_PROGRESS", **request, "attempt": attempt}
+
+
+# ---- another attempt ----
+
+
+def failed_at(fast: States, at: int, **known: int) -> bool:
+    variables = {"ran": False, "backOffs": 0, **known}
+    way = fast("ExecuteBusinessLogic", at=at).fails("SomethingNew", variables, "no")
+    assert way is not None and way.to == "ClassifyFailure"
+    found: bool = way.assigned["hasTime"]
+    return found
+
+
+@pytest.mark.parametrize(("back_offs", "longest"), [(0, 2), (1, 4), (4, 32), (5, 60), (60, 60)])
+def test_another_attempt_has_time_when_its_back_off_and_it_end_before_the_execution(
+    back_offs: int, longest: int, fast: States
+) -> None:
+    assert failed_at(fast, LAST_MOMENT - longest, backOffs=back_offs)
+    assert not failed_at(fast, LAST_MOMENT - longest + 1, backOffs=back_offs)
+
+
+def test_the_back_off_is_bounded_and_the_full_lane_has_all_day(fast: States, state: States) -> None:
+    fails = fast("ExecuteBusinessLogic").with_text("$number('60')", "$number('3600')")
+    assert fails.fails("E", {"ran": False, "backOffs": 5000}, "no").assigned["hasTime"] is False  # type: ignore[union-attr]
+    assert failed_at(state, STOPS_AT + 1000, backOffs=60)
+
+
+def classified(fast: States, name: str, on_crash: str = "retry", attempts: int = 1, **known: bool) -> Way:
+    lock = {"fence": 3, "attempts": attempts, "onCrash": on_crash, "leaseExpiresAt": NOW}
+    told = {"throttled": False, "hasNoFunction": False, "hasTime": False, **known}
+    return fast("ClassifyFailure").chooses(
+        {"failure": {"name": name, "message": "m"}, "lock": lock, "request": REQUEST, **told}
+    )
+
+
+def test_an_attempt_that_this_lane_has_no_time_for_is_left_to_the_full_lane(fast: States) -> None:
+    assert classified(fast, "E") == Way("ReleaseLock")
+    assert classified(fast, "E", hasTime=True) == Way("BackOff")
+    for on_crash, attempts in itertools.product(("retry", "quarantine"), (1, 5)):
+        assert classified(fast, "T", on_crash, attempts, throttled=True) == Way("ReleaseLock")
+        assert classified(fast, "T", on_crash, attempts, throttled=True, hasTime=True) == Way("BackOff")
+
+
+def test_no_time_changes_no_decision(fast: States) -> None:
+    assert classified(fast, "PermanentError", throttled=True) == Way("RecordFailure")
+    assert classified(fast, "LockLostError", throttled=True) == Way("ReadRecord")
+    for way in (
+        classified(fast, "E", hasNoFunction=True),
+        classified(fast, "E", on_crash="quarantine"),
+        classified(fast, "E", attempts=5),
+        classified(fast, "NeedsAttention"),
+    ):
+        about = {"owner": FAST_ME, "fence": "3", "lease": str(NOW)}
+        assert (way.to, way.assigned["about"]) == ("KeepRequest", about)
+
+
+def test_a_released_lock_is_handed_over_as_it_was_written(fast: States) -> None:
+    release = fast("ReleaseLock")
+    assert release.raw["Arguments"]["ReturnValues"] == "ALL_NEW"
+    assert release.takes({"Attributes": found()}, {}) == Way("HandOver", {"record": found()})
+    assert release.fails(CONDITION, {}) == Way("ReadRecord")
+    for error in ERRORS:
+        lost = Way("HandedOver", {"handedOver": True, "isStarted": True})
+        assert release.fails(error, {}) == lost, "the lease ends later, and recovery continues then"
