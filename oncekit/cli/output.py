@@ -11,22 +11,19 @@ if TYPE_CHECKING:
 
 MOST_LINES = 40
 """Of one function, the newest."""
-_NEWS = ("attempt begins", "business logic succeeded")
-"""What the library logs of every attempt: the path and the result of its execution say it, too."""
 _OF_RUNTIME = "[ERROR] "
 
 
 def lines_of(function: str, line: str) -> Iterator[str]:
-    """A line that a function printed, as lines for people; metrics and the library's own news are left out.
+    """A line that a function printed, as lines for people; metrics are left out.
 
-    A line of Powertools' logger becomes its level, its message and its traceback; any other stays as it is.
+    A line of Powertools' logger, and the library's about an attempt that failed, becomes its level, its message and its
+    traceback; any other stays as it is.
     """
     told = _fields(line)
-    if "_aws" in told:  # metrics
+    if "_aws" in told and "message" not in told:  # metrics, and the library's line about an attempt that succeeded
         return
     if "level" in told and "message" in told:
-        if told["level"] == "INFO" and told["message"] in _NEWS:
-            return
         line = "\n".join(str(part) for part in (f"{told['level']} {told['message']}", told.get("exception")) if part)
     # The runtime client puts a traceback on one line, for CloudWatch.
     for each in line.replace("\r", "\n").splitlines():

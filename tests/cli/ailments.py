@@ -10,6 +10,7 @@ from patient import Patient
 
 TABLE, BUCKET, QUEUE = "IdempotencyTable", "ResponseBucket", "RequestQueue"
 MACHINE, ALIAS = "OperationStateMachine", "OperationStateMachineAlias"
+FAST, FAST_ALIAS = "FastStateMachine", "FastStateMachineAlias"
 GONE = "ResourceNotFoundException"
 
 Break = Callable[[Patient], object]
@@ -54,15 +55,17 @@ def backups_off(patient: Patient) -> None:
     patient.after.callback(turn, TableName=patient.ref(TABLE), PointInTimeRecoverySpecification=again)
 
 
-def definition(change: Callable[[Any], None], of: str = "") -> Break:
-    """The operation machine's definition, or that of one of its versions, is another one."""
+def definition(change: Callable[[Any], None], of: str = "", machine: str = MACHINE) -> Break:
+    """The definition of a lane's machine, or that of one of its versions, is another one."""
 
     def breaks(patient: Patient) -> None:
         def how(answer: Any) -> None:
-            if answer["type"] == "STANDARD" and patient.asked("DescribeStateMachine").endswith(f'{of}"}}'):
-                machine = json.loads(answer["definition"])
-                change(machine)
-                answer["definition"] = json.dumps(machine)
+            if answer["name"] == patient.ref(machine).rpartition(":")[2] and patient.asked(
+                "DescribeStateMachine"
+            ).endswith(f'{of}"}}'):
+                changed = json.loads(answer["definition"])
+                change(changed)
+                answer["definition"] = json.dumps(changed)
 
         patient.change("DescribeStateMachine", how)
 

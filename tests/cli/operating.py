@@ -130,6 +130,21 @@ class Operator(Commands):
         assert self.record["status"] == "IN_PROGRESS"
         return ended
 
+    def died_fast_in(self, state: str, request: dict[str, Any] | None = None) -> Execution:
+        """An owner in the fast lane that ends at its call in a state. AWS has no call that stops one."""
+
+        def strike(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+            if call.state == state:
+                self.cloud.executions.find(call.execution_arn).stop(None, "Died", "ended by a test")
+                raise ConnectionError
+            return proceed()
+
+        with self.cloud.intercept(strike):
+            ended = self.cloud.run(request or self.request(), lane="fast")
+        assert ended.status == "ABORTED"
+        assert self.record["status"] == "IN_PROGRESS" and self.record["owner"].startswith(f"{ended.arn}:")
+        return ended
+
     def timed_out_in(self, state: str) -> Execution:
         """An owner whose whole time goes by while its call in a state fails."""
 
@@ -159,11 +174,15 @@ class Operator(Commands):
         """A record of an owner whose request recovery could not read: it says so, and names no request."""
         with self.cloud.intercept(self._stopping(state)):
             dead = self.cloud.run(text, name)
+        self.found_unreadable()
+        return dead
+
+    def found_unreadable(self) -> None:
+        """Recovery quarantines the record, and leaves its request where it is."""
         at = {"finishedAt": "2026-01-01T00:00:00Z", "leaseExpiresAt": int(self.cloud.clock.now())}
         shard = f"QUARANTINED#{hashlib.sha256(ID.encode()).hexdigest()[0]}"
         error = {"name": "RequestUnreadable", "message": "too large"}
         self.change({"status": "QUARANTINED", "error": error, "openShard": shard, **at})
-        return dead
 
     @staticmethod
     def unreadable() -> dict[str, Any]:

@@ -27,6 +27,8 @@ ODD: list[tuple[str, dict[str, Any]]] = [
     ("resultRef", {"M": {"bucket": {"S": "b"}, "key": {"SS": ["a"]}}}),
     ("steps", {"M": {"a": {"M": {"result": {"BS": [b"x"]}}}}}),
     ("another", {"L": [{"B": b"x"}]}),
+    ("request", {"M": {}}),
+    ("mayStartAgain", {"S": "true"}),
     ("status", {"S": "GONE"}),
     ("owner", {"S": "o" * 1025}),
 ]
@@ -56,6 +58,11 @@ SANE: dict[str, dict[str, Any]] = {
     "error": {"M": {"name": {"S": "E"}, "message": {"S": ""}}},
     "requestRef": {"M": {"bucket": {"S": "b"}, "key": {"S": "k"}}},
 }
+
+
+@pytest.mark.parametrize("request_", [{"S": "{}"}, {"NULL": True}], ids=["of a fast owner", "of one that has it"])
+def test_a_lock_as_each_lane_takes_it_is_not_odd(request_: dict[str, Any]) -> None:
+    assert odd_attributes(SANE | {"request": request_, "mayStartAgain": {"BOOL": True}}) == []
 
 
 def test_a_record_as_once_writes_it_is_not_odd() -> None:

@@ -38,7 +38,18 @@ def test_healthy_stack_has_nothing_wrong_and_nothing_that_was_not_looked_at(pati
     assert done.code == 0, done.out
     assert re.search(r"\nNothing wrong, 0 warnings, \d+ fine\.\n$", done.out)
     groups = [line.split()[:2] for line in done.out.splitlines() if line[:1] == "✓"]
-    names = ["stack", "table", "bucket", "machines", "functions", "triggers", "queues", "alarms", "operations"]
+    names = [
+        "stack",
+        "table",
+        "bucket",
+        "machines",
+        "executions",
+        "functions",
+        "triggers",
+        "queues",
+        "alarms",
+        "operations",
+    ]
     assert groups == [["✓", name] for name in names]
 
 
@@ -118,7 +129,7 @@ def test_whatever_is_missing_is_named(missing: str) -> None:
     ("parameter", "value", "missing"),
     [
         ("OpenOperationsThreshold", "500", ["OpenOperationsAlarm"]),
-        ("Rollout", "Canary", ["OperationRolloutAlarm", "CacheResponseRolloutAlarm"]),
+        ("Rollout", "Canary", ["OperationRolloutAlarm", "FastRolloutAlarm", "CacheResponseRolloutAlarm"]),
     ],
 )
 def test_what_a_parameter_asks_for_is_missed(patient: Patient, parameter: str, value: str, missing: list[str]) -> None:

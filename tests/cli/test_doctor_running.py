@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from ailments import (
     ALIAS,
+    FAST,
+    FAST_ALIAS,
     GONE,
     MACHINE,
     Break,
@@ -62,13 +64,6 @@ MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
         MACHINE,
         "EncryptionKeyArn",
     ),
-    "alias is gone": (
-        lambda p: p.refuse("DescribeStateMachineAlias", "ResourceNotFound"),
-        "machines.alias",
-        "wrong",
-        ALIAS,
-        "detect-stack-drift",
-    ),
     "task ends before the function": (
         definition(task_waits(2)),
         "machines.timeouts",
@@ -109,6 +104,71 @@ MACHINES: dict[str, tuple[Break, str, str, str, str]] = {
 }
 
 
+def of_fast(change: Callable[[Any], None]) -> Break:
+    return definition(change, machine=FAST)
+
+
+def fast_is(**values: Any) -> Break:
+    def breaks(patient: Patient) -> None:
+        def how(answer: Any) -> None:
+            if answer["name"] == patient.ref(FAST).rpartition(":")[2]:
+                answer.update(values)
+
+        patient.change("DescribeStateMachine", how)
+
+    return breaks
+
+
+NO_STOP = "{% $string($floor($millis() / 1000) + $number('2') + 65) %}"
+"""A lease that does not count on what an execution may still take."""
+MACHINES |= {
+    "another role": (
+        of_operation(roleArn="arn:aws:iam::1:role/x"),
+        "machines.role",
+        "wrong",
+        MACHINE,
+        "update-state-machine",
+    ),
+    "fast lane is deleted": (fast_is(status="DELETING"), "machines.status", "wrong", FAST, "deploy"),
+    "fast lane has another role": (fast_is(roleArn="arn:role/x"), "machines.role", "wrong", FAST, "once-FastRole"),
+    "fast lane has no log": (
+        fast_is(loggingConfiguration={"level": "OFF"}),
+        "machines.log",
+        "wrong",
+        FAST,
+        "--logging-configuration",
+    ),
+    "fast task ends before the function": (
+        of_fast(task_waits(2)),
+        "machines.timeouts",
+        "wrong",
+        FAST,
+        "BusinessTimeoutSeconds",
+    ),
+    "fast lease is shorter than the execution": (
+        of_fast(lease_lasts(NO_STOP)),
+        "machines.timeouts",
+        "wrong",
+        FAST,
+        "LeaseMarginSeconds",
+    ),
+    "fast execution counts on more than AWS gives": (
+        of_fast(lambda machine: machine.update(TimeoutSeconds=301)),
+        "machines.timeouts",
+        "wrong",
+        FAST,
+        "deploy",
+    ),
+    "fast execution without an end": (
+        of_fast(lambda machine: machine.pop("TimeoutSeconds")),
+        "machines.timeouts",
+        "wrong",
+        FAST,
+        "deploy",
+    ),
+}
+
+
 @pytest.mark.parametrize(("breaks", "name", "outcome", "resource", "advice"), MACHINES.values(), ids=MACHINES)
 def test_machines(patient: Patient, breaks: Break, name: str, outcome: str, resource: str, advice: str) -> None:
     breaks(patient)
@@ -122,49 +182,99 @@ def test_operation_machine_that_an_older_template_made_express_is_wrong(patient:
     assert "docs/upgrading.md" in patient.the("machines.type", MACHINE)["advice"]
 
 
-def test_log_that_is_switched_off_is_as_meant_but_hides_what_recovery_does(patient: Patient) -> None:
+def test_aliases_that_are_gone_are_wrong(patient: Patient) -> None:
+    patient.refuse("DescribeStateMachineAlias", "ResourceNotFound")
+    assert patient.complaints() == [("machines.alias", "wrong", each) for each in (ALIAS, FAST_ALIAS)]
+    assert "detect-stack-drift" in patient.the("machines.alias", FAST_ALIAS)["advice"]
+
+
+def test_fast_lane_that_somebody_made_standard_is_wrong(patient: Patient) -> None:
+    fast_is(type="STANDARD")(patient)
+    assert ("machines.type", "wrong", FAST) in patient.complaints()
+
+
+@pytest.mark.parametrize(
+    ("lane", "seconds", "warned"), [("fast", 230, False), ("fast", 231, True), ("full", 300, False)]
+)
+def test_fast_lane_that_hands_over_everything_is_a_warning_where_it_is_started(
+    local_patient: Patient, lane: str, seconds: int, warned: bool
+) -> None:
+    with local_patient.cloud.deployed_with({"Lane": lane, "BusinessTimeoutSeconds": seconds}):
+        assert local_patient.complaints() == ([("machines.timeouts", "warning", FAST)] if warned else [])
+
+
+@pytest.mark.parametrize(
+    ("machine", "metric", "name"),
+    [
+        (MACHINE, "ExecutionThrottled", "executions.throttled"),
+        (MACHINE, "ExecutionsTimedOut", "executions.timed-out"),
+        (FAST, "ExecutionsTimedOut", "executions.timed-out"),
+    ],
+)
+def test_what_was_throttled_or_ran_out_of_time_is_a_warning(
+    patient: Patient, machine: str, metric: str, name: str
+) -> None:
+    def how(answer: Any) -> None:
+        asked = patient.asked("GetMetricStatistics")
+        if metric in asked and patient.ref(machine).rpartition(":")[2] in asked:
+            answer["Datapoints"] = [{"Sum": 1200.0}, {"Sum": 34.0}]
+
+    patient.change("GetMetricStatistics", how)
+    assert patient.complaints() == [(name, "warning", machine)]
+    found = patient.the(name, machine)
+    assert found["message"].startswith("1,234 ") and "in the last 24 hours" in found["message"]
+    assert "FullLaneOperations" in found["advice"] if (machine, metric) == (FAST, "ExecutionsTimedOut") else True
+
+
+def test_log_that_is_switched_off_is_as_meant_but_hides_what_express_executions_do(patient: Patient) -> None:
     parameters(ExecutionLog="OFF")(patient)
 
     def off(answer: Any) -> None:
         answer["loggingConfiguration"]["level"] = "OFF"
 
     patient.change("DescribeStateMachine", off)
-    assert patient.complaints() == [("machines.log", "warning", "RecoveryStateMachine")]
+    assert patient.complaints() == [("machines.log", "warning", each) for each in (FAST, "RecoveryStateMachine")]
     assert "ExecutionLog=ERROR" in patient.the("machines.log", "RecoveryStateMachine")["advice"]
 
 
 def test_log_without_the_data_that_was_asked_for_is_a_warning(patient: Patient) -> None:
     parameters(IncludeExecutionData="true")(patient)
-    machines = ("OperationStateMachine", "RecoveryStateMachine")
+    machines = (MACHINE, FAST, "RecoveryStateMachine")
     assert patient.complaints() == [("machines.log", "warning", each) for each in machines]
     assert "with execution data" in patient.the("machines.log", MACHINE)["advice"]
 
 
-def rollout(patient: Patient) -> None:
-    arn = patient.ref(MACHINE)
+def rollout(patient: Patient, machine: str = MACHINE) -> None:
+    arn = patient.ref(machine)
     shares = {1: 90, 2: 10}
     routes = [{"stateMachineVersionArn": f"{arn}:{version}", "weight": share} for version, share in shares.items()]
-    changed("DescribeStateMachineAlias", routingConfiguration=routes)(patient)
+
+    def how(answer: Any) -> None:
+        if answer["stateMachineAliasArn"].startswith(f"{arn}:"):
+            answer["routingConfiguration"] = routes
+
+    patient.change("DescribeStateMachineAlias", how)
     patient.ask_for("DescribeStateMachine", f"{arn}:2", f"{arn}:1")  # the local cloud has one version
 
 
-def test_rollout_is_a_warning_with_its_shares(patient: Patient) -> None:
-    rollout(patient)
-    assert patient.complaints() == [("machines.alias", "warning", ALIAS)]
-    assert "90 % to version 1 and 10 % to version 2" in patient.the("machines.alias")["message"]
+@pytest.mark.parametrize(("machine", "alias"), [(MACHINE, ALIAS), (FAST, FAST_ALIAS)])
+def test_rollout_is_a_warning_with_its_shares(patient: Patient, machine: str, alias: str) -> None:
+    rollout(patient, machine)
+    assert patient.complaints() == [("machines.alias", "warning", alias)]
+    assert "90 % to version 1 and 10 % to version 2" in patient.the("machines.alias", alias)["message"]
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_timeouts_are_those_of_every_version_that_runs(patient: Patient, version: int) -> None:
-    rollout(patient)
-    definition(task_waits(1), of=f":{version}")(patient)
-    assert ("machines.timeouts", "wrong", MACHINE) in patient.complaints()
-    assert patient.the("machines.timeouts")["message"].startswith(f"version {version}: ")
+@pytest.mark.parametrize(("machine", "version"), [(MACHINE, 1), (MACHINE, 2), (FAST, 2)])
+def test_timeouts_are_those_of_every_version_that_runs(patient: Patient, machine: str, version: int) -> None:
+    rollout(patient, machine)
+    definition(task_waits(1), of=f":{version}", machine=machine)(patient)
+    assert ("machines.timeouts", "wrong", machine) in patient.complaints()
+    assert patient.the("machines.timeouts", machine)["message"].startswith(f"version {version}: ")
 
 
 def test_payloads_in_the_log_are_wrong_where_they_were_not_wanted(patient: Patient) -> None:
     changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=True)(patient)
-    machines = (MACHINE, "RecoveryStateMachine")
+    machines = (MACHINE, FAST, "RecoveryStateMachine")
     assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
 
 
@@ -173,7 +283,7 @@ def test_payloads_in_the_log_of_prod_are_wrong_though_somebody_asked_for_them(pa
     patient.fields["is_protected"] = True
     changed("DescribeStateMachine", "loggingConfiguration", includeExecutionData=True)(patient)
     changed("DescribeTable", "Table", DeletionProtectionEnabled=True)(patient)
-    machines = (MACHINE, "RecoveryStateMachine")
+    machines = (MACHINE, FAST, "RecoveryStateMachine")
     assert patient.complaints() == [("machines.log", "wrong", each) for each in machines]
     assert "without execution data" in patient.the("machines.log", MACHINE)["advice"]
 

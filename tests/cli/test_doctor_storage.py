@@ -97,6 +97,7 @@ def test_with_a_key_of_yours_everything_is_held_against_it(patient: Patient) -> 
         ("table.encryption", "wrong", TABLE),
         ("bucket.encryption", "wrong", BUCKET),
         ("machines.encryption", "wrong", "OperationStateMachine"),
+        ("machines.encryption", "wrong", "FastStateMachine"),
         ("machines.encryption", "wrong", "RecoveryStateMachine"),
     ]
     assert f"KMSMasterKeyId={KEY}" in patient.the("table.encryption")["advice"]
@@ -120,6 +121,7 @@ def rules(*given: dict[str, Any]) -> Break:
     return lambda patient: lifecycle(patient, *given)
 
 
+ANSWERS = {"Filter": {"Prefix": "responses/"}, "Expiration": {"Days": 75}}
 BUCKETS: dict[str, tuple[Break, str, str, str]] = {
     "public": (open_bucket, "bucket.public", "wrong", "put-public-access-block"),
     "other encryption": (
@@ -163,6 +165,13 @@ BUCKETS: dict[str, tuple[Break, str, str, str]] = {
         "wrong",
         "responses/",
     ),
+    "requests in flight go early": (
+        rules(ANSWERS, {"Filter": {"Prefix": "inflight/"}, "Expiration": {"Days": 13}}),
+        "bucket.lifecycle",
+        "wrong",
+        "45 days",
+    ),
+    "requests in flight stay": (rules(ANSWERS), "bucket.lifecycle", "warning", "45 days"),
     "answers stay": (
         rules({"Filter": {"Prefix": "other/"}, "Expiration": {"Days": 1}}),
         "bucket.lifecycle",
@@ -236,7 +245,12 @@ def redrive(to: str, times: int) -> Break:
 def old_requests(patient: Patient) -> None:
     patient.client("sqs").send_message(QueueUrl=patient.ref(QUEUE), MessageBody="{}")
     points = [{"Timestamp": datetime.datetime(2026, 1, 1, 0, n), "Maximum": 600.0 + n} for n in range(2)]
-    patient.reply("GetMetricStatistics", {"Datapoints": points})
+
+    def how(answer: Any) -> None:
+        if "ApproximateAgeOfOldestMessage" in patient.asked("GetMetricStatistics"):
+            answer["Datapoints"] = points
+
+    patient.change("GetMetricStatistics", how)
 
 
 QUEUES: dict[str, tuple[Break, str, str]] = {

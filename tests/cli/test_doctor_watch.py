@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from ailments import (
+    FAST,
     GONE,
+    MACHINE,
     Break,
     changed,
+    parameters,
     subscriptions,
 )
 from operating import put
-from patient import Patient, alarm
+from patient import Patient, WholeStack, alarm
+
+from oncekit.local import LocalCloud
 
 # ---- the triggers ----
 
@@ -133,6 +139,21 @@ def test_triggers(patient: Patient, breaks: Break, name: str, outcome: str, reso
     breaks(patient)
     assert patient.complaints() == [(name, outcome, each) for each in resources]
     assert advice in patient.the(name, resources[0])["advice"]
+
+
+@pytest.mark.parametrize(("deployed", "lane", "starts"), [("full", "fast", MACHINE), ("fast", "full", FAST)])
+def test_triggers_that_start_another_lane_than_the_parameter_says_are_a_warning(
+    cloud: LocalCloud, whole_stack: WholeStack, deployed: str, lane: str, starts: str
+) -> None:
+    whole_stack.take_away()  # it is made of what is deployed
+    with cloud.deployed_with({"Lane": deployed}), ExitStack() as after, whole_stack.patient() as patient:
+        after.callback(whole_stack.take_away)
+        assert patient.complaints() == []
+        parameters(Lane=lane)(patient)
+        found = [("triggers.target", "RequestRule"), ("triggers.pipe", "RequestPipe")]
+        assert patient.complaints() == [(name, "warning", resource) for name, resource in found]
+        for name, resource in found:
+            assert patient.the(name, resource)["message"].startswith(f"it starts {starts}, and Lane is {lane}")
 
 
 def test_rule_on_a_bus_of_its_own_is_found_by_the_id_that_cloudformation_gives_it(patient: Patient) -> None:

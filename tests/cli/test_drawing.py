@@ -28,6 +28,14 @@ def test_the_same_machine_is_drawn_as_the_same_text_with_every_state() -> None:
     assert all(f"<title>{name}: " in first for name in DEFINITION["States"])
 
 
+def test_both_lanes_have_the_same_states_and_another_one_comes_first() -> None:
+    fast = _definition(Path(__file__).parents[2] / "template.yaml", "fast")
+    assert {each.name for each in nodes(fast)} == {each.name for each in nodes(DEFINITION)}
+    of_full, of_fast = ({(each.source, each.target) for each in edges(lane)} for lane in (DEFINITION, fast))
+    assert ("ReceiveRequest", "AcquireLock") in of_full - of_fast
+    assert ("ReceiveRequest", "ReadRecord") in of_fast - of_full
+
+
 def test_names_and_comments_are_text_in_the_picture_and_never_markup_or_control_characters() -> None:
     evil = "\"'><script>alert(1)</script>&\x1b]52;c;\x07\u202e\ud800\n"
     drawn = [Node(f"A{evil}", f"task{evil}", evil), Node("B", "success", "")]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +16,7 @@ from operating import ID, Operator
 from oncekit.cli.deployed import log_lines
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.kept_logs import KeptLogs
+from oncekit.local.engine import Call, Interceptor
 
 OTHER = "default#told#other"
 
@@ -56,6 +59,57 @@ def test_what_lambda_says_of_an_attempt_that_it_ended_is_shown(operator: Operato
     with logged(operator, lines):
         _, *shown = operator.once("logs", ID).out.splitlines()
     assert [line.partition(" | ")[2] for line in shown] == ["WARNING begins", lines[1][1]]
+
+
+def ends(request: str, duration: float, disposition: str = "EXECUTED") -> str:
+    """The library's one line about an attempt that succeeded."""
+    told = {"level": "INFO", "disposition": disposition, "id": ID, "attempt": 1, "function_request_id": request}
+    return json.dumps({**told, "Duration": duration, "_aws": {}})
+
+
+def test_what_an_attempt_printed_before_the_librarys_line_is_shown(operator: Operator) -> None:
+    lines = [
+        (0, "START RequestId: r0 Version: 1"),
+        (960, "printed by the attempt before"),
+        (970, "END RequestId: r0"),
+        (990, "START RequestId: r1 Version: 1"),
+        (1000, "printed at once"),
+        (3000, "printed late"),
+        (3001, ends("r1", 2001.4)),
+        (3002, "END RequestId: r1"),
+    ]
+    with logged(operator, lines):
+        _, *shown = operator.once("logs", ID).out.splitlines()
+    assert [line.partition(" | ")[2] for line in shown] == ["printed at once", "printed late"]
+
+
+def test_an_attempt_that_died_without_a_line_is_found_by_the_records_error(operator: Operator) -> None:
+    died = "0f5c1d2e-1111-4222-8333-444455556666"
+    with operator.cloud.intercept(answers(died)):
+        operator.cloud.run({**operator.request(), "onCrash": "quarantine"})
+    lines = [
+        (0, f"START RequestId: {died} Version: 1"),
+        (5, "printed before it died"),
+        (9, f"RequestId: {died} Error: Runtime exited with error: signal: killed"),
+        (10, f"END RequestId: {died}"),
+    ]
+    with logged(operator, lines):
+        head, *shown = operator.once("logs", ID).out.splitlines()
+    assert head.startswith("attempt ?  ")
+    assert [line.partition(" | ")[2] for line in shown] == [lines[1][1], lines[2][1]]
+
+
+def answers(request_id: str) -> Interceptor:
+    """A function that ends without an answer, as Lambda tells of it."""
+
+    def invoke(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.action != "invoke":
+            return proceed()
+        told = {"errorType": "Runtime.ExitError", "errorMessage": f"RequestId: {request_id} Error: Runtime exited"}
+        body = io.BytesIO(json.dumps(told).encode())
+        return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": body}
+
+    return invoke
 
 
 class Pages:

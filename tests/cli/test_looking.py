@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 from operating import ID, Operator, put
 
-KEYS = ["id", "expired", "record", "ownerStatus", "owners", "started", "steps", "request", "requestMissing", "console"]
+KEYS = [
+    *("id", "expired", "record", "lane", "ownerStatus", "owners", "started", "steps"),
+    *("request", "requestKept", "requestMissing", "log", "console"),
+]
 
 
 def in_one_shard(count: int) -> list[str]:
@@ -90,8 +93,8 @@ def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operat
     assert done.answer["isComplete"] and done.answer["read"]["records"] == 4 and done.answer["read"]["units"] > 0
     assert re.fullmatch(r"Read 4 records of the table, \d+\.\d read units\.\n", done.err)
     shown = operator.once("ls", "--status", "FAILED").out.splitlines()
-    assert shown[0].split() == ["id", "status", "attempts", "recoveries", "since", "finished", "error"]
-    assert len(shown) == 2 and shown[1].split()[5] == "2026-01-03T00:00:00Z"
+    assert shown[0].split() == ["id", "status", "lane", "attempts", "recoveries", "since", "finished", "error"]
+    assert len(shown) == 2 and shown[1].split()[6] == "2026-01-03T00:00:00Z"
     assert "No such operation" in operator.once("ls", "--status", "FAILED", "--tenant", "other").out
 
 
@@ -110,8 +113,8 @@ def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monke
 def test_ls_table_has_its_columns(operator: Operator) -> None:
     put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - 300, recoveries={"N": "2"})
     head, row = operator.once("ls").out.splitlines()
-    assert " ".join(head.split()) == "id status attempts recoveries since lease over since error"
-    assert row.split() == ["acme#told#late", "IN_PROGRESS", "1", "2", "2026-01-01T00:00:00Z", "5", "min", "-"]
+    assert " ".join(head.split()) == "id status lane attempts recoveries since lease over since error"
+    assert row.split() == ["acme#told#late", "IN_PROGRESS", "full", "1", "2", "2026-01-01T00:00:00Z", "5", "min", "-"]
 
 
 def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,7 +218,7 @@ def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_fa
             return [{"events": events[executionArn.rpartition(":")[2]]}]
 
     stack = Stack("once", {"StateMachineArn": "a:stateMachine:m"}, {}, None, clients={"stepfunctions": Executions()})
-    found = owners(stack, "a:execution:m:second", ID)
+    found = owners(stack, {"id": ID, "owner": "a:execution:m:second"})
     assert [each["owner"] for each in found] == ["a:execution:m:second", "a:execution:m:first"]
     assert [(lock["state"], lock["fence"]) for lock in found[0]["locks"]] == [("RetryFailed", 2)]
 

@@ -79,6 +79,7 @@ class Watched(Operator):
         table = f":table/{outputs['TableName']}"
         names = {
             outputs["StateMachineArn"]: "the operation machine",
+            outputs["FastStateMachineArn"]: "the fast machine",
             _queue(outputs["RejectedQueueUrl"]): "the rejected-requests queue",
             _queue(outputs["RequestQueueUrl"]): "the request queue",
         }
@@ -112,12 +113,29 @@ def lists(operator: Watched) -> None:
     operator.watch("ls", "--status", "FAILED")
 
 
+def _kept_in_flight(operator: Watched) -> None:
+    """What a fast owner left, with a request that did not fit into the record."""
+    operator.died_fast_in("Finalize", operator.request() | {"payload": {"a": "x" * 5000}})
+    operator.found_unreadable()
+
+
+def _forget(operator: Watched) -> None:
+    operator.cloud.client("dynamodb").delete_item(TableName=operator.cloud.outputs["TableName"], Key={"id": {"S": ID}})
+    operator.forget_kept()
+
+
 def shows(operator: Watched) -> None:
+    _kept_in_flight(operator)
+    operator.watch("show", ID)
+    _forget(operator)
     _quarantined(operator)
     operator.watch("show", ID)
 
 
 def tells_history(operator: Watched) -> None:
+    operator.cloud.run(operator.request(), lane="fast")
+    operator.watch("history", ID, code=2)
+    _forget(operator)
     _quarantined(operator)
     operator.watch("history", ID)
 
@@ -130,6 +148,11 @@ def tells_logs(operator: Watched) -> None:
 
 
 def retries(operator: Watched) -> None:
+    operator.script({"return": 7}, {"return": 8})
+    _kept_in_flight(operator)
+    operator.execution(operator.watch("retry", ID, "--json"))
+    _forget(operator)
+    operator.script({"return": 7})
     operator.quarantined_by_recovery(json.dumps(operator.request()))
     operator.execution(operator.watch("retry", ID, "--json"))
     operator.once("release", ID, "--yes")
@@ -179,8 +202,8 @@ def replays(operator: Watched) -> None:
 
 def sends(operator: Watched) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
-    for via in ("direct", "sqs", "eventbridge"):
-        operator.watch("send", event, "--via", via)
+    for options in (["--via", "direct"], ["--via", "sqs"], ["--via", "eventbridge"], ["--lane", "fast"]):
+        operator.watch("send", event, *options)
     operator.cloud.settle()
     for via in ("direct", "sqs"):
         operator.watch("send", event, "--via", via, "--wait")

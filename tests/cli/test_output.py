@@ -28,9 +28,13 @@ def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
     assert list(lines_of("f", line)) == shown
 
 
-@pytest.mark.parametrize("message", ["attempt begins", "business logic succeeded"])
-def test_what_the_library_logs_of_every_attempt_is_left_out(message: str) -> None:
-    assert list(lines_of("f", json.dumps({"level": "INFO", "message": message}))) == []
+SUCCESS = {"level": "INFO", "disposition": "EXECUTED", "id": "a#b#c", "Executed": 1, "_aws": {}}
+
+
+def test_what_the_library_tells_of_a_success_is_left_out_and_of_a_failure_shown() -> None:
+    assert list(lines_of("f", json.dumps(SUCCESS))) == []
+    failure = {**SUCCESS, "level": "WARNING", "disposition": "PermanentError", "message": "out of stock"}
+    assert list(lines_of("f", json.dumps(failure))) == ["f | WARNING out of stock"]
 
 
 REFUSED = {"level": "ERROR", "message": "no", "exception": "Traceback\n  File y\nmine.Denied: no"}

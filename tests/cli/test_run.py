@@ -11,7 +11,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FIELDS = ["name", "status", "disposition", "error", "cause", "attempt", "result", "resultRef", "states", "transitions"]
+FIELDS = [
+    "name",
+    "lane",
+    "status",
+    "disposition",
+    "error",
+    "cause",
+    "attempt",
+    "result",
+    "resultRef",
+    "states",
+    "transitions",
+]
 
 
 def once(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -64,9 +76,29 @@ def test_conflict_exits_with_three(tmp_path: Path) -> None:
     assert "PayloadMismatch" in done.stdout
 
 
+def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end(tmp_path: Path) -> None:
+    for name in ("functions", "shared", "statemachine"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    template = tmp_path / "template.yaml"
+    text = (ROOT / "template.yaml").read_text()
+    parts = text.partition("  Lane:\n"), text.partition("  FullLaneOperations:\n")
+    for (_, _, declared), default, other in zip(parts, ("full", '""'), ("fast", "charge-payment"), strict=True):
+        text = text.replace(declared, declared.replace(f"Default: {default}", f"Default: {other}", 1))
+    template.write_text(text)
+    done = once("run", "events/charge-payment.json", "--template", str(template), "--json")
+    assert done.returncode == 0, "the full lane has completed it: " + done.stderr
+    door, worker = json.loads(done.stdout)["executions"]
+    assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
+    assert (worker["lane"], worker["disposition"]) == ("full", "EXECUTED")
+    by_option = once("run", "events/charge-payment.json", "--template", str(template), "--lane", "full", "--json")
+    [execution] = json.loads(by_option.stdout)["executions"]
+    assert (execution["lane"], execution["disposition"]) == ("full", "EXECUTED")
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "words"),
     [
+        (["events/charge-payment.json", "--lane", "slow"], "", ["--lane slow", "full", "fast"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),

@@ -1,7 +1,7 @@
 """Commands that work on a deployed stack, or on the local cloud that `once up` keeps up.
 
     ls.py               listing.py reads open operations, finished.py finished ones
-    show.py             inspection.py, with owners.py: who had the lock
+    show.py             inspection.py, with owners.py: who had the lock; fast_owners.py: those that cannot be asked
     history.py          states.py
     logs.py             log_lines.py
     retry.py, resolve.py, release.py    interventions.py

@@ -68,6 +68,10 @@ def _is_sane(name: str, value: Mapping[str, Any]) -> bool:
         return value.get("S") in STATUSES
     if name == "result":
         return "S" in value
+    if name == "request":  # NULL: the owner's execution has it
+        return "S" in value or "NULL" in value
+    if name == "mayStartAgain":
+        return "BOOL" in value
     if name in TEXTS:
         return "S" in value and len(value["S"]) <= LONGEST
     if name in NUMBERS:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from oncekit.cli.deployed.fast_owners import no_history
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.owners import iso
 from oncekit.cli.deployed.place import Place
@@ -33,7 +34,8 @@ def history(
 ) -> None:
     """Show each state of an execution. When it was entered, its input, output and errors.
 
-    Of an id: the execution that has, or last had, its lock.
+    Of an id: the execution that has, or last had, its lock. Of one in the fast lane nothing can be shown: an Express
+    execution keeps no history; it says where the log is.
 
     JSON: {execution, status, startedAt, endedAt, error, cause, states: [{state, enteredAt, exitedAt, input, output,
     errors: [{error, cause}]}]}.
@@ -53,6 +55,8 @@ def _told(stack: Stack, about: str) -> dict[str, Any]:
     id = None if about.startswith("arn:") else about
     execution = about if id is None else _owner(stack, id)
     client = stack.client("stepfunctions")
+    if fast := stack.fast_execution(execution):
+        raise Problem(no_history(stack, fast))
     if not stack.has_execution(execution):
         raise Problem(f"{execution} is no execution of the operations of the stack {stack.name}")
     try:

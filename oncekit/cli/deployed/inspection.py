@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed import originals, owners
-from oncekit.cli.deployed.records import OPERATOR, RELEASED, Record, find, has_expired, owner_status
+from oncekit.cli.deployed import kept_request, originals, owners
+from oncekit.cli.deployed.fast_owners import LEASE_OVER, MAY_RUN, is_fast, owner_status, where_its_path_is
+from oncekit.cli.deployed.records import OPERATOR, RELEASED, STATUSES, Record, find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.requests import is_deeper, opened
 from oncekit.cli.terminal import short
+from oncekit.local.lanes import FAST, FULL
 
+IN_THE_RECORD, WITH_ITS_OWNER = "in the record", "by its owner's execution"
+"""Where the request of an open operation is, besides in the bucket."""
+IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
 LONG = 1000
 """Characters of what may be copied or is read wholly: a reference, a message."""
 DEEP = 100
@@ -22,9 +27,11 @@ MOST_STEPS = 100
 
 
 def inspect(stack: Stack, id: str) -> dict[str, Any]:
-    """{id, expired, record, ownerStatus, owners, started, steps, request, requestMissing, console}.
+    """{id, expired, record, lane, ownerStatus, owners, started, steps, request, requestKept, requestMissing, log,
+    console}.
 
-    See `owners` for the lists. `requestMissing` says where a quarantined operation's request was looked for in vain.
+    See `owners` for the lists. `requestKept` says where an open operation's request is, `log` how to read what an owner
+    in the fast lane logged. `requestMissing` says where a quarantined operation's request was looked for in vain.
     """
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
@@ -35,12 +42,15 @@ def inspect(stack: Stack, id: str) -> dict[str, Any]:
         "id": id,
         "expired": has_expired(stack, record),
         "record": record,
-        "ownerStatus": owner_status(stack, owner, id),
-        "owners": owners.owners(stack, owner, id),
+        "lane": stack.lane_of(owner),
+        "ownerStatus": owner_status(stack, record),
+        "owners": owners.owners(stack, record),
         "started": owners.started_for(stack, id),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
+        "requestKept": _kept(stack, record),
         "requestMissing": missing,
+        "log": _log(stack, owner),
         "console": _console(stack, owner),
     }
 
@@ -56,11 +66,29 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
     return (None, "there, but nested too deep to be shown") if is_deeper(request, DEEP) else (request, None)
 
 
+def _kept(stack: Stack, record: Record) -> str | None:
+    if record["status"] not in STATUSES:
+        return None
+    if isinstance(record.get("request"), str):
+        return IN_THE_RECORD
+    if "requestRef" in record and not kept_request.foreign(stack, record):
+        return "s3://{bucket}/{key}".format(**record["requestRef"])
+    return WITH_ITS_OWNER if stack.has_execution(record["owner"]) else None
+
+
+def _log(stack: Stack, owner: str) -> str | None:
+    """Of an owner in the fast lane, in place of a history."""
+    execution = stack.fast_execution(owner)
+    return execution and where_its_path_is(stack, execution)
+
+
 def _console(stack: Stack, owner: str) -> dict[str, str]:
     """Links to the console of AWS; the local cloud has none."""
     if stack.endpoint_url is not None:
         return {}
     links = {"stateMachine": "StatesConsole", "table": "TableConsole"}
+    if is_fast(stack, owner):
+        links |= {"fastStateMachine": "FastStatesConsole", "fastLog": "FastLogsConsole"}
     found = {name: stack.outputs[output] for name, output in links.items() if output in stack.outputs}
     if "stateMachine" in found and OPERATOR not in owner and stack.has_execution(owner):
         found["owner"] = f"{found['stateMachine'].partition('#')[0]}#/v2/executions/details/{owner}"
@@ -76,6 +104,10 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
+    until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
+    yield f"  {'lane':<12}{IN_LANE[shown['lane']]}{until}"
+    if shown["requestKept"] in (IN_THE_RECORD, WITH_ITS_OWNER):
+        yield f"  {'request':<12}kept {shown['requestKept']}"
     for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
             yield f"  {key:<12}{short(record[key])}"
@@ -103,9 +135,11 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
         if each["status"] == "GONE":
             yield f"  {'':<12}its execution is gone; who was before it, nobody can tell"
     if shown["started"]:
-        yield "started by recovery or `once retry`, the newest first"
+        yield "started by recovery, the fast lane or `once retry`, the newest first"
     for each in shown["started"]:
         yield f"  {each['status']:<12}{each['execution'].rpartition(':')[2]}  {each['startedAt']}"
+    if shown["log"]:
+        yield f"the owner in the fast lane: {shown['log']}"
     for name, link in shown["console"].items():
         yield f"{name}: {link}"
 

@@ -10,7 +10,8 @@ import datetime
 import uuid
 from typing import Any
 
-from oncekit.cli.deployed import kept_request, originals
+from oncekit.cli.deployed import fast_owners, kept_request, originals
+from oncekit.cli.deployed.fast_owners import is_fast
 from oncekit.cli.deployed.records import (
     ALIVE,
     FOREIGN,
@@ -42,7 +43,10 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     """
     record = shown = read(stack, id, *STATUSES)
     if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
-        raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}; nothing was changed")
+        goes_on = (
+            f", in the fast lane: {fast_owners.what_becomes(stack, record)}" if is_fast(stack, record["owner"]) else ""
+        )
+        raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}{goes_on}; nothing was changed")
     request = originals.demand(stack, record)
     assert request.text is not None
     if record["status"] == "QUARANTINED":
@@ -81,7 +85,7 @@ def _begin_anew(stack: Stack, record: Record) -> Record:
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
-        "openShard = :shard REMOVE #error, requestRef, finishedAt, recoveries"
+        "openShard = :shard REMOVE #error, #request, requestRef, mayStartAgain, finishedAt, recoveries"
     )
     write(stack, record, update, values, then=after)
     return after
@@ -114,7 +118,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         ":status": "FAILED" if result is None else "COMPLETED",
     }
     update = "SET #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
-    gone = "leaseExpiresAt, openShard, requestRef"
+    gone = "leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
     if result is None:
         values[":error"] = {"name": "ResolvedByOperator", "message": failure}
         update += f", #error = :error REMOVE {gone}"
@@ -135,7 +139,11 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
     record = read(stack, id, *STATUSES)
     owner = record["owner"]
-    status = owner_status(stack, owner, id)
+    status = fast_owners.owner_status(stack, record)
+    if status == fast_owners.MAY_RUN:
+        raise Changed(f"{id}: not released: its owner is in the fast lane, {fast_owners.what_becomes(stack, record)}")
+    if is_fast(stack, owner):
+        return record, status
     if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
         owner = stack.execution(retry_name(record))
         status = owner_status(stack, owner, id)
@@ -158,7 +166,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :over, #error = :error "
-        "REMOVE leaseExpiresAt, openShard, requestRef"
+        "REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
     )
     write(stack, shown, update, values, then={"owner": values[":mark"], "fence": fence, "status": "FAILED"})
     return {"id": shown["id"], "status": "RELEASED", "fence": fence, **_forgotten(stack, shown, shown)}

@@ -15,6 +15,8 @@ from oncekit.cli.deployed.records import OPERATOR, Record, hash_of
 from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.terminal import short
 
+REQUESTS, IN_FLIGHT = "requests/", "inflight/"
+"""Where the state machine keeps requests: for the operator, and with the lock of an owner in the fast lane."""
 LONGEST_NAMED = 2000
 """Characters of a reference that a message repeats: every bucket and key of S3 fits."""
 
@@ -30,15 +32,22 @@ class Kept:
 def place_of(stack: Stack, record: Record) -> dict[str, str]:
     """Bucket and key. In an operator's hands the record no longer names it: then it is that of the fence before."""
     bucket = stack.outputs["ResponseBucketName"]
-    if "requestRef" in record and not foreign(stack, record):
+    if "requestRef" in record and not foreign(stack, record) and not in_flight(stack, record):
         return {"Bucket": bucket, "Key": record["requestRef"]["key"]}
     fence = record["fence"] - (OPERATOR in record["owner"] and record["status"] != "QUARANTINED")
     return {"Bucket": bucket, "Key": f"{_folder(record)}{fence}.json"}
 
 
-def _folder(record: Record) -> str:
+def in_flight(stack: Stack, record: Record) -> dict[str, str] | None:
+    """Bucket and key of the request that a fast owner kept with its lock, where the record names one."""
+    if foreign(stack, record) or not str(record.get("requestRef", {}).get("key", "")).startswith(IN_FLIGHT):
+        return None
+    return {"Bucket": record["requestRef"]["bucket"], "Key": record["requestRef"]["key"]}
+
+
+def _folder(record: Record, kind: str = REQUESTS) -> str:
     id: str = record["id"]
-    return f"requests/{id.partition('#')[0]}/{hash_of(id)}/"
+    return f"{kind}{id.partition('#')[0]}/{hash_of(id)}/"
 
 
 def foreign(stack: Stack, record: Record) -> str | None:
@@ -46,7 +55,7 @@ def foreign(stack: Stack, record: Record) -> str | None:
     ref = record.get("requestRef")
     if ref is None:
         return None
-    own = rf"{re.escape(_folder(record))}[0-9]+\.json"
+    own = rf"{re.escape(_folder(record))}[0-9]+\.json|{re.escape(_folder(record, IN_FLIGHT))}[0-9a-f]{{16}}\.json"
     is_ours = isinstance(ref, dict) and ref.get("bucket") == stack.outputs["ResponseBucketName"]
     if is_ours and isinstance(ref.get("key"), str) and re.fullmatch(own, ref["key"]):
         return None
@@ -55,12 +64,17 @@ def foreign(stack: Stack, record: Record) -> str | None:
 
 
 def read(stack: Stack, record: Record) -> Kept:
-    """The kept request. S3 refuses, in place of saying that nothing is there, whoever may not list the bucket."""
+    """The kept request."""
     if why := foreign(stack, record):
         return Kept(None, f"not in the bucket: {why}")
+    return read_at(stack, place_of(stack, record))
+
+
+def read_at(stack: Stack, place: dict[str, str]) -> Kept:
+    """An object. S3 refuses, in place of saying that nothing is there, whoever may not list the bucket."""
     from botocore.exceptions import ClientError
 
-    client, place = stack.client("s3"), place_of(stack, record)
+    client = stack.client("s3")
     try:
         return Kept(client.get_object(**place)["Body"].read().decode())
     except UnicodeDecodeError:
@@ -73,7 +87,8 @@ def read(stack: Stack, record: Record) -> Kept:
         bucket = f"arn:aws:s3:::{place['Bucket']}"
         return Kept(
             None,
-            f"not in the bucket, or you may not see it ({place['Key']}): allow s3:GetObject on {bucket}/requests/*, "
+            f"not in the bucket, or you may not see it ({place['Key']}): allow s3:GetObject on "
+            f"{bucket}/{place['Key'].partition('/')[0]}/*, "
             f"and s3:ListBucket on {bucket}, without which S3 does not tell the two apart",
         )
 

@@ -83,6 +83,7 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
     return {
         "id": record["id"],
         "status": record["status"],
+        "lane": stack.lane_of(record["owner"]),
         "attempts": record["attempts"],
         "recoveries": record.get("recoveries", 0),
         "acquiredAt": record["acquiredAt"],

@@ -1,7 +1,9 @@
 """What the function of an operation logged for one id, out of CloudWatch Logs.
 
-The library logs the id with every line of its own and of Powertools' `Logger`. A line that says no id, such as a print
-or a traceback, is taken from the same stream: one stream is one environment, which has one attempt at a time.
+The library writes one line at the end of an attempt, with the id and how long it took; each line of Powertools'
+`Logger` has the id, too. A line that says no id, such as a print or a traceback, is taken from the same stream: one
+stream is one environment, which has one attempt at a time. An attempt that died wrote no line of the library: the
+record's error has its request id, and so have Lambda's own lines.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
@@ -23,7 +24,10 @@ MOST_LINES = 1000
 """Of one attempt."""
 AFTER_MS = 1000
 """How long after its last line with the id an attempt may print, as the traceback of what it raised."""
-OF_LAMBDA = ("INIT_START", "INIT_REPORT", "START RequestId:", "END RequestId:", "REPORT RequestId:")
+BEFORE_MS = 50
+"""How much earlier than the library's line says an attempt may have begun: its clock is not the log's."""
+START = "START RequestId:"
+OF_LAMBDA = ("INIT_START", "INIT_REPORT", START, "END RequestId:", "REPORT RequestId:")
 LONGEST_MS = 900_000
 """Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
@@ -64,8 +68,11 @@ def log_group(stack: Stack, id: str) -> str:
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"))
 
 
-def attempts(stack: Stack, group: str, id: str, since: float) -> list[Attempt]:
-    """The attempts of an id that began after `since` (epoch seconds), oldest first."""
+def attempts(stack: Stack, group: str, id: str, since: float, died: str = "") -> list[Attempt]:
+    """The attempts of an id that began after `since` (epoch seconds), oldest first.
+
+    `died` is the request id of an attempt that is known to have ended without a line of the library.
+    """
     client = stack.client("logs")
     found: dict[tuple[str, str], Attempt] = {}
     try:
@@ -74,11 +81,14 @@ def attempts(stack: Stack, group: str, id: str, since: float) -> list[Attempt]:
             stream, request_id, at = event["logStreamName"], str(told["function_request_id"]), event["timestamp"]
             new = Attempt(told.get("attempt"), request_id, stream, at, at)
             known = found.setdefault((stream, request_id), new)
+            known.first = min(known.first, at - _took(told))
             known.last = max(known.last, at)
+        if died and not any(request_id == died for _, request_id in found):
+            found.update(_dead(client, group, died, int(since * 1000)))
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
     for attempt in found.values():
-        lines = list(islice(_lines(client, group, attempt, id), MOST_LINES + 1))
+        lines = _lines(client, group, attempt, id)
         attempt.lines, attempt.is_complete = tuple(lines[:MOST_LINES]), len(lines) <= MOST_LINES
     return sorted(found.values(), key=lambda each: each.first)
 
@@ -93,20 +103,45 @@ def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str,
     for page in pages:
         for event in page["events"]:
             told = _fields(event["message"])
-            if told.get("id") == id and "function_request_id" in told:  # metrics have the id, too, and are no news
+            if told.get("id") == id and "function_request_id" in told:
                 yield event
 
 
-def _lines(client: Any, group: str, attempt: Attempt, id: str) -> Iterator[Line]:
+def _took(told: dict[str, Any]) -> int:
+    """The milliseconds before the library's line in which its attempt ran; 0 for any other line."""
+    duration = told.get("Duration") if "_aws" in told else None
+    return int(duration) + BEFORE_MS if isinstance(duration, int | float) else 0
+
+
+def _dead(client: Any, group: str, request_id: str, start: int) -> dict[tuple[str, str], Attempt]:
+    """The attempt that Lambda's own lines tell of."""
+    pages = client.get_paginator("filter_log_events").paginate(
+        logGroupName=group, filterPattern=f'"{request_id}"', startTime=start, PaginationConfig={"MaxItems": MOST_EVENTS}
+    )
+    events = [event for page in pages for event in page["events"] if request_id in event["message"]]
+    if not events:
+        return {}
+    stream, times = events[0]["logStreamName"], [event["timestamp"] for event in events]
+    return {(stream, request_id): Attempt(None, request_id, stream, min(times), max(times))}
+
+
+def _lines(client: Any, group: str, attempt: Attempt, id: str) -> list[Line]:
+    """MOST_LINES of an attempt, and one more when there are more."""
+    lines: list[Line] = []
     for event in _events(client, group, attempt):
-        told = _fields(event["message"])
+        at, text = event["timestamp"], event["message"]
+        if text.startswith(START) and attempt.request_id in text:
+            lines.clear()  # what was printed before it, by the attempt before
+        told = _fields(text)
         is_own = told.get("id", id) == id and told.get("function_request_id", attempt.request_id) == attempt.request_id
-        if not is_own and event["timestamp"] > attempt.last:
-            return  # the next attempt of somebody else
-        if event["timestamp"] > attempt.last + AFTER_MS and attempt.request_id not in event["message"]:
+        if len(lines) > MOST_LINES or (not is_own and at > attempt.last):  # the next attempt of somebody else
+            break
+        if at > attempt.last + AFTER_MS and attempt.request_id not in text:
             continue
-        if is_own and "_aws" not in told and not event["message"].startswith(OF_LAMBDA):
-            yield Line(event["timestamp"], event["message"].rstrip("\n"))
+        is_metrics = "_aws" in told and "disposition" not in told
+        if is_own and not is_metrics and not text.startswith(OF_LAMBDA):
+            lines.append(Line(at, text.rstrip("\n")))
+    return lines
 
 
 def _events(client: Any, group: str, attempt: Attempt) -> Iterator[dict[str, Any]]:

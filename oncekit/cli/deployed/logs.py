@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -15,6 +16,9 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import NEEDED, Stack
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.output import Repeats, lines_of
+from oncekit.cli.problem import Problem
+
+_REQUEST_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Hours = Annotated[int, typer.Option("--hours", metavar="N", min=1, help="Look N hours back.")]
 
@@ -37,13 +41,24 @@ def logs(
 def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         group = log_lines.log_group(stack, id)
-        found = log_lines.attempts(stack, group, id, stack.now() - hours * 3600)
+        died = _request_that_died(stack, id)
+        found = log_lines.attempts(stack, group, id, stack.now() - hours * 3600, died)
         if not found:
             records.find(stack, id)  # one that nobody knows is a typing error
         lines = list(_lines(found)) or [f"Nothing was logged for it in the last {hours} hours in {group}."]
         return answered(_answer(id, group, found), as_json, *lines)
 
     return on_stack(place, id, work, needed=(*NEEDED, "FunctionPrefix"))
+
+
+def _request_that_died(stack: Stack, id: str) -> str:
+    """The request id in the error of the record: Lambda puts it there when a function ends without an answer."""
+    try:
+        error = records.find(stack, id).get("error", {})
+    except Problem:  # nobody knows the id, or its record is damaged: the log may tell of it all the same
+        return ""
+    found = _REQUEST_ID.search(str(error.get("message", "")))
+    return found.group() if found else ""
 
 
 def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, Any]:
@@ -62,7 +77,7 @@ def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, An
 
 def _lines(found: list[log_lines.Attempt]) -> Iterator[str]:
     for attempt in found:
-        yield f"attempt {attempt.number}  {_time(attempt.first, 'seconds')}  {attempt.stream}"
+        yield f"attempt {attempt.number or '?'}  {_time(attempt.first, 'seconds')}  {attempt.stream}"
         repeats = Repeats()
         for line in attempt.lines:
             if (text := repeats.left_of(line.text)) is not None:

@@ -21,7 +21,7 @@ from oncekit.cli.terminal import short, tell, visible
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
-HEAD = ("id", "status", "attempts", "recoveries", "since")
+HEAD = ("id", "status", "lane", "attempts", "recoveries", "since")
 MORE = {
     True: "There are more: raise --limit, or choose with --tenant.",
     False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
@@ -57,6 +57,8 @@ def ls(
 
     With --status COMPLETED or FAILED also finished ones, the last finished first. No index lists these: the table
     itself is read, 20,000 records at most, until --limit is reached. What was read is told on standard error.
+
+    `lane` is that of the owner: full, where it can be asked, or fast, where it cannot.
 
     JSON: {operations: [...], isComplete}; where the table was read, also read: {records, units}.
     """
@@ -138,6 +140,7 @@ def _row(each: dict[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
     return (
         short(visible(each["id"]), LONGEST_ID),
         each["status"],
+        each["lane"],
         str(each["attempts"]),
         str(each["recoveries"]),
         short(visible(each["acquiredAt"])),

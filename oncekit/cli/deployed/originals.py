@@ -1,4 +1,5 @@
-"""The request of a record, wherever it still is: kept in the bucket, or the input of an execution that had the lock.
+"""The request of a record, wherever it still is: kept in the record or the bucket, or the input of an execution that
+had the lock.
 
 `once retry` starts it again as the text that it is. A record that recovery quarantined because it could not read the
 request names none in the bucket: no state of a state machine takes more than 256 KiB, but this command does.
@@ -52,16 +53,28 @@ def demand(stack: Stack, record: Record) -> Original:
 
 def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, bool, str]]:
     """Text, whether it is kept, and where that is, or why nothing is there."""
+    if isinstance(record.get("request"), str):
+        yield record["request"], False, "not in the record"
     # Where a record should name its request and does not, an object of its key may be an earlier life's of this id.
-    named = "requestRef" in record or record["status"] == "IN_PROGRESS"
+    in_flight = kept_request.in_flight(stack, record)
+    named = not in_flight and ("requestRef" in record or record["status"] == "IN_PROGRESS")
+    if in_flight:  # for as long as the bucket's rule says; an operator's retry keeps it anew
+        found = kept_request.read_at(stack, in_flight)
+        yield found.text, False, found.missing or "not in the bucket"
     if named:
         yield _in_bucket(stack, record)
     for execution in _executions(stack, record):
         text = input_of(stack, execution)
-        why = "it is gone" if stack.has_execution(execution) else "it is none of this stack's operations"
+        why = _why_not(stack, execution)
         yield text, False, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
     if not named:
         yield _in_bucket(stack, record)
+
+
+def _why_not(stack: Stack, execution: str) -> str:
+    if stack.fast_execution(execution):
+        return "it ran in the fast lane, which keeps none"
+    return "it is gone" if stack.has_execution(execution) else "it is none of this stack's operations"
 
 
 def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, bool, str]:

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from oncekit.cli.deployed.records import FOREIGN, OPERATOR, hash_of, owner_before_operator
+from oncekit.cli.deployed.fast_owners import ENDED, is_fast, owner_status
+from oncekit.cli.deployed.records import FOREIGN, OPERATOR, Record, hash_of, owner_before_operator
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.requests import id_in
 
@@ -18,13 +19,17 @@ TAKING = ("TakeOverLock", "RetryFailed")
 """From an owner before; its steps are kept."""
 
 
-def owners(stack: Stack, owner: str, id: str) -> list[dict[str, Any]]:
-    """The owners from this one back: {owner, status, startedAt, endedAt, error, locks: [{state, fence, ...}]}.
+def owners(stack: Stack, record: Record) -> list[dict[str, Any]]:
+    """The owners, the last one first: {owner, lane, status, startedAt, endedAt, error, locks: [{state, fence, ...}]}.
 
-    One that is gone has status GONE, an operator OPERATOR; FOREIGN is what never was this id's.
+    One that is gone has status GONE, an operator OPERATOR; FOREIGN is what never was this id's. Of one in the fast lane
+    the status is what the record says, and nobody knows who had the lock before it.
     """
+    id: str = record["id"]
     found: list[dict[str, Any]] = []
-    before: str | None = owner
+    before: str | None = record["owner"]
+    if is_fast(stack, record["owner"]):
+        return [_not_asked(stack, record["owner"], owner_status(stack, record))]
     while before and len(found) < MOST_OWNERS and before not in [each["owner"] for each in found]:
         about, before = _look_at(stack, before, id)
         found.append(about)
@@ -32,22 +37,22 @@ def owners(stack: Stack, owner: str, id: str) -> list[dict[str, Any]]:
 
 
 def _look_at(stack: Stack, owner: str, id: str) -> tuple[dict[str, Any], str | None]:
-    nothing: dict[str, Any] = {"startedAt": None, "endedAt": None, "error": None, "locks": []}
+    if is_fast(stack, owner):
+        return _not_asked(stack, owner, ENDED), None
     if not stack.has_execution(owner):
-        return {"owner": owner, "status": FOREIGN, **nothing}, None
+        return _not_asked(stack, owner, FOREIGN), None
     client = stack.client("stepfunctions")
     try:
         described = client.describe_execution(executionArn=owner)
         if id_in(described["input"]) != id:
-            return {"owner": owner, "status": FOREIGN, **nothing}, None
+            return _not_asked(stack, owner, FOREIGN), None
         locks, before = _locks(client, owner)
     except client.exceptions.ExecutionDoesNotExist:
-        status = "OPERATOR" if OPERATOR in owner else "GONE"
-        return {"owner": owner, "status": status, **nothing}, owner_before_operator(
-            owner
-        ) if OPERATOR in owner else None
+        before = owner_before_operator(owner) if OPERATOR in owner else None
+        return _not_asked(stack, owner, "OPERATOR" if OPERATOR in owner else "GONE"), before
     about = {
         "owner": owner,
+        "lane": stack.lane_of(owner),
         "status": described["status"],
         "startedAt": iso(described["startDate"]),
         "endedAt": iso(described.get("stopDate")),
@@ -55,6 +60,11 @@ def _look_at(stack: Stack, owner: str, id: str) -> tuple[dict[str, Any], str | N
         "locks": locks,
     }
     return about, before
+
+
+def _not_asked(stack: Stack, owner: str, status: str) -> dict[str, Any]:
+    nothing: dict[str, Any] = {"startedAt": None, "endedAt": None, "error": None, "locks": []}
+    return {"owner": owner, "lane": stack.lane_of(owner), "status": status, **nothing}
 
 
 def _locks(client: Any, execution: str) -> tuple[list[dict[str, Any]], str | None]:
@@ -93,9 +103,12 @@ def _answer(event: dict[str, Any]) -> dict[str, Any]:
 
 
 def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
-    """Executions that recovery or `once retry` started for an id, newest first: {execution, status, startedAt}."""
+    """Executions that recovery, the fast lane (by a lock that was there) or `once retry` started for an id.
+
+    Newest first: {execution, status, startedAt}.
+    """
     pages = stack.client("stepfunctions").get_paginator("list_executions")
-    names = tuple(f"{kind}-{hash_of(id)[:32]}-" for kind in ("recover", "retry"))
+    names = tuple(f"{kind}-{hash_of(id)[:32]}-" for kind in ("recover", "handover", "retry"))
     found = []
     options = {"MaxItems": MOST_LISTED, "PageSize": 1000}
     for page in pages.paginate(stateMachineArn=stack.outputs["StateMachineArn"], PaginationConfig=options):

@@ -83,7 +83,7 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
     from botocore.exceptions import ClientError
 
     encode = TypeSerializer().serialize
-    names = {f"#{name}": name for name in ("status", "owner", "result", "error", "steps")}
+    names = {f"#{name}": name for name in ("status", "owner", "request", "result", "error", "steps")}
     # The lease, which every open record has: a revived owner gets a new one under the same fence.
     condition = "#status = :was AND #owner = :theirs AND fence = :fence AND leaseExpiresAt = :lease"
     shown_values = {

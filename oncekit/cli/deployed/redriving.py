@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oncekit.cli.deployed import kept_request
+from oncekit.cli.deployed.fast_owners import is_fast, what_becomes
 from oncekit.cli.deployed.records import (
     FOREIGN,
     STATUSES,
@@ -60,6 +61,8 @@ def redrive(stack: Stack, id: str) -> dict[str, Any]:
 def _where_it_goes_on(stack: Stack, record: Record) -> str:
     """The state that a redrive would begin with. Raises Changed when it must not, or cannot, be redriven."""
     id, owner = record["id"], record["owner"]
+    if is_fast(stack, owner):
+        raise Changed(f"{id}: its owner cannot be redriven: {_instead(stack, record)}; nothing was changed")
     status = owner_status(stack, owner, id)
     if status not in DEAD:
         raise Changed(f"{id}: its owner cannot be redriven, it is {status}: {owner}; nothing was changed")
@@ -77,6 +80,14 @@ def _where_it_goes_on(stack: Stack, record: Record) -> str:
             + ("use `once retry` or `once resolve`" if record["status"] == "QUARANTINED" else "recovery takes it up")
         )
     return last
+
+
+def _instead(stack: Stack, record: Record) -> str:
+    """What there is in place of a redrive, which needs a history."""
+    fast = "it was in the fast lane, and an Express execution keeps no history to go on from"
+    if record["status"] == "QUARANTINED":
+        return f"{fast}; look at the effect, then use `once retry` (it starts in the full lane) or `once resolve`"
+    return f"{fast}; {what_becomes(stack, record)}"
 
 
 def _newest_first(client: Any, owner: str) -> Iterator[dict[str, Any]]:

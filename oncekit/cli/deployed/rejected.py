@@ -92,7 +92,9 @@ def _replay_one(
     source = about["refused"]
     text = input_of(stack, source) if kept is None else kept
     if text is None:
-        return {**about, "outcome": "NO_INPUT", "reason": f"its request was too large to be kept, and {source} is gone"}
+        gone = "was in the fast lane, which keeps none" if stack.fast_execution(source) else "is gone"
+        reason = f"its request was too large to be kept, and {source} {gone}"
+        return {**about, "outcome": "NO_INPUT", "reason": reason}
     if dry_run:
         return {**about, "outcome": "WOULD_START", "reason": REFUSED_AGAIN.get(about["error"])}
     return {**about, **_start(stack, message["MessageId"], text)}

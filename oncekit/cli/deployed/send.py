@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -13,11 +14,13 @@ from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.reading import read_event, where
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.problem import Problem
 from oncekit.cli.requests import id_in
 from oncekit.cli.terminal import say, say_json, tell
+from oncekit.local.lanes import FULL, Lane
 
 GOOD = ("EXECUTED", "COMPLETED")
 
@@ -34,7 +37,8 @@ Timeout = Annotated[
 
 def send(
     event: Event,
-    via: Via = "direct",
+    via: Via = sending.DIRECT,
+    lane: LaneOption = None,
     duplicates: Duplicates = 0,
     wait: Wait = False,
     timeout: Timeout = 300,
@@ -45,38 +49,59 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`. Prints the id of each event, message or execution.
 
-    With --wait also how each execution ended; of events and messages, what the record of the request's id says at
-    last. The exit code is then that of `once run`: 1 when one failed, 3 when one is in progress or in conflict.
+    --lane is that of executions that are started directly, `full` without it; events and messages start in the lane
+    that the stack's parameter Lane names.
+
+    With --wait also how each execution ended; of events, of messages and in the fast lane, where no execution can be
+    asked, what the record of the request's id says at last. The exit code is then that of `once run`: 1 when one
+    failed, 3 when one is in progress or in conflict.
 
     JSON: {via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
     seconds = timeout if wait else None
-    raise typer.Exit(_send(Place(stack, profile, region), event, via, 1 + duplicates, seconds, as_json))
+    way = Way(via, chosen(lane))
+    raise typer.Exit(_send(Place(stack, profile, region), event, way, 1 + duplicates, seconds, as_json))
 
 
-def _send(place: Place, event: str, via: str, times: int, seconds: int | None, as_json: bool) -> int:
-    if via not in sending.WAYS:
-        raise Problem(f"--via {via}: there are {', '.join(sending.WAYS)}")
+@dataclass(frozen=True)
+class Way:
+    """How a request is sent."""
+
+    via: str
+    lane: Lane | None
+
+    def check(self) -> None:
+        """Raises Problem where there is no such way."""
+        if self.via not in sending.WAYS:
+            raise Problem(f"--via {self.via}: there are {', '.join(sending.WAYS)}")
+        if self.lane and self.via != sending.DIRECT:
+            raise Problem(
+                f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of both"
+            )
+
+
+def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
+    way.check()
     request = read_event(event)
-    if seconds is not None and via != "direct" and id_in(request) is None:
+    if seconds is not None and not waiting.can_be_asked(way.via, way.lane) and id_in(request) is None:
         raise Problem(f"{where(event)}: --wait: it does not say its operation and idempotencyKey, and is refused")
 
     def work(stack: Stack) -> int:
-        done = sending.send(stack, request, via, times)
+        done = sending.send(stack, request, way.via, times, way.lane or FULL)
         if seconds is None:
             return answered(done, as_json, *done["sent"])
         if not as_json:
             say(*done["sent"])
-        return _wait(stack, request, done, seconds, as_json)
+        return _wait(stack, request, done, way, seconds, as_json)
 
     return on_stack(place, where(event), work)
 
 
-def _wait(stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool) -> int:
+def _wait(stack: Stack, request: str, done: dict[str, Any], way: Way, seconds: int, as_json: bool) -> int:
     ended: list[waiting.Ended] = []
     code = 0
     try:
-        ended.extend(waiting.ends(stack, request, done, seconds))
+        ended.extend(waiting.ends(stack, request, done, way.lane, seconds))
     except waiting.TooLong as late:
         tell(f"once: {late}")
         code = 3

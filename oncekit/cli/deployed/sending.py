@@ -7,14 +7,23 @@ from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
+from oncekit.local.lanes import FULL, MACHINES, Lane
 
+DIRECT = "direct"
 DETAIL_TYPE = "OperationRequested"
 SOURCE = "once.send"
 
 
-def send(stack: Stack, request: str, via: str, times: int) -> dict[str, Any]:
-    """{via, to, sent: [event id, message id or execution ARN]}. Raises Problem when that trigger is switched off."""
-    output, what, one = WAYS[via]
+def send(stack: Stack, request: str, via: str, times: int, lane: Lane = FULL) -> dict[str, Any]:
+    """{via, to, sent: [event id, message id or execution ARN]}. Raises Problem when that trigger is switched off.
+
+    `lane` is that of an execution; the stack's parameter Lane is that of events and messages.
+    """
+    if via == DIRECT:
+        machine = stack.start_in(lane)
+        sent = [_execution(stack, machine, request) for _ in range(times)]
+        return {"via": via, "to": stack.outputs[MACHINES[lane]], "sent": sent}
+    output, what, one = TRIGGERS[via]
     if output not in stack.outputs:
         raise Problem(
             f"--via {via}: this trigger is switched off in the stack {stack.name} (it has no output {output}); "
@@ -43,14 +52,14 @@ def _message(stack: Stack, request: str) -> str:
     return str(stack.client("sqs").send_message(QueueUrl=url, MessageBody=request)["MessageId"])
 
 
-def _execution(stack: Stack, request: str) -> str:
-    started = stack.client("stepfunctions").start_execution(stateMachineArn=stack.start_at, input=request)
+def _execution(stack: Stack, machine: str, request: str) -> str:
+    started = stack.client("stepfunctions").start_execution(stateMachineArn=machine, input=request)
     return str(started["executionArn"])
 
 
-WAYS: dict[str, tuple[str, str, Callable[[Stack, str], str]]] = {
+TRIGGERS: dict[str, tuple[str, str, Callable[[Stack, str], str]]] = {
     "eventbridge": ("EventBusName", "EventTrigger=true", _event),
     "sqs": ("RequestQueueUrl", "QueueTrigger=true", _message),
-    "direct": ("StateMachineArn", "", _execution),
 }
 """The output that a way needs, the parameter that switches it on, and what sends one request."""
+WAYS = (*TRIGGERS, DIRECT)

@@ -16,7 +16,11 @@ def show(
 ) -> None:
     """Show all that is known of an id. The record, its owner's execution, the owners before.
 
-    JSON: {id, expired, record, ownerStatus, owners, started, steps, request, requestMissing, console}.
+    An owner in the fast lane cannot be asked. Its status says what its record says: MAY_RUN until its lease is over,
+    LEASE_OVER, or ENDED when it holds no lock any more.
+
+    JSON: {id, expired, record, lane, ownerStatus, owners, started, steps, request, requestKept, requestMissing, log,
+    console}.
     """
     raise typer.Exit(_show(Place(stack, profile, region), id, as_json))
 

@@ -12,9 +12,12 @@ from typing import Any
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
 from oncekit.cli.problem import Problem
+from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 
 _EXECUTION = re.compile('[^\\s<>{}\\[\\]?*"#%\\\\^|~`$&,;:/\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff\\ud800-\\udfff]{1,80}')
 """The names that StartExecution takes."""
+LONGEST_OWNER = 400
+"""Characters of an owner that the state machine looks at."""
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
 
 
@@ -47,7 +50,17 @@ class Stack:
     @property
     def start_at(self) -> str:
         """Where executions are started: the alias, so that they follow deployments as recovery does."""
-        return self.outputs.get("StateMachineAliasArn", self.outputs["StateMachineArn"])
+        return self.start_in(FULL)
+
+    def start_in(self, lane: Lane) -> str:
+        """The same of a lane. Raises Problem where the stack has not that lane."""
+        machine = MACHINES[lane]
+        if machine not in self.outputs:
+            raise Problem(
+                f"the stack {self.name} has no {lane} lane (no output {machine}); deploy the newest template, or leave "
+                "out --lane"
+            )
+        return self.outputs.get(machine.replace("Arn", "AliasArn"), self.outputs[machine])
 
     def execution(self, name: str) -> str:
         """The ARN that an execution of this name has."""
@@ -60,6 +73,22 @@ class Stack:
         former = self.parameters.get("FormerStateMachineName")
         machines = (own, f"{own.rpartition(':')[0]}:{former}") if former else (own,)
         return machine in machines and _EXECUTION.fullmatch(name) is not None
+
+    def lane_of(self, owner: str) -> Lane:
+        """The lane of an owner, told apart as the state machine does: in the fast one is any of this account's."""
+        place, express, _ = owner.partition(":express:")
+        own = self.outputs[MACHINES[FULL]].partition(":stateMachine:")[0]
+        return FAST if express and place == own and len(owner) <= LONGEST_OWNER else FULL
+
+    def fast_execution(self, owner: str) -> str | None:
+        """The execution in the fast lane that an owner, or its own ARN, names; None where it is none of this stack's.
+
+        An owner there is an execution and a nonce: an Express execution can run twice.
+        """
+        machine = self.outputs.get(MACHINES[FAST], "").replace(":stateMachine:", ":express:").split(":")
+        parts = owner.split(":")
+        is_named = len(parts) in (9, 10) and all(map(_EXECUTION.fullmatch, parts[7:]))
+        return ":".join(parts[:9]) if is_named and parts[:7] == machine else None
 
     def number(self, parameter: str) -> int:
         return int(self.parameters[parameter])

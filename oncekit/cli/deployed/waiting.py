@@ -9,9 +9,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncekit.cli.deployed.records import Missing, find
+from oncekit.cli.deployed.sending import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import CONFLICTS, message_in
 from oncekit.cli.requests import id_in
+from oncekit.local.lanes import FAST, Lane
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
@@ -81,9 +83,14 @@ def record_end(stack: Stack, id: str, seconds: float) -> Ended:
     return _until(look, seconds, id)
 
 
-def ends(stack: Stack, request: str, done: dict[str, Any], seconds: float) -> Iterator[Ended]:
-    """How what `sending.send` has sent ended; of events and messages, whose executions nobody is told, the record."""
-    if done["via"] == "direct":
+def can_be_asked(via: str, lane: Lane | None) -> bool:
+    """Whether an execution tells its end: nobody is told that of an event or a message; Express ones tell nothing."""
+    return via == DIRECT and lane != FAST
+
+
+def ends(stack: Stack, request: str, done: dict[str, Any], lane: Lane | None, seconds: float) -> Iterator[Ended]:
+    """How what `sending.send` has sent ended; where no execution can be asked, what the record says at last."""
+    if can_be_asked(done["via"], lane):
         yield from (execution_end(stack, arn, seconds) for arn in done["sent"])
     else:
         yield record_end(stack, id_in(request) or "", seconds)

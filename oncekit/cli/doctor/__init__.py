@@ -3,7 +3,8 @@
     stack.py        the stack's status, and whether everything is there
     table.py        time to live, recovery, index, protection and key of the table of locks
     bucket.py       access, encryption, lifecycle and policy of the bucket of answers
-    machines.py     state, type, log, alias and timeouts of the state machines
+    machines.py     state, type, log, role, alias and timeouts of the state machines, of both lanes
+    executions.py   executions that were throttled or ran out of time, in both lanes
     functions.py    state, alias, timeout, concurrency, layer and alarms of the functions
     triggers.py     rules, pipe and schedule: on, and aimed at what they should start
     queues.py       messages that somebody must look at, and the request queue

@@ -13,7 +13,9 @@ from oncekit.cli.doctor.policies import refuses_plain_http
 from oncekit.cli.doctor.verdict import Check, Verdict, ok, warning, wrong
 
 BUCKET = "ResponseBucket"
-ANSWERS, REQUESTS = "responses/", "requests/"
+ANSWERS, REQUESTS, IN_FLIGHT = "responses/", "requests/", "inflight/"
+LEAST_IN_FLIGHT = 14
+"""Days that a request must stay which its owner in the fast lane kept: as long as AWS's queues keep a message."""
 RESERVE_DAYS = 45  # as template.yaml has it
 BLOCKS = ("BlockPublicAcls", "IgnorePublicAcls", "BlockPublicPolicy", "RestrictPublicBuckets")
 
@@ -72,6 +74,12 @@ def _lifecycle(deployment: Deployment) -> Verdict:
                 "before its operator comes",
                 show + f"let it name {ANSWERS}",
             )
+        if _overlaps(rule, IN_FLIGHT) and days < LEAST_IN_FLIGHT:
+            return wrong(
+                f"the rule {rule.get('ID', '')} deletes what is under {IN_FLIGHT} {after}: the request of an owner in "
+                "the fast lane may be gone before recovery or an operator needs it",
+                show + f"give it {RESERVE_DAYS} days",
+            )
         promised = _promised(rule, retention)
         if _overlaps(rule, ANSWERS) and days < promised:
             return wrong(
@@ -81,14 +89,21 @@ def _lifecycle(deployment: Deployment) -> Verdict:
                 show + f"give the rule {promised + RESERVE_DAYS} days",
             )
     own = f"{ANSWERS}{retention}d/"
-    if any(own.startswith(_prefix(rule)) for rule in rules):
-        return ok(f"answers are kept {retention} days at least, requests until an operator has decided")
-    return deployment.absent(
-        warning(
-            f"no rule deletes answers after RetentionDays ({retention}): they stay for ever, and are paid for",
-            show + f"add one for {own} with {retention + RESERVE_DAYS} days",
+    if not any(own.startswith(_prefix(rule)) for rule in rules):
+        return deployment.absent(
+            warning(
+                f"no rule deletes answers after RetentionDays ({retention}): they stay for ever, and are paid for",
+                show + f"add one for {own} with {retention + RESERVE_DAYS} days",
+            )
         )
-    )
+    if not any(_overlaps(rule, IN_FLIGHT) for rule in rules):
+        return deployment.absent(
+            warning(
+                f"no rule deletes what is under {IN_FLIGHT}: large requests of the fast lane stay for ever",
+                show + f"add one with {RESERVE_DAYS} days",
+            )
+        )
+    return ok(f"answers are kept {retention} days at least, requests until an operator has decided")
 
 
 def _promised(rule: Mapping[str, Any], retention: int) -> int:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from oncekit.cli.doctor import alarms, bucket, functions, machines, operations, queues, stack, table, triggers
+from oncekit.cli.doctor import (
+    alarms,
+    bucket,
+    executions,
+    functions,
+    machines,
+    operations,
+    queues,
+    stack,
+    table,
+    triggers,
+)
 from oncekit.cli.doctor.deployment import NOT_LOCAL, Deployment
 from oncekit.cli.doctor.verdict import CannotLook, Check, Finding, Gone, Verdict, skipped, wrong
 
@@ -13,6 +24,7 @@ GROUPS: tuple[Callable[[Deployment], Iterator[Check]], ...] = (
     table.checks,
     bucket.checks,
     machines.checks,
+    executions.checks,
     functions.checks,
     triggers.checks,
     queues.checks,

@@ -8,7 +8,7 @@ from typing import Any
 
 from oncekit.cli.doctor import alarms
 from oncekit.cli.doctor.deployment import NOT_LOCAL, Deployment
-from oncekit.cli.doctor.machines import timeouts
+from oncekit.cli.doctor.machines import ALIASES, timeouts
 from oncekit.cli.doctor.verdict import CannotLook, Check, Gone, Verdict, ok, skipped, warning, wrong
 
 LIVE = "live"
@@ -120,7 +120,8 @@ def _timeout(deployment: Deployment, name: str) -> Verdict:
 
 
 def _timeout_of_cache(deployment: Deployment, seconds: int) -> Verdict:
-    for found in timeouts(deployment).values():
+    lanes = [machine for machine in ALIASES if machine in deployment.resources]
+    for found in (each for machine in lanes for each in timeouts(deployment, machine).values()):
         task = found.tasks.get(CACHES)
         if task is None or seconds >= task:
             return wrong(

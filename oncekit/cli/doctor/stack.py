@@ -16,6 +16,9 @@ ALWAYS = (
     "OperationStateMachine",
     "OperationStateMachineAlias",
     "OperationLogGroup",
+    "FastStateMachine",
+    "FastStateMachineAlias",
+    "FastLogGroup",
     "CacheResponseFunction",
     "RecoveryStateMachine",
     "RecoveryLogGroup",
@@ -30,6 +33,8 @@ ALWAYS = (
     "TimedOutExecutionsAlarm",
     "AbortedExecutionsAlarm",
     "ThrottledExecutionsAlarm",
+    "FastFailedExecutionsAlarm",
+    "FastTimedOutExecutionsAlarm",
     "RejectedRequestsAlarm",
     "RecoveryFailingAlarm",
     "RecoveryDeadLetterAlarm",
@@ -62,6 +67,7 @@ SOMETIMES: Mapping[str, Callable[[Given], bool]] = {
     "OpenOperationsAlarm": lambda given: given.get("OpenOperationsThreshold", "0") != "0",
     "DeadExecutionsAlarm": lambda given: not given.get("EncryptionKeyArn"),
     "OperationRolloutAlarm": lambda given: given.get("Rollout", "AllAtOnce") != "AllAtOnce",
+    "FastRolloutAlarm": lambda given: given.get("Rollout", "AllAtOnce") != "AllAtOnce",
     "CacheResponseRolloutAlarm": lambda given: given.get("Rollout", "AllAtOnce") != "AllAtOnce",
 }
 """Logical ids that there are by what more than one switch, or another value, says."""

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from oncekit.cli.doctor.deployment import Deployment
-from oncekit.cli.doctor.machines import ALIAS, OPERATION, RECOVERY
+from oncekit.cli.doctor.machines import ALIASES, FAST, OPERATION, RECOVERY
 from oncekit.cli.doctor.verdict import Check, Verdict, ok, warning, wrong
+from oncekit.local import lanes
 
 PIPE, SCHEDULE = "RequestPipe", "RecoverySchedule"
+REQUEST_RULE = "RequestRule"
 RULES = {
-    "RequestRule": ((OPERATION, ALIAS), "EventDeadLetterQueue", "requests that come as events start nothing"),
-    "DeadExecutionRule": ((RECOVERY,), "RecoveryDeadLetterQueue", "a death is noticed only by the next sweep"),
+    REQUEST_RULE: ("EventDeadLetterQueue", "requests that come as events start nothing"),
+    "DeadExecutionRule": ("RecoveryDeadLetterQueue", "a death is noticed only by the next sweep"),
 }
-"""What a rule may start, where it puts what it cannot start, and what its absence means."""
+"""Where a rule puts what it cannot start, and what its absence means."""
 
 
 def checks(deployment: Deployment) -> Iterator[Check]:
     for rule in RULES:
-        if rule != "RequestRule" or deployment.stack.parameters.get("EventTrigger", "true") == "true":
+        if rule != REQUEST_RULE or deployment.stack.parameters.get("EventTrigger", "true") == "true":
             yield Check("triggers.rule", rule, partial(_rule, deployment, rule))
             yield Check("triggers.target", rule, partial(_target, deployment, rule))
     if deployment.stack.parameters.get("QueueTrigger", "true") == "true":
@@ -31,7 +33,7 @@ def checks(deployment: Deployment) -> Iterator[Check]:
 def _named(deployment: Deployment, rule: str) -> tuple[str, str]:
     """Name and bus; the physical id of a rule on a bus of its own is `bus|name`."""
     bus, _, name = deployment.id(rule).rpartition("|")
-    own = deployment.stack.outputs.get("EventBusName", "default") if rule == "RequestRule" else "default"
+    own = deployment.stack.outputs.get("EventBusName", "default") if rule == REQUEST_RULE else "default"
     return name, bus or own
 
 
@@ -40,11 +42,30 @@ def _rule(deployment: Deployment, rule: str) -> Verdict:
     state = deployment.ask("events", "describe_rule", Name=name, EventBusName=bus)["State"]
     if state.startswith("ENABLED"):
         return ok("enabled")
-    return wrong(f"it is {state}: {RULES[rule][2]}", f"`aws events enable-rule --name {name} --event-bus-name {bus}`")
+    return wrong(f"it is {state}: {RULES[rule][1]}", f"`aws events enable-rule --name {name} --event-bus-name {bus}`")
+
+
+def _lane(deployment: Deployment) -> tuple[str, str]:
+    """The state machine that requests should start, and its alias: that of the stack's parameter Lane."""
+    machine = FAST if deployment.stack.parameters.get("Lane") == lanes.FAST else OPERATION
+    return machine, ALIASES[machine]
+
+
+def _of_the_other_lane(deployment: Deployment, arns: Collection[str]) -> bool:
+    """Whether one is started that Lane does not name: the requests are done all the same."""
+    others = {name for pair in ALIASES.items() for name in pair} - set(_lane(deployment))
+    return any(name in deployment.resources and deployment.id(name) in arns for name in others)
+
+
+def _other_lane(deployment: Deployment, advice: str) -> Verdict:
+    other = OPERATION if _lane(deployment)[0] == FAST else FAST
+    lane = deployment.stack.parameters.get("Lane", lanes.FULL)
+    return warning(f"it starts {other}, and Lane is {lane}: requests are done, in the other lane", advice)
 
 
 def _target(deployment: Deployment, rule: str) -> Verdict:
-    machines, queue, means = RULES[rule]
+    queue, means = RULES[rule]
+    machines = _lane(deployment) if rule == REQUEST_RULE else (RECOVERY,)
     name, bus = _named(deployment, rule)
     targets = deployment.ask("events", "list_targets_by_rule", Rule=name, EventBusName=bus)["Targets"]
     wanted = {deployment.id(each) for each in machines}
@@ -53,6 +74,8 @@ def _target(deployment: Deployment, rule: str) -> Verdict:
         f"`aws events list-targets-by-rule --rule {name} --event-bus-name {bus}` shows its targets; "
         "`put-targets` sets them"
     )
+    if not mine and rule == REQUEST_RULE and _of_the_other_lane(deployment, [each["Arn"] for each in targets]):
+        return _other_lane(deployment, show)
     if not mine:
         shown = ", ".join(each["Arn"] for each in targets) or "nothing"
         return wrong(f"it starts {shown}, not {machines[-1]}: {means}", show)
@@ -80,12 +103,14 @@ def _pipe(deployment: Deployment) -> Verdict:
             "its input template is the bare path <$.body>: a body that is JSON loses its quotes, and starts nothing",
             "deploy the newest template; its pipe gives the body as a member",
         )
-    if pipe["Target"] not in (deployment.id(OPERATION), deployment.id(ALIAS)):
-        return wrong(
-            f"it starts {pipe['Target']}, not {OPERATION}",
-            f"`aws pipes update-pipe --name {name} --role-arn {pipe.get('RoleArn')} "
-            f"--target {deployment.id(OPERATION)}`",
+    machine, alias = _lane(deployment)
+    if pipe["Target"] not in (deployment.id(machine), deployment.id(alias)):
+        aim = (
+            f"`aws pipes update-pipe --name {name} --role-arn {pipe.get('RoleArn')} --target {deployment.id(machine)}`"
         )
+        if _of_the_other_lane(deployment, [pipe["Target"]]):
+            return _other_lane(deployment, aim)
+        return wrong(f"it starts {pipe['Target']}, not {machine}", aim)
     if state == "RUNNING":
         return ok("running")
     if state == "STOPPED":

@@ -13,6 +13,7 @@ from oncekit.cli.paper import Paper
 from oncekit.cli.requests import id_of
 from oncekit.cli.terminal import short
 from oncekit.local import Execution
+from oncekit.local.lanes import FAST, lane_of
 
 LONGEST_ID = 120
 """Characters of an id on a line."""
@@ -39,11 +40,12 @@ def watching(on_end: Callable[[str, Execution], None]) -> Iterator[None]:
 
 
 def tell_end(execution: Execution, paper: Paper) -> None:
-    """Outcome, id, duration and path of an execution of the operation machine; below it, why it failed."""
+    """Outcome, id, lane, duration and path of an execution of an operation; below it, why it failed."""
     style = COLOURS[mark(execution)]
     id = id_of(execution.input)
     paper.line(f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}  ", style, end="")
-    head = f"{short(id, LONGEST_ID) if id else execution.name}  {execution.seconds:.1f} s  "
+    lane = "fast  " if lane_of(execution.arn) == FAST else ""
+    head = f"{short(id, LONGEST_ID) if id else execution.name}  {lane}{execution.seconds:.1f} s  "
     path = paper.path(head, indent=4)
     path.add(_shortened(execution.states))
     path.end()

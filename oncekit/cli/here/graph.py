@@ -10,38 +10,52 @@ import typer
 
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
 from oncekit.cli.here.drawing.vertices import Edge, Node
+from oncekit.cli.here.lane import lane_to_start
+from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Output, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
+from oncekit.local.lanes import FAST, FULL, Lane
 
 if TYPE_CHECKING:
     from oncekit.local import Execution
 
-MACHINE = "operation"
+MACHINES = {FULL: "operation", FAST: "fast"}
+"""The name of each lane's state machine."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
 Event = Annotated[str | None, typer.Argument(metavar="EVENT", help="A request whose path is shown.")]
 
 
-def graph(event: Event = None, output: Output = None, template: Template = None) -> None:
-    """Draw the state machine as SVG. With EVENT, also the path that its run takes."""
-    raise typer.Exit(draw(event, output, template))
+def graph(
+    event: Event = None,
+    lane: Annotated[
+        str | None, typer.Option("--lane", metavar="LANE", help="fast or full (the default): whose state machine.")
+    ] = None,
+    output: Output = None,
+    template: Template = None,
+) -> None:
+    """Draw the state machine as SVG. With EVENT, also the path that its run takes.
+
+    Both lanes have the same states; another one comes first, and other ways are taken.
+    """
+    raise typer.Exit(draw(event, chosen(lane) or FULL, output, template))
 
 
-def draw(event: str | None, output: Path | None, template: Path | None) -> int:
+def draw(event: str | None, lane: Lane, output: Path | None, template: Path | None) -> int:
     from oncekit.cli.here.drawing.svg import drawing
 
     path = find_template(template)
     taken: tuple[str, ...] = ()
-    heading = f"State machine {MACHINE}"
+    heading = f"State machine {MACHINES[lane]}"
     if event is not None:
         from oncekit.cli.here.report import outcome
 
-        execution = _run(event, path)
+        execution = _run(event, lane, path)
         taken = execution.states
         heading += f": the path of {Path(event).stem if event != '-' else 'a request'}, {outcome(execution)}"
-    definition = _definition(path)
+    definition = _definition(path, lane)
     svg = drawing(nodes(definition), edges(definition), taken, heading)
     if output is None:
         say(*svg.removesuffix("\n").split("\n"))
@@ -55,25 +69,25 @@ def draw(event: str | None, output: Path | None, template: Path | None) -> int:
     return 0
 
 
-def _run(event: str, template: Path) -> Execution:
+def _run(event: str, lane: Lane, template: Path) -> Execution:
     from oncekit.cli.deployed.reading import read_event
     from oncekit.cli.here.progress import follow
     from oncekit.cli.paper import Paper
 
     text = read_event(event)
     with local_cloud(template) as cloud:
-        return follow(cloud, cloud.start(text), Paper(error=True))
+        return follow(cloud, cloud.start(text, lane=lane_to_start(cloud, lane)), Paper(error=True))
 
 
-def _definition(template: Path) -> dict[str, Any]:
+def _definition(template: Path, lane: Lane = FULL) -> dict[str, Any]:
     """The definition as it is deployed. Raises Problem when the template has no such state machine."""
     with clear_errors():
         from oncekit.local.deploy import rendered_definitions
 
-        for file, definition in rendered_definitions(template).items():
-            if file.name.partition(".")[0] == MACHINE:
-                return definition
-    raise Problem(f"{template} has no state machine with a definition named {MACHINE}.asl.yaml; give --template")
+        if (definition := rendered_definitions(template).get(MACHINES[lane])) is not None:
+            return definition
+    name = MACHINES[lane].capitalize()
+    raise Problem(f"{template} has no {name}StateMachine; give --template")
 
 
 def nodes(definition: dict[str, Any]) -> list[Node]:

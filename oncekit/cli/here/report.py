@@ -11,6 +11,7 @@ from oncekit.cli.outcomes import COLOURS, CONFLICTS, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say, say_json
 from oncekit.local import Execution
+from oncekit.local.lanes import lane_of
 
 if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
@@ -33,6 +34,7 @@ def as_json(execution: Execution) -> dict[str, Any]:
     output = execution.output or {}
     return {
         "name": execution.name,
+        "lane": lane_of(execution.arn),
         "status": execution.status,
         "disposition": output.get("disposition"),
         "error": execution.error,

@@ -11,9 +11,12 @@ import typer
 
 from oncekit.cli.deployed.reading import read_event
 from oncekit.cli.here.cloud import find_template, local_cloud
+from oncekit.cli.here.lane import handed_over, lane_to_start
+from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
 from oncekit.cli.terminal import tell
+from oncekit.local.lanes import Lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,18 +35,28 @@ def run(
     times: Times = 1,
     concurrently: Concurrently = False,
     real_time: RealTime = False,
+    lane: LaneOption = None,
     as_json: Json = False,
     template: Template = None,
 ) -> None:
     """Run requests in the local cloud. Shows the result of each.
 
+    Without --lane in the one that the template's parameter Lane names. What the fast lane hands over to the full one
+    is shown, too.
+
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """
-    raise typer.Exit(_run(events, times, concurrently, real_time, as_json, template))
+    raise typer.Exit(_run(events, times, concurrently, real_time, chosen(lane), as_json, template))
 
 
 def _run(
-    events: Sequence[str], times: int, concurrently: bool, real_time: bool, as_json: bool, template: Path | None
+    events: Sequence[str],
+    times: int,
+    concurrently: bool,
+    real_time: bool,
+    lane: Lane | None,
+    as_json: bool,
+    template: Path | None,
 ) -> int:
     requests = [text for text in map(read_event, events) for _ in range(times)]
     path = find_template(template)
@@ -56,12 +69,14 @@ def _run(
     progress = Paper(error=True, quiet=as_json)
     with local_cloud(path, RealClock() if real_time else VirtualClock()) as cloud:
         effects = Effects(cloud)
+        to_start = lane_to_start(cloud, lane)
         if concurrently:
             with standing_still(cloud.clock):
-                arns = [cloud.start(request) for request in requests]
+                arns = [cloud.start(request, lane=to_start) for request in requests]
             executions = follow_all(cloud, arns, progress)
         else:
-            executions = [follow(cloud, cloud.start(request), progress) for request in requests]
+            executions = [follow(cloud, cloud.start(request, lane=to_start), progress) for request in requests]
+        executions += follow_all(cloud, handed_over(cloud), progress)
         happened = effects.since()
         denials = cloud.denials()
         output = list(printed(cloud))

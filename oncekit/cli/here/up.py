@@ -19,6 +19,7 @@ from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
+from oncekit.local.lanes import FAST, FULL, MACHINES
 
 if TYPE_CHECKING:
     from oncekit.local import Execution
@@ -109,7 +110,7 @@ class News:
     def tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends
 
-        is_operation = machine == self._cloud.outputs["StateMachineArn"]
+        is_operation = machine in {self._cloud.outputs.get(output) for output in MACHINES.values()}
         (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
     def deploy_again(self, names: set[str]) -> None:
@@ -128,7 +129,12 @@ class News:
 def _tell(cloud: LocalCloud) -> None:
     """Lines that a shell can read: what to know is in comments."""
     outputs = cloud.outputs
-    ways = {"queue": "RequestQueueUrl", "bus": "EventBusName", "state machine": "StateMachineArn"}
+    ways = {
+        "queue": "RequestQueueUrl",
+        "bus": "EventBusName",
+        "state machine": MACHINES[FULL],
+        "fast lane": MACHINES[FAST],
+    }
     say(
         f"# The local cloud is up at {cloud.endpoint_url}.",
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
@@ -136,6 +142,7 @@ def _tell(cloud: LocalCloud) -> None:
         "# To use it, paste the lines below in another terminal. Then, for example:",
         "#   once send events/charge-payment.json --wait",
         "#   once send events/charge-payment.json --via sqs --duplicates 2",
+        "#   once send events/charge-payment.json --lane fast",
         "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
         "#   once doctor",
         "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",

@@ -1,0 +1,84 @@
+"""Owners in the fast lane. Express executions keep no history and answer no question: their record says what is known.
+
+A fast owner's lease lasts longer than its execution and its function can, so when it is over, the owner has ended. Its
+request is with the lock: in the record, or in the bucket under `inflight/`, where the record says.
+"""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from oncekit.cli.deployed import records
+from oncekit.cli.deployed.records import Record
+from oncekit.cli.deployed.stack import Stack
+from oncekit.local.lanes import FAST
+from oncekit.local.quotas import EXPRESS_SECONDS
+
+MAY_RUN = "MAY_RUN"
+"""Its lease is not over."""
+LEASE_OVER = "LEASE_OVER"
+"""It has ended, and nobody knows how."""
+ENDED = "ENDED"
+"""It holds no lock any more: it finished, or somebody else decided."""
+LONGEST_LEASE = EXPRESS_SECONDS + 840 + 5 + 3600
+"""Seconds, with the largest BusinessTimeoutSeconds and LeaseMarginSeconds. A function with fenced steps can write a
+longer one, which no owner in the fast lane gave itself, and which must not keep an operator away."""
+
+
+def is_fast(stack: Stack, owner: str) -> bool:
+    return stack.lane_of(owner) == FAST
+
+
+def owner_status(stack: Stack, record: Record) -> str:
+    """The status of a record's owner: as Step Functions says or, in the fast lane, as the record says."""
+    owner = record["owner"]
+    return _status(stack, record) if is_fast(stack, owner) else records.owner_status(stack, owner, record["id"])
+
+
+def _status(stack: Stack, record: Record) -> str:
+    if record["status"] != "IN_PROGRESS":
+        return ENDED
+    if record["leaseExpiresAt"] > stack.now() + LONGEST_LEASE:
+        return records.FOREIGN
+    return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
+
+
+def what_becomes(stack: Stack, record: Record) -> str:
+    """What happens next to a record in progress whose owner is in the fast lane."""
+    status = _status(stack, record)
+    if status == records.FOREIGN:
+        return "its lease is longer than any of that lane: something else wrote the record"
+    if status == MAY_RUN:
+        left = int(record["leaseExpiresAt"] - stack.now()) + 1
+        return f"it may run until its lease is over, in {left} s; then recovery starts its request in the full lane"
+    return "its lease is over, and recovery starts its request in the full lane"
+
+
+def log_of(stack: Stack, execution: str) -> str:
+    """The command that prints what a fast execution logged."""
+    pattern = quote(f'{{ $.execution_arn = "{execution}" }}')
+    return f"aws logs filter-log-events --log-group-name {quote(_log_group(stack))} --filter-pattern {pattern}"
+
+
+def _log_group(stack: Stack) -> str:
+    name = stack.id.split("/")[1] if stack.id.count("/") > 1 else stack.name  # a stack can be named by its ARN, too
+    return f"/aws/vendedlogs/states/{name}-fast"
+
+
+def where_its_path_is(stack: Stack, execution: str) -> str:
+    """Where to look for what a fast execution did."""
+    level = stack.parameters.get("ExecutionLog", "ERROR")
+    if stack.endpoint_url is not None:
+        return "`once up` printed its path when it ended"
+    if level == "OFF":
+        return "its log is off (ExecutionLog)"
+    return f"its log has {'every state' if level == 'ALL' else 'errors only'}: {log_of(stack, execution)}"
+
+
+def no_history(stack: Stack, execution: str) -> str:
+    """What `once history` says in place of a history."""
+    return (
+        f"{execution}: it ran in the fast lane, and an Express execution keeps no history; "
+        f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says, `once logs ID` what "
+        "business logic printed"
+    )

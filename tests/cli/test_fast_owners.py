@@ -1,0 +1,359 @@
+"""Commands and owners in the fast lane, who cannot be asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+from operating import ID, Operator, put
+
+from oncekit.cli.deployed.fast_owners import no_history
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.local.execution import Execution
+
+SMALL, LARGE = {"a": 1}, {"a": "x" * 5000}
+"""Payloads whose request is kept in the record, and in the bucket."""
+REDRIVE, RELEASE = ["redrive", ID], ["release", ID, "--yes"]
+
+
+def request(operator: Operator, payload: dict[str, Any]) -> dict[str, Any]:
+    return operator.request() | {"payload": payload}
+
+
+def shown(operator: Operator) -> dict[str, Any]:
+    answer: dict[str, Any] = operator.once("show", ID, "--json").answer
+    return answer
+
+
+def quarantined_fast(operator: Operator) -> Execution:
+    """An owner in the fast lane that quarantined its own record."""
+    operator.script({"exit": 1}, {"return": 8})
+    ended = operator.cloud.run(operator.request(), lane="fast")
+    assert ended.error == "NeedsAttention" and operator.record["status"] == "QUARANTINED"
+    return ended
+
+
+# ---- looking ----
+
+
+def test_show_tells_what_the_record_says_of_an_owner_that_cannot_be_asked(operator: Operator) -> None:
+    dead = operator.died_fast_in("Finalize")
+    before = shown(operator)
+    assert (before["lane"], before["ownerStatus"], before["requestKept"]) == ("fast", "MAY_RUN", "in the record")
+    [owner] = before["owners"]
+    assert (owner["owner"], owner["lane"], owner["status"]) == (f"{dead.arn}:{owner['owner'][-36:]}", "fast", "MAY_RUN")
+    lines = operator.once("show", ID).out.splitlines()
+    assert "  lane        fast: its owner cannot be asked, but has ended when its lease is over" in lines
+    assert "  request     kept in the record" in lines
+    [log] = [line for line in lines if line.startswith("the owner in the fast lane: its log has ")]
+    assert "--log-group-name /aws/vendedlogs/states/once-fast " in log and f'"{dead.arn}"' in log
+    assert any(line.startswith("fastLog: https://") and line.endswith("once-fast") for line in lines)
+    operator.lease_over()
+    assert shown(operator)["ownerStatus"] == "LEASE_OVER"
+
+
+def test_show_names_the_object_that_a_large_request_is_kept_in(operator: Operator) -> None:
+    operator.died_fast_in("Finalize", request(operator, LARGE))
+    bucket = operator.cloud.outputs["ResponseBucketName"]
+    assert shown(operator)["requestKept"].startswith(f"s3://{bucket}/inflight/default/")
+
+
+def test_show_of_what_a_fast_owner_finished_says_that_it_ended(operator: Operator) -> None:
+    operator.cloud.run(operator.request(), lane="fast")
+    answer = shown(operator)
+    assert (answer["lane"], answer["ownerStatus"], answer["requestKept"]) == ("fast", "ENDED", None)
+
+
+def test_show_follows_the_lock_back_to_the_fast_owner_that_it_was_taken_from(operator: Operator) -> None:
+    operator.script({"return": 7}, {"return": 8})
+    on_retry = operator.request("retry")
+    dead = operator.died_fast_in("Finalize", on_retry)
+    operator.lease_over()
+    heir = operator.cloud.run(on_retry, name="handover-" + "0" * 32)
+    answer = shown(operator)
+    assert [(each["lane"], each["status"]) for each in answer["owners"]] == [("full", "SUCCEEDED"), ("fast", "ENDED")]
+    assert answer["owners"][0]["owner"] == heir.arn and answer["owners"][1]["owner"].startswith(dead.arn)
+
+
+def test_show_lists_what_the_fast_lane_handed_over(operator: Operator) -> None:
+    operator.script({"return": 7}, {"return": 8})
+    on_retry = operator.request("retry")
+    operator.died_fast_in("Finalize", on_retry)
+    operator.lease_over()
+    operator.cloud.run(on_retry, lane="fast")
+    operator.cloud.settle()
+    [started] = shown(operator)["started"]
+    assert ":handover-" in started["execution"] and started["status"] == "SUCCEEDED"
+
+
+def test_ls_says_the_lane_of_each_owner(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    put(operator, "acme#told#other", "IN_PROGRESS", 4_000_000_000)
+    told = operator.once("ls", "--json").answer["operations"]
+    assert {each["id"]: each["lane"] for each in told} == {ID: "fast", "acme#told#other": "full"}
+    rows = [line.split() for line in operator.once("ls").out.splitlines()]
+    assert {(row[0], row[2]) for row in rows} == {("id", "lane"), (ID, "fast"), ("acme#told#other", "full")}
+
+
+@pytest.mark.parametrize("by", ["id", "arn", "owner"])
+def test_history_of_a_fast_execution_says_why_there_is_none_and_where_to_look(operator: Operator, by: str) -> None:
+    ended = operator.cloud.run(operator.request(), lane="fast")
+    done = operator.once("history", {"id": ID, "arn": ended.arn, "owner": operator.record["owner"]}[by])
+    assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
+    assert "an Express execution keeps no history" in done.err
+    assert ended.arn in done.err and "`once show ID`" in done.err and "`once logs ID`" in done.err
+
+
+FAST_ARN = "arn:aws:states:eu-west-1:1:express:FastStateMachine-x:name:run"
+
+
+@pytest.mark.parametrize(
+    ("level", "words"), [("ERROR", "errors only"), ("ALL", "every state"), ("OFF", "its log is off (ExecutionLog)")]
+)
+def test_on_aws_the_command_reads_the_log_of_that_execution(level: str, words: str) -> None:
+    id = "arn:aws:cloudformation:eu-west-1:1:stack/shop/0b7c"
+    said = no_history(Stack("shop", {}, {"ExecutionLog": level}, None, id=id), FAST_ARN)
+    assert words in said
+    command = (
+        "aws logs filter-log-events --log-group-name /aws/vendedlogs/states/shop-fast "
+        f"--filter-pattern '{{ $.execution_arn = \"{FAST_ARN}\" }}'"
+    )
+    assert (command in said) is (level != "OFF")
+
+
+def test_in_once_up_the_terminal_has_shown_the_path() -> None:
+    said = no_history(Stack("once", {}, {"ExecutionLog": "ALL"}, None, endpoint_url="http://127.0.0.1:1"), FAST_ARN)
+    assert "`once up` printed its path when it ended" in said and "aws logs" not in said
+
+
+@pytest.mark.parametrize(
+    ("owner", "execution"),
+    [
+        (FAST_ARN, FAST_ARN),
+        (f"{FAST_ARN}:nonce", FAST_ARN),
+        (f"{FAST_ARN}:nonce:more", None),
+        (FAST_ARN.replace("-x:", "-y:"), None),
+        (FAST_ARN.replace("name", 'na"me'), None),
+        (FAST_ARN.replace(":express:", ":execution:"), None),
+        (FAST_ARN.rpartition(":")[0], None),
+    ],
+)
+def test_an_execution_in_the_fast_lane_is_known_by_its_arn(owner: str, execution: str | None) -> None:
+    machine = "arn:aws:states:eu-west-1:1:stateMachine:FastStateMachine-x"
+    assert Stack("shop", {"FastStateMachineArn": machine}, {}, None).fast_execution(owner) == execution
+    assert Stack("shop", {}, {}, None).fast_execution(owner) is None, "a stack without a fast lane has none"
+
+
+@pytest.mark.parametrize(
+    ("owner", "lane"),
+    [
+        (f"{FAST_ARN}:nonce", "fast"),
+        (FAST_ARN.replace("FastStateMachine-x", "former"), "fast"),
+        (FAST_ARN.replace(":1:", ":2:"), "full"),
+        (FAST_ARN.replace("eu-", "us-"), "full"),
+        (FAST_ARN.replace(":express:", ":execution:"), "full"),
+        (FAST_ARN + "x" * (401 - len(FAST_ARN)), "full"),
+        ("", "full"),
+    ],
+)
+def test_an_owner_is_in_the_fast_lane_as_the_state_machine_sees_it(owner: str, lane: str) -> None:
+    machine = "arn:aws:states:eu-west-1:1:stateMachine:OperationStateMachine-x"
+    assert Stack("shop", {"StateMachineArn": machine}, {}, None).lane_of(owner) == lane
+
+
+# ---- intervening ----
+
+
+@pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
+def test_redrive_of_a_fast_owner_is_refused_and_says_what_happens_instead(
+    operator: Operator, payload: dict[str, Any]
+) -> None:
+    operator.died_fast_in("Finalize", request(operator, payload))
+    before = operator.record
+    done = operator.once(*REDRIVE)
+    assert done.code == 3 and "keeps no history to go on from" in done.err
+    assert "it may run until its lease is over" in done.err
+    operator.lease_over()
+    assert "recovery starts its request in the full lane" in operator.once(*REDRIVE).err
+    assert operator.record == before
+    operator.found_unreadable()
+    done = operator.once(*REDRIVE)
+    assert done.code == 3 and "use `once retry` (it starts in the full lane) or `once resolve`" in done.err
+
+
+def test_release_waits_for_the_lease_of_a_fast_owner_who_cannot_be_asked(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    before = operator.record
+    done = operator.once(*RELEASE)
+    assert done.code == 3 and "its owner is in the fast lane, it may run until its lease is over" in done.err
+    assert operator.record == before
+    operator.lease_over()
+    assert operator.once(*RELEASE).code == 0
+    assert not {"request", "requestRef", "mayStartAgain"} & set(operator.record)
+    operator.script({"return": 9})
+    again = operator.cloud.run(operator.request() | {"payload": {"another": True}})
+    assert again.output["result"] == "9" and operator.record["fence"] > before["fence"] + 1
+
+
+def test_release_is_not_kept_away_by_a_lease_that_no_fast_owner_gives_itself(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    longest = int(operator.cloud.clock.now()) + 300 + 840 + 5 + 3600
+    operator.change({"leaseExpiresAt": longest})
+    assert operator.once(*RELEASE).code == 3
+    operator.change({"leaseExpiresAt": longest + 2})
+    assert shown(operator)["ownerStatus"] == "FOREIGN"
+    assert "something else wrote the record" in operator.once(*REDRIVE).err
+    assert operator.once(*RELEASE).code == 0
+
+
+def test_release_of_a_lock_that_its_fast_owner_gave_up_is_possible_at_once(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    operator.change({"leaseExpiresAt": 0, "mayStartAgain": True})
+    assert operator.once(*RELEASE).code == 0
+    assert "mayStartAgain" not in operator.record
+
+
+def test_retry_starts_in_the_full_lane_what_a_fast_owner_quarantined(operator: Operator) -> None:
+    quarantined_fast(operator)
+    assert len(operator.kept()) == 1 and shown(operator)["request"] == operator.request()
+    ended = operator.execution(operator.once("retry", ID, "--json"))
+    assert ":execution:" in ended.arn and operator.record["result"] == "8"
+    assert operator.kept() == [] and "request" not in operator.record
+
+
+@pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
+def test_retry_finds_the_request_where_the_fast_owner_kept_it(operator: Operator, payload: dict[str, Any]) -> None:
+    operator.script({"return": 7}, {"return": 8})
+    operator.died_fast_in("Finalize", request(operator, payload))
+    operator.found_unreadable()
+    assert shown(operator)["request"] == request(operator, payload)
+    ended = operator.execution(operator.once("retry", ID, "--json"))
+    assert ended.input == request(operator, payload) and operator.record["result"] == "8"
+    assert operator.kept() == []
+
+
+@pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
+def test_retry_that_was_cut_off_has_kept_the_request_of_the_fast_owner(
+    operator: Operator, payload: dict[str, Any]
+) -> None:
+    def lost() -> None:
+        raise EndpointConnectionError(endpoint_url="https://states")
+
+    operator.script({"return": 7}, {"return": 8})
+    operator.died_fast_in("Finalize", request(operator, payload))
+    operator.found_unreadable()
+    operator.before("StartExecution", lost)
+    assert operator.once("retry", ID).code == 2
+    assert not {"request", "requestRef"} & set(operator.record)
+    assert len(operator.kept()) == 1
+    operator.execution(operator.once("retry", ID, "--json"))
+    assert operator.record["result"] == "8"
+
+
+def test_retry_whose_request_in_flight_is_gone_says_where_it_looked(operator: Operator) -> None:
+    operator.died_fast_in("Finalize", request(operator, LARGE))
+    operator.found_unreadable()
+    key = operator.record["requestRef"]["key"]
+    operator.cloud.client("s3").delete_object(Bucket=operator.cloud.outputs["ResponseBucketName"], Key=key)
+    done = operator.once("retry", ID)
+    assert done.code == 2 and f"not in the bucket ({key})" in done.err
+    assert "it ran in the fast lane, which keeps none" in done.err and "`once resolve`" in done.err
+    assert shown(operator)["requestMissing"]
+
+
+def test_retry_of_what_a_fast_owner_works_on_says_what_becomes_of_it(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    done = operator.once("retry", ID)
+    assert done.code == 3 and "in the fast lane: it may run until its lease is over" in done.err
+
+
+def test_request_in_flight_of_another_id_is_neither_read_nor_started(operator: Operator) -> None:
+    operator.died_fast_in("Finalize", request(operator, LARGE))
+    operator.found_unreadable()
+    ref = operator.record["requestRef"]
+    operator.change({"requestRef": ref | {"key": ref["key"].replace("/default/", "/other/")}})
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "none of its own" in done.err
+    operator.change({"requestRef": ref})
+    other = json.dumps(request(operator, LARGE) | {"idempotencyKey": "another"})
+    operator.cloud.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], Body=other)
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "another request" in done.err
+
+
+@pytest.mark.parametrize("how", [["--failed", "no"], ["--result", "{file}"]])
+def test_resolve_ends_what_a_fast_owner_left_and_its_request_goes(operator: Operator, how: list[str]) -> None:
+    operator.died_fast_in("Finalize")
+    operator.found_unreadable()
+    done = operator.once("resolve", ID, *(each.format(file=operator.file("5")) for each in how))
+    assert done.code == 0 and not {"request", "requestRef", "leaseExpiresAt", "openShard"} & set(operator.record)
+    again = operator.cloud.run(operator.request(), lane="fast")
+    assert again.error == "OperationFailed" if "--failed" in how else again.output["result"] == "5"
+
+
+def test_replay_starts_in_the_full_lane_what_the_fast_lane_refused(operator: Operator) -> None:
+    assert operator.cloud.run(operator.request(), lane="fast").output
+    refused = operator.cloud.run(request(operator, {"other": 1}), lane="fast")
+    assert refused.error == "PayloadMismatch"
+    [message] = operator.once("replay-rejected", "--json").answer["messages"]
+    assert (message["refused"], message["outcome"]) == (refused.arn, "STARTED")
+    assert ":execution:" in message["executionArn"]
+    operator.cloud.settle()
+
+
+def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(operator: Operator) -> None:
+    machine = operator.cloud.outputs["FastStateMachineArn"].replace(":stateMachine:", ":express:")
+    body = {"error": "InvalidRequest", "executionArn": f"{machine}:name:run", "inputOmitted": "read it"}
+    url = operator.cloud.outputs["RejectedQueueUrl"]
+    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
+    [message] = operator.once("replay-rejected", "--json").answer["messages"]
+    assert message["outcome"] == "NO_INPUT" and "was in the fast lane, which keeps none" in message["reason"]
+
+
+# ---- sending ----
+
+
+@pytest.fixture
+def event(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: operator.cloud.settle())
+    return operator.file(json.dumps(operator.request()), "event.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"), [(["--lane", "fast"], "express"), (["--lane", "full"], "execution"), ([], "execution")]
+)
+def test_send_starts_the_lane_that_it_is_told(operator: Operator, event: str, options: list[str], kind: str) -> None:
+    answer = operator.once("send", event, *options, "--json").answer
+    operator.cloud.settle()
+    machine = {"express": "FastStateMachineArn", "execution": "StateMachineArn"}[kind]
+    assert answer["to"] == operator.cloud.outputs[machine]
+    assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
+    assert operator.record["status"] == "COMPLETED"
+
+
+def test_send_in_the_fast_lane_waits_for_the_record(operator: Operator, event: str) -> None:
+    done = operator.once("send", event, "--lane", "fast", "--wait")
+    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "COMPLETED", "7"])
+    refused = operator.file("{}", "refused.json")
+    assert operator.once("send", refused, "--lane", "fast", "--wait").code == 2, "there is no record to wait for"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--lane", "slow"], "--lane slow: there are full, fast"), (["--lane", "fast", "--via", "sqs"], "parameter Lane")],
+)
+def test_send_refuses_a_lane_that_it_cannot_choose(
+    operator: Operator, event: str, options: list[str], words: str
+) -> None:
+    done = operator.once("send", event, *options)
+    assert done.code == 2 and words in done.err
+
+
+def test_stack_that_has_no_fast_lane_yet_is_told_of() -> None:
+    old = Stack("shop", {"StateMachineArn": "m", "StateMachineAliasArn": "m:live"}, {}, None)
+    with pytest.raises(Problem, match="has no fast lane"):
+        old.start_in("fast")
+    assert old.start_in("full") == old.start_at == "m:live"
