@@ -1,80 +1,104 @@
-"""What is logged and counted about an attempt: whom it was for and how it ended, never its payload or result.
+"""What is told of an attempt: one line, with whom it was for and how it ended, never its payload or result.
 
-Log keys: id, operation, tenant, execution (the owner), attempt, fence, disposition. Business logic that logs with
-Powertools' `Logger()` gets the same keys. Metrics, by stack and service (the operation): one of `Executed`,
-`PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
+CloudWatch takes metrics out of the same line (embedded metric format): by stack and service (the operation), one of
+`Executed`, `PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.
+Beside them it has disposition, id, execution (the end of the owner's ARN), attempt, fence and function_request_id;
+after a failure also level, message, error_name and, unless the state machine knows the error, exception. It is printed
+whatever the log level is, because dashboards show the metrics. It is short, because each byte is paid for.
+
+Business logic that logs with Powertools' `Logger()` gets the keys id, operation, tenant, execution, attempt, fence and
+function_request_id in every line.
 """
 
+import json
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import perf_counter
-
-from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from time import perf_counter, time
 
 from once.errors import CAUGHT_BY_NAME, MESSAGE_LIMIT
 from once.logs import logger
 from once.request import Request
+from once.result import JSON
 from once.settings import settings
+
+_DIRECTIVES = {"Duration": {"Unit": "Milliseconds"}, "ResultBytes": {"Unit": "Bytes"}}
+"""Counts have no unit."""
 
 
 class Observation:
-    """Watches one attempt, and logs and counts how it ended."""
+    """Watches one attempt, and tells how it ended."""
 
-    def __init__(self, request: Request, clock: Callable[[], float] = perf_counter) -> None:
+    def __init__(
+        self, request: Request, invocation: str | None = None, clock: Callable[[], float] = perf_counter
+    ) -> None:
         self._request = request
+        self._invocation = invocation
         self._clock = clock
         self._started = clock()
 
     def executed(self, result_bytes: int, *, offloaded: bool) -> None:
         """Business logic succeeded, and its result is ready to be returned."""
-        logger().info(
-            "business logic succeeded",
-            disposition="EXECUTED",
-            duration_ms=self._milliseconds(),
-            result_bytes=result_bytes,
-            offloaded=offloaded,
-        )
-        self._count("Executed", result_bytes)
+        more: dict[str, JSON] = {"offloaded": True} if offloaded else {}
+        self._tell("EXECUTED", {"Executed": 1, "ResultBytes": result_bytes}, more)
 
     def failed(self, error: Exception, caught: Exception) -> None:
         """Business logic raised `error`, which leaves the function as `caught`."""
         known = type(caught) in CAUGHT_BY_NAME
         disposition = type(caught).__name__ if known else "OtherError"
-        fields = {"disposition": disposition, "duration_ms": self._milliseconds(), "error_name": type(error).__name__}
-        if known:
-            logger().warning(str(caught), extra=fields)
-        else:
-            logger().error(str(caught)[:MESSAGE_LIMIT], extra=fields, exc_info=error)
-        self._count(disposition)
+        more: dict[str, JSON] = {
+            "level": "WARNING" if known else "ERROR",
+            "message": str(caught)[:MESSAGE_LIMIT],
+            "error_name": type(error).__name__,
+        }
+        if not known:
+            more["exception"] = "".join(traceback.format_exception(error)).rstrip()
+        self._tell(disposition, {disposition: 1}, more)
 
-    def _milliseconds(self) -> float:
-        return round((self._clock() - self._started) * 1000, 1)
+    def _tell(self, disposition: str, metrics: dict[str, int], more: dict[str, JSON]) -> None:
+        numbers = {**metrics, "Duration": round((self._clock() - self._started) * 1000, 1)}
+        stack = settings().stack
+        directive = {
+            "Namespace": settings().metrics_namespace,
+            "Dimensions": [["Stack", "service"] if stack else ["service"]],
+            "Metrics": [{"Name": name, **_DIRECTIVES.get(name, {})} for name in numbers],
+        }
+        line: dict[str, object] = {
+            "disposition": disposition,
+            "id": self._request.id,
+            "execution": execution_of(self._request),
+            "attempt": self._request.attempt,
+            "fence": self._request.lock.fence,
+            "function_request_id": self._invocation,
+            **more,
+            **({"Stack": stack} if stack else {}),
+            "service": self._request.operation,
+            **numbers,
+            "_aws": {"Timestamp": int(time() * 1000), "CloudWatchMetrics": [directive]},
+        }
+        # One write: lines of threads of the function would else come between the text and its end.
+        print(json.dumps(line, separators=(",", ":")) + "\n", end="", flush=True)
 
-    def _count(self, disposition: str, result_bytes: int | None = None) -> None:
-        metrics = EphemeralMetrics(namespace=settings().metrics_namespace, service=self._request.operation)
-        if stack := settings().stack:
-            metrics.add_dimension("Stack", stack)
-        metrics.add_metric(disposition, MetricUnit.Count, 1)
-        metrics.add_metric("Duration", MetricUnit.Milliseconds, self._milliseconds())
-        if result_bytes is not None:
-            metrics.add_metric("ResultBytes", MetricUnit.Bytes, result_bytes)
-        metrics.add_metadata("id", self._request.id)
-        metrics.add_metadata("execution", self._request.lock.owner)
-        metrics.add_metadata("attempt", self._request.attempt)
-        metrics.flush_metrics()
+
+def execution_of(request: Request) -> str:
+    """The end of the owner's ARN: the execution's name, in the fast lane with the execution's id.
+
+    The machine's name is the same in all lines, and an Express execution that AWS runs twice is told apart by fences.
+    """
+    kind, _, *names = request.lock.owner.split(":", 5)[-1].split(":")
+    return ":".join(names[:2] if kind == "express" else names)
 
 
 @contextmanager
 def observed(request: Request, invocation: str | None) -> Iterator[Observation]:
-    """An observation; while it is open, every line that is logged names the attempt."""
+    """An observation; while it is open, every line that business logic logs names the attempt."""
     with logger().append_context_keys(
         id=request.id,
         operation=request.operation,
         tenant=request.tenant,
-        execution=request.lock.owner,
+        execution=execution_of(request),
         attempt=request.attempt,
         fence=request.lock.fence,
         function_request_id=invocation,
     ):
-        logger().info("attempt begins")
-        yield Observation(request)
+        yield Observation(request, invocation)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from once import Request
 from once.settings import settings
-from once.telemetry import Observation
+from once.telemetry import Observation, execution_of
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -60,27 +61,49 @@ def told(event: Any) -> Any:
 
 
 def test_every_line_of_an_attempt_names_it(told: Any) -> None:
-    begins, own, ended, metrics, after = told("fine")
-    for line in (begins, own, ended):
-        assert line["id"] == "acme#greet#key-1"
-        assert line["execution"] == "arn:aws:states:us-east-1:123456789012:execution:Operation:one"
-        assert (line["operation"], line["tenant"]) == ("greet", "acme")
+    own, ended, after = told("fine")
+    for line in (own, ended):
+        assert (line["id"], line["execution"]) == ("acme#greet#key-1", "one")
         assert (line["attempt"], line["fence"], line["function_request_id"]) == (1, 7, "invocation-1")
-    assert (metrics["id"], metrics["attempt"]) == ("acme#greet#key-1", 1)
-    assert metrics["execution"] == begins["execution"]
-    assert ended["disposition"] == "EXECUTED"
+    assert (own["operation"], own["tenant"]) == ("greet", "acme")
     assert "id" not in after, "an attempt's keys end with it"
 
 
+@pytest.mark.parametrize("outcome", ["fine", "PermanentError", "KeyError"])
+def test_the_library_writes_one_line_an_attempt(told: Any, outcome: str) -> None:
+    own, ended, after = told(outcome)
+    assert (own["message"], after["message"]) == ("a line of business logic", "after")
+    assert "disposition" in ended
+
+
+def test_an_execution_in_the_fast_lane_is_named_without_the_machine_and_the_nonce(event: Any) -> None:
+    given = event()
+    given["lock"]["owner"] = "arn:aws:states:us-east-1:123456789012:express:Fast:name:id:nonce"
+    assert execution_of(Request.from_event(given)) == "name:id"
+
+
+def test_a_line_about_a_success_costs_less_than_a_third_of_a_dollar_a_million(told: Any) -> None:
+    compact = json.dumps(told("fine")[1], separators=(",", ":"))
+    assert len(compact) <= 512
+
+
 def test_a_success_counts_its_duration_and_size(told: Any) -> None:
-    metrics = told("fine")[3]
-    assert metrics["service"] == "greet"
-    [directive] = metrics["_aws"]["CloudWatchMetrics"]
+    ended = told("fine")[1]
+    assert ended["disposition"] == "EXECUTED"
+    assert not {"level", "message"} & set(ended), "each byte is paid for"
+    assert ended["service"] == "greet"
+    [directive] = ended["_aws"]["CloudWatchMetrics"]
     assert (directive["Namespace"], sorted(directive["Dimensions"][0])) == ("Once", ["Stack", "service"])
-    assert metrics["Stack"] == "shop"
-    assert metrics["Executed"] == [1.0]
-    assert metrics["ResultBytes"] == [len('{"outcome":"fine","secret":"4111111111111111"}')]
-    assert metrics["Duration"][0] >= 0
+    assert {each["Name"]: each.get("Unit") for each in directive["Metrics"]} == {
+        "Executed": None,
+        "ResultBytes": "Bytes",
+        "Duration": "Milliseconds",
+    }
+    assert ended["Stack"] == "shop"
+    assert ended["Executed"] == 1
+    assert ended["ResultBytes"] == len('{"outcome":"fine","secret":"4111111111111111"}')
+    assert ended["Duration"] >= 0
+    assert abs(ended["_aws"]["Timestamp"] / 1000 - time.time()) < 600
 
 
 def test_a_duration_is_in_milliseconds_and_the_namespace_is_the_deployments(
@@ -89,11 +112,20 @@ def test_a_duration_is_in_milliseconds_and_the_namespace_is_the_deployments(
     monkeypatch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Shop")
     settings.cache_clear()
     seconds = iter([10.0, *[10.25] * 9])
-    Observation(Request.from_event(event()), clock=lambda: next(seconds)).executed(2, offloaded=False)
+    Observation(Request.from_event(event()), clock=lambda: next(seconds)).executed(2, offloaded=True)
     settings.cache_clear()
-    [metrics] = [line for line in map(json.loads, capsys.readouterr().out.splitlines()) if "_aws" in line]
-    assert metrics["Duration"] == [250.0]
-    assert metrics["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Shop"
+    told = json.loads(capsys.readouterr().out)
+    assert (told["Duration"], told["offloaded"]) == (250.0, True)
+    assert told["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Shop"
+    assert told["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]], "without a stack there is none"
+
+
+def test_metrics_are_written_whatever_the_log_level_is(
+    event: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POWERTOOLS_LOG_LEVEL", "CRITICAL")
+    Observation(Request.from_event(event())).executed(2, offloaded=False)
+    assert json.loads(capsys.readouterr().out)["Executed"] == 1
 
 
 @pytest.mark.parametrize(
@@ -106,10 +138,10 @@ def test_a_duration_is_in_milliseconds_and_the_namespace_is_the_deployments(
     ],
 )
 def test_a_failure_is_counted_by_what_the_state_machine_makes_of_it(told: Any, outcome: str, disposition: str) -> None:
-    _, _, ended, metrics, _ = told(outcome)
+    _, ended, _ = told(outcome)
     assert (ended["disposition"], ended["error_name"]) == (disposition, outcome)
-    assert metrics[disposition] == [1.0]
-    assert "Executed" not in metrics
+    assert ended[disposition] == 1
+    assert "Executed" not in ended
 
 
 def test_only_an_unknown_error_is_logged_with_its_traceback(told: Any) -> None:

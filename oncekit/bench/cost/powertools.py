@@ -1,11 +1,18 @@
-"""The same work under Powertools' idempotency utility, against the same local DynamoDB."""
+"""The same work under Powertools' idempotency utility, against the same local DynamoDB.
+
+A duplicate starts the function, too: it is where the utility looks for the stored answer.
+"""
 
 from __future__ import annotations
 
+import io
 import warnings
+from contextlib import redirect_stdout
 from typing import Any
 
-from oncekit.bench.counting import Cost, Counter
+from oncekit.bench.cost import logged, prices
+from oncekit.bench.cost.counting import Cost, Counter
+from oncekit.bench.cost.paths import SIZES
 from oncekit.local.once_cloud import LocalCloud
 
 TABLE = "powertools"
@@ -30,7 +37,7 @@ class CountedClient:
 
 
 def powertools_costs(cloud: LocalCloud) -> dict[str, Cost]:
-    """A new request and its duplicate, with results of 1 KB and 20 KB."""
+    """A new request and its duplicate, with results of 300 bytes, 1 KB and 20 KB."""
     cloud.client("dynamodb").create_table(
         TableName=TABLE,
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
@@ -38,13 +45,13 @@ def powertools_costs(cloud: LocalCloud) -> dict[str, Cost]:
         BillingMode="PAY_PER_REQUEST",
     )
     costs: dict[str, Cost] = {}
-    for size, label in ((1024, "1 KB"), (20_000, "20 KB")):
-        costs[f"Powertools: new, {label} result"] = _invoke(cloud, size)
+    for label, size in SIZES:
+        costs[f"Powertools: new request, {label} result"] = _invoke(cloud, size, prices.LOGIC_MS)
         costs[f"Powertools: duplicate, {label} result"] = _invoke(cloud, size)
     return costs
 
 
-def _invoke(cloud: LocalCloud, size: int) -> Cost:
+def _invoke(cloud: LocalCloud, size: int, logic_ms: int = 0) -> Cost:
     from aws_lambda_powertools.utilities.idempotency import (
         DynamoDBPersistenceLayer,
         IdempotencyConfig,
@@ -63,8 +70,13 @@ def _invoke(cloud: LocalCloud, size: int) -> Cost:
     def work(request: dict[str, Any]) -> dict[str, Any]:
         return {"report": "x" * request["bytes"]}
 
-    with warnings.catch_warnings():
+    printed = io.StringIO()
+    with warnings.catch_warnings(), redirect_stdout(printed):
         warnings.simplefilter("ignore")  # there is no Lambda context here to take the remaining time from
         work(request={"key": f"r{size}", "bytes": size})
-    counter.cost.invocations = 1
-    return counter.cost
+    cost = counter.cost
+    cost.invocations = 1
+    cost.log_bytes = logged.bytes_of(printed.getvalue().splitlines())
+    cost.function_ms = logic_ms + (cost.writes + cost.reads) * prices.CALL_MS
+    cost.lambda_log_bytes = logged.LAMBDAS_OWN_BYTES
+    return cost

@@ -1,0 +1,164 @@
+"""Counts the service calls of runs at the door, and what AWS would charge for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from oncekit.bench.cost import prices
+from oncekit.local.engine import Call
+from oncekit.local.once_cloud import LocalCloud
+
+LONGER_ON_AWS = 7
+"""CloudFormation ends a machine's name in 12 characters, the local cloud in `local`; the owner is an ARN with it."""
+
+
+@dataclass
+class Cost:
+    """What one run took. Units are DynamoDB's: writes by started KiB of the larger item, consistent reads by 4 KiB."""
+
+    transitions: int = 0
+    """Of Standard executions."""
+    starts: int = 0
+    """Of executions of either kind."""
+    express_starts: int = 0
+    gigabyte_seconds: float = 0.0
+    """Of Express executions."""
+    writes: int = 0
+    refused_writes: int = 0
+    reads: int = 0
+    write_units: int = 0
+    index_units: int = 0
+    """Those of the write units that are the index's."""
+    read_units: int = 0
+    describes: int = 0
+    """Of executions: DescribeExecution."""
+    histories: int = 0
+    """Pages of histories: GetExecutionHistory."""
+    invocations: int = 0
+    puts: int = 0
+    gets: int = 0
+    messages: int = 0
+    log_bytes: int = 0
+    traces: int = 0
+    """That X-Ray would take if it sampled all."""
+    metrics: int = 0
+    """Values of metrics that log lines carry. A metric is paid for by month, however many values it has."""
+    function_ms: float = 0.0
+    """What its functions computed."""
+    lambda_log_bytes: int = 0
+    """Lambda's own lines."""
+
+    @property
+    def dollars_per_million(self) -> float:
+        """Without what every Lambda function pays."""
+        return (
+            self.transitions * prices.TRANSITION
+            + self.express_starts * prices.EXPRESS_START
+            + self.gigabyte_seconds * prices.EXPRESS_GIGABYTE_SECOND * 1e6
+            + self.write_units * prices.WRITE
+            + self.read_units * prices.READ
+            + self.invocations * prices.INVOCATION
+            + self.puts * prices.PUT
+            + self.gets * prices.GET
+            + self.messages * prices.MESSAGE
+            + self.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6
+            + self.traces * prices.TRACE * prices.SAMPLED
+        )
+
+    def of_any_function(self, memory_mb: int) -> float:
+        """Dollars per million that every Lambda function pays: for its time, and for Lambda's own lines."""
+        computed = self.function_ms / 1000 * memory_mb / 1024 * prices.LAMBDA_GIGABYTE_SECOND
+        return (computed + self.lambda_log_bytes / 1e9 * prices.LOGGED_GIGABYTE) * 1e6
+
+
+def size_of(item: Mapping[str, Any]) -> int:
+    """The bytes of an item as DynamoDB counts them: names and values; numbers by two digits a byte."""
+    longer = LONGER_ON_AWS if "owner" in item else 0
+    return longer + sum(len(name.encode()) + _value(value) for name, value in item.items())
+
+
+def _value(value: Mapping[str, Any]) -> int:
+    [(kind, content)] = value.items()
+    if kind == "S":
+        return len(content.encode())
+    if kind == "N":
+        return math.ceil(len(content) / 2) + 1
+    if kind == "M":
+        return 3 + sum(1 + len(n.encode()) + _value(v) for n, v in content.items())
+    return 1
+
+
+class Counter:
+    """An interceptor that adds up a cost; also usable around a plain client (Powertools)."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._cloud = cloud
+        self.cost = Cost()
+        self.calls: dict[str, int] = {}
+        """By execution."""
+        self.started: list[str] = []
+        """Executions that the run started."""
+
+    def __call__(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        self.calls[call.execution_arn] = self.calls.get(call.execution_arn, 0) + 1
+        match call.service, call.action:
+            case "lambda", _:
+                self.cost.invocations += 1
+            case "s3", "put_object":
+                self.cost.puts += 1
+            case "s3", _:
+                self.cost.gets += 1
+            case "sqs", _:
+                self.cost.messages += 1
+            case "stepfunctions", "describe_execution":
+                self.cost.describes += 1
+            case "stepfunctions", "get_execution_history":
+                self.cost.histories += 1
+            case "stepfunctions", "start_execution":
+                answer = proceed()
+                self.started.append(str(answer["executionArn"]))
+                return answer
+            case "dynamodb", "query":
+                self.cost.reads += 1
+                self.cost.read_units += 1
+            case "dynamodb", _:
+                return self.dynamodb(call.parameters["TableName"], call.parameters["Key"], call.action, proceed)
+        return proceed()
+
+    def dynamodb(
+        self, table: str, key: dict[str, Any], action: str, proceed: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        old = self._item(table, key)
+        before = size_of(old)
+        if action == "get_item":
+            self.cost.reads += 1
+            self.cost.read_units += max(1, math.ceil(before / 4096))
+            return proceed()
+        self.cost.writes += 1
+        try:
+            answer = proceed()
+        except ClientError:
+            self.cost.refused_writes += 1
+            self.cost.write_units += max(1, math.ceil(before / 1024))
+            raise
+        new = self._item(table, key)
+        index = _index_writes(old, new)
+        self.cost.index_units += index
+        self.cost.write_units += max(1, math.ceil(max(before, size_of(new)) / 1024)) + index
+        return answer
+
+    def _item(self, table: str, key: dict[str, Any]) -> dict[str, Any]:
+        answer = self._cloud.client("dynamodb").get_item(TableName=table, Key=key, ConsistentRead=True)
+        found: dict[str, Any] = answer.get("Item", {})
+        return found
+
+
+def _index_writes(old: Mapping[str, Any], new: Mapping[str, Any]) -> int:
+    """A changed entry of `open-operations` costs a unit to remove and a unit to put."""
+    before, after = ((i.get("openShard"), i.get("leaseExpiresAt")) for i in (old, new))
+    return 0 if before == after else (before[0] is not None) + (after[0] is not None)

@@ -1,0 +1,94 @@
+"""The paths of a request in either lane: what is sent, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.bench.cost.counting import Cost
+from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
+from oncekit.local import VirtualClock
+from oncekit.local.engine import Call, Interceptor
+from oncekit.local.faults import before, fails
+
+SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
+LARGE_REQUEST_BYTES = 8_000
+LONGER_THAN_A_LEASE_S = 3600
+
+
+@dataclass(frozen=True)
+class Path:
+    """What one path costs in the lane by which its request comes, what is handed over to the other lane included."""
+
+    name: str
+    lane: str
+    cost: Cost
+
+
+def work(key: str, size: int = 1024, **more: Any) -> dict[str, Any]:
+    return {"operation": OPERATION, "idempotencyKey": key, "payload": {"bytes": size, **more}}
+
+
+def paths(bench: Bench) -> list[Path]:
+    """All paths, the fast lane's first."""
+    return [Path(name, lane, cost) for lane in LANES for name, cost in _paths(bench, lane)]
+
+
+def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
+    for label, size in SIZES:
+        request = work(f"{lane}-{size}", size)
+        yield f"new request, {label} result", bench.measure(lane, request)
+        yield f"duplicate, {label} result", bench.measure(lane, request)
+    large = work(f"{lane}-large", note="x" * LARGE_REQUEST_BYTES)
+    yield f"new request of {LARGE_REQUEST_BYTES // 1000} KB, 1 KB result", bench.measure(lane, large)
+    yield "duplicate while in progress", _while_in_progress(bench, lane, work(f"{lane}-busy"))
+    second_later = before(lambda: advance(bench, 1), state="RenewLock")  # so that the lease and its entry change
+    faults = fails("Unknown", action="invoke"), second_later
+    yield "second attempt succeeds", bench.measure(lane, work(f"{lane}-again"), *faults)
+    yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
+    careful = {**work(f"{lane}-crash"), "onCrash": "quarantine"}
+    yield "quarantined after a crash", bench.measure(lane, careful, fails("Unknown", action="invoke"))
+    yield "takes over an owner of the fast lane that died", _meets_dead(bench, lane, "ExecuteBusinessLogic", "fast")
+    yield "takes over an owner of the full lane that died", _meets_dead(bench, lane, "ExecuteBusinessLogic")
+    yield "redrives an owner of the full lane that died", _meets_dead(bench, lane, "Finalize")
+    yield "payload mismatch", bench.measure(lane, work(f"{lane}-1024", 2048))
+
+
+def _while_in_progress(bench: Bench, lane: str, request: Any) -> Cost:
+    found: list[Cost] = []
+    with bench.cloud.intercept(before(lambda: found.append(bench.measure(lane, request)), action="invoke")):
+        bench.run(lane, request)
+    return found[0]
+
+
+def _meets_dead(bench: Bench, lane: str, state: str, owners_lane: str = "full") -> Cost:
+    """What a request pays that meets such an owner; what a redriven owner goes on to do included."""
+    request = work(f"{lane}-{owners_lane}-{state}")
+    with bench.cloud.intercept(die_in(state, bench)):
+        owner = bench.run(owners_lane, request)
+    advance(bench, LONGER_THAN_A_LEASE_S)
+    with bench.counting() as count:
+        count(bench.run(lane, request))
+    revived = bench.cloud.wait(owner.arn)
+    if revived.transitions > owner.transitions:
+        count(revived, owner)
+    return count.cost
+
+
+def die_in(state: str, bench: Bench) -> Interceptor:
+    """The execution ends when it makes the call of a state."""
+
+    def die(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == state:
+            # Not by StopExecution, which an Express execution does not know: AWS ends that one after 300 seconds.
+            bench.cloud.executions.find(call.execution_arn).stop(None, "Died", "")
+            raise ConnectionError
+        return proceed()
+
+    return die
+
+
+def advance(bench: Bench, seconds: float) -> None:
+    assert isinstance(bench.cloud.clock, VirtualClock)
+    bench.cloud.clock.advance(seconds)

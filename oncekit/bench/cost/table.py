@@ -1,0 +1,74 @@
+"""The table of costs, as Markdown for the README, and as build/bench.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from oncekit.bench.cost.counting import Cost
+from oncekit.bench.cost.measuring import Bench
+from oncekit.bench.cost.paths import Path, paths
+from oncekit.bench.cost.powertools import powertools_costs
+from oncekit.local.once_cloud import LocalCloud
+
+PEER = "-"
+"""In the column of lanes."""
+COLUMNS = (
+    "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3, SQS",
+    "log bytes", "traces", "metrics", "$ a million", "any function",
+)  # fmt: skip
+
+
+class Costs:
+    """What all paths cost, and Powertools' doing the same."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self.paths = paths(Bench(cloud))
+        self.peers = powertools_costs(cloud)
+        self._memory = cloud.functions.functions[cloud.resources["BuildReportFunction"]].memory
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        for path in self.paths:
+            yield self._row(path.lane, path.name, path.cost)
+        for name, cost in self.peers.items():
+            yield self._row(PEER, name, cost)
+
+    def markdown(self) -> str:
+        """The table as it is in the README."""
+        lines = [COLUMNS, ("---",) * len(COLUMNS), *self.rows()]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def as_json(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+        return {
+            "paths": [self._object(path) for path in self.paths],
+            "peers": [self._object(Path(name, "", cost), "lane") for name, cost in self.peers.items()],
+        }
+
+    def _object(self, path: Path, without: str = "") -> dict[str, Any]:
+        told = {
+            "path": path.name,
+            "lane": path.lane,
+            "transitions": path.cost.transitions,
+            "writeUnits": path.cost.write_units,
+            "readUnits": path.cost.read_units,
+            "logBytes": path.cost.log_bytes,
+            "dollarsPerMillion": round(path.cost.dollars_per_million, 4),
+        }
+        return {key: value for key, value in told.items() if key != without}
+
+    def _row(self, lane: str, name: str, cost: Cost) -> tuple[str, ...]:
+        numbers = (
+            cost.starts,
+            cost.transitions,
+            f"{cost.gigabyte_seconds:.3f}" if cost.gigabyte_seconds else 0,
+            cost.write_units,
+            cost.read_units,
+            cost.invocations,
+            cost.puts + cost.gets + cost.messages,
+            cost.log_bytes,
+            cost.traces,
+            cost.metrics,
+            f"{cost.dollars_per_million:.2f}",
+            f"{cost.of_any_function(self._memory):.2f}",
+        )
+        return (lane, name, *map(str, numbers))

@@ -1,0 +1,114 @@
+"""The README's table of costs is what a run costs, and the figures that were promised are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncekit.bench.cost import logged, prices
+from oncekit.bench.cost.counting import Cost, size_of
+from oncekit.bench.cost.table import COLUMNS, Costs
+
+ROOT = Path(__file__).parents[2]
+VARIES = {"log bytes": 0.1, "$ a million": 0.01}
+"""By how much: a traceback is as long as Python's version prints it."""
+
+
+def dollars(costs: Costs, lane: str, name: str) -> float:
+    [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == (lane, name)]
+    return cost.dollars_per_million
+
+
+def in_readme() -> list[tuple[str, ...]]:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    first = lines.index(f"| {' | '.join(COLUMNS)} |") + 2
+    table = [tuple(line.strip("| ").split(" | ")) for line in lines[first:]]
+    return table[: next(n for n, row in enumerate(table) if len(row) < len(COLUMNS))]
+
+
+def test_the_readmes_table_is_what_was_counted(costs: Costs) -> None:
+    said, counted = in_readme(), list(costs.rows())
+    assert [row[:2] for row in said] == [row[:2] for row in counted]
+    for old, new in zip(said, counted, strict=True):
+        for column, was, now in zip(COLUMNS, old, new, strict=True):
+            tolerance = VARIES.get(column, 0) * float(now) if column in VARIES else 0
+            same = was == now or (column in VARIES and abs(float(was) - float(now)) <= tolerance)
+            assert same, f"{new[:2]}: {column} is {now}, the README says {was}: put in what `make bench` prints"
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("new request, 300-byte result", 4.7),
+        ("new request, 1 KB result", 5.3),
+        ("duplicate, 300-byte result", 1.4),
+        ("duplicate, 1 KB result", 1.4),
+        ("duplicate, 20 KB result", 1.4),
+        ("duplicate while in progress", 1.4),
+    ],
+)
+def test_the_fast_lane_costs_no_more_than_was_promised(costs: Costs, name: str, most: float) -> None:
+    assert dollars(costs, "fast", name) <= most
+
+
+@pytest.mark.parametrize("kind", ["new request", "duplicate"])
+def test_the_full_lane_makes_no_more_transitions_and_logs_less_than_before(costs: Costs, kind: str) -> None:
+    [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == ("full", f"{kind}, 1 KB result")]
+    assert cost.transitions == 5
+    assert cost.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6 <= 0.3
+
+
+def test_what_is_kept_for_other_tools_has_every_path_and_peer(costs: Costs) -> None:
+    kept = costs.as_json()
+    keys = {"path", "lane", "transitions", "writeUnits", "readUnits", "logBytes", "dollarsPerMillion"}
+    assert [set(each) for each in kept["paths"]] == [keys] * len(costs.paths)
+    assert [set(each) for each in kept["peers"]] == [keys - {"lane"}] * 6
+    assert {each["lane"] for each in kept["paths"]} == {"fast", "full"}
+    new = named(kept, "fast", "new request, 1 KB result")
+    assert (new["transitions"], new["writeUnits"], new["readUnits"]) == (0, 5, 1)
+
+
+def named(kept: Mapping[str, Any], lane: str, name: str) -> Mapping[str, Any]:
+    [found] = [each for each in kept["paths"] if (each["lane"], each["path"]) == (lane, name)]
+    return dict(found)
+
+
+def test_express_is_billed_by_started_100_ms_and_64_mb() -> None:
+    assert prices.express_gigabyte_seconds(1, 60_000, 1000) == 64 / 1024 * 0.1
+    assert prices.express_gigabyte_seconds(100, 60_000, 1000) == 64 / 1024 * 0.1
+    assert prices.express_gigabyte_seconds(101, 60_000, 1000) == 64 / 1024 * 0.2
+    assert prices.express_gigabyte_seconds(100, 10_000_000, 4_000_001) == 128 / 1024 * 0.1
+    # Example 3 of the pricing page: 100 million executions of 10 s are 62,500,000 GB-s.
+    assert prices.express_gigabyte_seconds(10_000, 50_000, 12_800_000) * 1e8 == 62_500_000
+
+
+def test_each_thing_that_is_paid_for_is_in_the_sum() -> None:
+    for member in ("transitions", "express_starts", "gigabyte_seconds", "write_units", "read_units", "invocations"):
+        assert Cost(**{member: 1}).dollars_per_million > 0, member
+    for member in ("puts", "gets", "messages", "log_bytes", "traces"):
+        assert Cost(**{member: 1}).dollars_per_million > 0, member
+    assert Cost(function_ms=100, lambda_log_bytes=300).dollars_per_million == 0
+    assert Cost(function_ms=100, lambda_log_bytes=0).of_any_function(512) == pytest.approx(0.66667, rel=1e-4)
+    assert Cost(log_bytes=1000).dollars_per_million == pytest.approx(0.5)
+    assert Cost(traces=1).dollars_per_million == pytest.approx(0.25)
+
+
+def test_an_item_is_as_large_as_its_names_and_values_and_its_owner_as_long_as_on_aws() -> None:
+    assert size_of({"id": {"S": "é"}, "n": {"N": "1234"}}) == 4 + 1 + 3
+    assert size_of({"owner": {"S": "a"}}) == 6 + 7
+
+
+def test_lines_are_counted_as_lambda_and_step_functions_write_them() -> None:
+    line = '{"Duration":0.3,"in":"/here/app.py"}'
+    assert logged.as_on_lambda(line, Path("/here")) == '{"Duration":100.0,"in":"/var/task/app.py"}'
+    assert logged.bytes_of(["é", "ab"]) == 2 + 2 + 2 * 26
+    events = [
+        {"id": 4, "type": "TaskFailed", "previousEventId": 3, "taskFailedEventDetails": {"error": "E", "input": "x"}},
+        {"id": 5, "type": "TaskStateExited", "previousEventId": 4},
+    ]
+    [told] = logged.of_events("arn", events)
+    assert '"error":"E"' in told and not re.search("input|Exited", told)
