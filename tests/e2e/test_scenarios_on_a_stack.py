@@ -104,7 +104,9 @@ def alike(text: str) -> set[str]:
 
 
 def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -> None:
-    done = subprocess.run(command(), cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command("--lane", "fast"), cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False
+    )
     assert done.returncode == 0, done.stdout
     run_id = run_id_of(done.stdout)
     announced = re.search(r"(\d+) scenarios in.*costs at most \$([0-9.]+)", done.stdout, re.DOTALL)
@@ -122,7 +124,7 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
 
 def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
     machine = outputs_of(up)["StateMachineArn"]
-    at_work = command("-k", "stopped_owner_that_must_not_run_again or acknowledged")
+    at_work = command("--lane", "full", "-k", "stopped_owner_that_must_not_run_again or acknowledged")
     process = subprocess.Popen(at_work, cwd=ROOT, env=up, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     printed = ""

@@ -9,7 +9,7 @@ from typing import Any
 
 from oncekit.proof.simulation import plans, schedules
 from oncekit.proof.simulation.cells import cells_at, places_of, strikes_of
-from oncekit.proof.simulation.paths import PATHS
+from oncekit.proof.simulation.fast_paths import PATHS
 from oncekit.proof.simulation.weather import Weather
 from oncekit.proof.simulation.world import World
 
@@ -24,6 +24,13 @@ def cells(world: World, path: str, kinds: list[str], faults: list[str], label: s
         for each in cells_at(world, wanted, place, fault)
     ]
     return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
+
+
+def starts(world: World, path: str) -> int:
+    """How often business logic is started on a path without faults."""
+    [wanted] = [each for each in PATHS if each.name == path]
+    places_of(world, wanted)
+    return len(world.journal.starts)
 
 
 def places(world: World, path: str) -> list[list[str]]:

@@ -47,7 +47,7 @@ def arguments(states: dict[str, Any], state: str, owner: str, **variables: Any) 
         if isinstance(node, dict):
             return {k: value_of(v) for k, v in node.items()}
         if isinstance(node, str) and node.startswith("{%"):
-            return EVALUATOR.evaluate(node[2:-2], {"context": {"Execution": {"Id": owner}}}, variables)
+            return EVALUATOR.evaluate(node[2:-2], {}, {"me": owner, "stopsAt": 0, **variables})
         return node
 
     call: dict[str, Any] = value_of(states[state]["Arguments"])
@@ -55,7 +55,8 @@ def arguments(states: dict[str, Any], state: str, owner: str, **variables: Any) 
 
 
 def request(number: int) -> dict[str, Any]:
-    return {"id": f"default#a#{number}", "fingerprint": "f", "onCrash": "retry", "shard": "0"}
+    kept = {"as": "request", "not": "requestRef", "value": {"NULL": True}}
+    return {"id": f"default#a#{number}", "fingerprint": "f", "onCrash": "retry", "shard": "0", "kept": kept}
 
 
 def race(port: int, calls_of_key: list[list[dict[str, Any]]]) -> list[Counter[str]]:

@@ -54,8 +54,16 @@ REQUEST = {
     "onCrash": "retry",
     "onFailed": "replay",
     "payload": {},
+    "kept": {"as": "request", "not": "requestRef", "value": {"NULL": True}},
 }
 VARIABLES: dict[str, Any] = {
+    "me": ME,
+    "stopsAt": 0,
+    "isKept": False,
+    "handedOver": False,
+    "failedFence": "",
+    "hasTime": True,
+    "hasNoFunction": False,
     "request": REQUEST,
     "lock": {"fence": 3, "attempts": 1, "onCrash": "retry", "leaseExpiresAt": NOW},
     "record": record("IN_PROGRESS", THEIRS, 3),
@@ -73,6 +81,8 @@ RECOVERY: dict[str, Any] = {
     "id": "default#charge#k",
     "sweeps": True,
     "wasStarted": False,
+    "isDamaged": False,
+    "isFast": False,
     "recoveries": 1,
 }
 LOCK = {"record": {"owner": THEIRS, "fence": "3", "recoveries": 0, "lease": NOW - 5, "status": "IN_PROGRESS"}}
@@ -82,6 +92,7 @@ WRITES = {
     "TakeOverLock": {("IN_PROGRESS", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
     "RenewLock": {("IN_PROGRESS", ME, 3), ("IN_PROGRESS", ME, 4)},
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
+    "ReleaseLock": {("IN_PROGRESS", ME, 3)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
     "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
@@ -150,7 +161,9 @@ def test_business_logic_that_may_have_started_is_not_called_again(rules: Rules, 
     assert rules.setting.operation.retries("ExecuteBusinessLogic", error) == 0
 
 
-@pytest.mark.parametrize("position", ["Finalize", "TakeOverLock", "RenewLock", "RecordFailure", "RecordQuarantine"])
+@pytest.mark.parametrize(
+    "position", ["Finalize", "TakeOverLock", "RenewLock", "ReleaseLock", "RecordFailure", "RecordQuarantine"]
+)
 def test_refused_write_is_not_tried_again_and_the_record_is_read(rules: Rules, position: str) -> None:
     error = "DynamoDB.ConditionalCheckFailedException"
     assert rules.setting.operation.retries(position, error) == 0
@@ -184,11 +197,12 @@ def test_new_life_of_an_id_begins_with_nothing_of_the_last_one(rules: Rules) -> 
         "result": {"S": "1"},
         "error": {"M": {}},
         "requestRef": {"M": {}},
+        "mayStartAgain": {"BOOL": True},
     }
     old = record("COMPLETED", THEIRS, 3, expiresAt={"N": str(NOW - 1)}, finishedAt={"S": "then"}, **left)
     call = rules.setting.operation.call("AcquireLock", json.dumps(VARIABLES), ME, "{}")
     new = json.loads(rules.setting.table.update(json.dumps(old), call))
-    assert set(new) == set(record("IN_PROGRESS", ME, 4)) | {"acquiredAt", "openShard"}
+    assert set(new) == set(record("IN_PROGRESS", ME, 4)) | {"acquiredAt", "openShard", "request"}
     assert (new["fence"], new["attempts"]) == ({"N": "4"}, {"N": "1"})
 
 

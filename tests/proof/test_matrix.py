@@ -32,6 +32,31 @@ def test_a_request_that_only_its_dead_execution_holds_is_kept_by_its_name(in_wor
     assert [cell[2:] for cell in cells] == [["refused", []]]
 
 
+@pytest.mark.parametrize(
+    ("path", "kinds", "faults"),
+    [
+        ("fast: new", ["call"], ["dies before", "dies after", "slow"]),
+        ("fast: new", ["boundary"], ["hangs to its end"]),
+        ("fast: twice at once", ["call"], ["answer lost"]),
+        ("fast: operation for the full lane", ["call"], ["answer lost", "the other lane"]),
+        ("mixed: fast duplicate of a dead full owner", ["call"], ["never arrives"]),
+    ],
+)
+def test_no_death_and_no_second_run_in_the_fast_lane_leaves_a_request_stuck_lost_or_twice(
+    in_world: Callable[..., Any], path: str, kinds: list[str], faults: list[str]
+) -> None:
+    cells = in_world("cells", path, kinds, faults)
+    assert len(cells) >= 5
+    assert not bad(cells)
+    assert {outcome for _, _, outcome, _ in cells} == {"completed"}
+
+
+def test_plain_function_whose_owner_in_the_fast_lane_died_after_it_is_run_again(in_world: Callable[..., Any]) -> None:
+    """What README says is different there: nobody can ask that owner what its function did."""
+    assert in_world("starts", "fast: plain function, its owner dies") == 2
+    assert in_world("starts", "plain function, its owner dies") == 1
+
+
 def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
     places = in_world("places", "new, small")
     assert ["call", "Finalize update_item"] in places
@@ -82,6 +107,36 @@ BREAKAGES = {
         "'executionArn': 'unknown', 'refusedAt'",
         ("escapes, recovered", "enter AcquireLock", "dies"),
         "lost",
+    ),
+    "two runs of one execution are one owner": (
+        "('${Lane}' = 'fast' ? ':' & $uuid() : '')",
+        "('${Lane}' = 'fast' ? ':' & 'nonce' : '')",
+        ("fast: twice at once", "Finalize update_item", "answer lost"),
+        "twice",
+    ),
+    "the fast lane keeps no request with its lock": (
+        "'kept': '${Lane}' = 'full' ?",
+        "'kept': true ?",
+        ("fast: new", "AcquireLock update_item", "never arrives"),
+        "lost",
+    ),
+    "a lease in the fast lane ends before its owner": (
+        "$string($max([$floor($millis() / 1000), $stopsAt]) + $number('${BusinessTimeoutSeconds}')",
+        "$string($floor($millis() / 1000) + $number('${BusinessTimeoutSeconds}')",
+        ("mixed: in progress for long", "Finalize update_item", "slow"),
+        "twice",
+    ),
+    "who released the lock must not be started again": (
+        "$not($exists($record.mayStartAgain))",
+        "$not($exists($record.mayStart))",
+        ("fast: no time left, quarantine", "HandOver start_execution", "answer lost"),
+        "broken",
+    ),
+    "what recovery should start again it takes for alive": (
+        "'SUCCEEDED', 'LEASE_OVER', 'UNREADABLE']",
+        "'SUCCEEDED', 'UNREADABLE']",
+        ("fast: new", "Finalize update_item", "dies before"),
+        "stuck",
     ),
     "a new lock skips a fence": (
         '":one": { N: "1" }',

@@ -22,7 +22,7 @@ from oncekit.proof.model.exploration import (
     rules_of,
 )
 from oncekit.proof.model.services import EVENTS, INPUT
-from oncekit.proof.model.world import Budget
+from oncekit.proof.model.world import FAST, FULL, Budget
 
 # The fewest states that each case has had; fewer means that the model has lost something.
 STATES: dict[str, int] = {
@@ -38,7 +38,10 @@ STATES: dict[str, int] = {
     "failed": 20_000,
     "unreadable": 5_000,
     "unreadable-recovery": 2_000,
-    "recovery": 10_000,
+    "recovery": 4_000,
+    "fast": 6_000,
+    "fast-careful": 5_000,
+    "fast-recovery": 7_000,
 }
 
 
@@ -76,12 +79,16 @@ GIVE_UP = f"""Assign:
           about: {ABOUT}
           failure: {{ name: OwnerCannotFinish, message: its redrive was refused }}
         Next: KeepRequest"""
-KEPT = "REMOVE #error, requestRef, recoveries, finishedAt, expiresAt\n      ExpressionAttributeNames: { "
-FORGOTTEN = KEPT.replace("expiresAt", "expiresAt, #steps") + '"#steps": steps, '
+KEPT = "REMOVE #error, #notKept, mayStartAgain, recoveries, finishedAt, expiresAt\n      ExpressionAttributeNames:\n"
+FORGOTTEN = KEPT.replace("expiresAt", "expiresAt, #steps") + '        "#steps": steps\n'
 THROTTLED = "Assign: { ownerStatus: UNKNOWN }\n        Next: IsOwnerAlive\n    Next: IsOwnerAlive\n\n  WaitForNews"
-OVERDUE = "{% $record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000) %}"
-MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $states.context.Execution.Id and $not($ran) %}"
+OVER = "$record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000)"
+OVERDUE = "{% '${Lane}' = 'full' and " + OVER + " %}"
+MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $me and $not($ran) %}"
+ASKED_FOR = "'FAILED' and $request.onFailed = 'retry' and $not($ran) and $not($handedOver) and\n"
+RELEASED = '"SET leaseExpiresAt = :zero, mayStartAgain = :true, attempts = :attempts, #error = :error"'
 ONE, TWO = (RETRY,), (RETRY, RETRY)
+ONLY_FAST = (FAST, FAST)
 
 FAULTS = {
     "an answer expires a moment early": Fault(
@@ -154,7 +161,7 @@ FAULTS = {
         ),
     ),
     "a failure is tried again by anybody": Fault(
-        Case(TWO, Budget(2, errors=1)), "P3", (("and $request.onFailed = 'retry'", ""),)
+        Case(TWO, Budget(2, errors=1)), "P3", ((ASKED_FOR, ASKED_FOR.replace(" and $request.onFailed = 'retry'", "")),)
     ),
     "a failure is tried again without its fence": Fault(
         Case((AGAIN, AGAIN), Budget(2, errors=2, late=1), late=frozenset({"RetryFailed"})),
@@ -166,14 +173,50 @@ FAULTS = {
         "P2: what steps",
         ((KEPT, FORGOTTEN),),
     ),
+    "the fast lane keeps no request": Fault(
+        Case(ONE, Budget(1), lanes=ONLY_FAST),
+        "P5: an owner in the fast lane",
+        (("'kept': '${Lane}' = 'full' ?", "'kept': true ?"),),
+    ),
+    "anybody's lock is released": Fault(
+        Case(TWO, Budget(2, crashes=1, errors=1, late=1), late=frozenset({"ReleaseLock"}), lanes=(FAST, FULL), age=200),
+        "P",
+        (
+            (
+                'ConditionExpression: "#status = :inProgress AND #owner = :me AND fence = :mine"',
+                'ConditionExpression: "#status = :inProgress"',
+            ),
+        ),
+    ),
+    "a lock is released without a word that it may be started again": Fault(
+        Case((CAREFUL, CAREFUL), Budget(2, errors=1), lanes=ONLY_FAST, age=200),
+        "P",
+        ((RELEASED, RELEASED.replace("mayStartAgain = :true", "mayStart = :true")),),
+    ),
+    "what was handed over is not started": Fault(
+        Case(TWO, Budget(2, losses=1), lanes=ONLY_FAST, parameters={"FullLaneOperations": "charge"}),
+        "P5: a request was acknowledged",
+        (
+            (
+                "- Condition: \"{% $not($isStarted) and $not($record.status.S = 'IN_PROGRESS') %}\"",
+                '- Condition: "{% false %}"',
+            ),
+        ),
+    ),
+    "recovery leaves what the fast lane left": Fault(
+        Case(ONE, Budget(1, crashes=1), workers=1, lanes=ONLY_FAST),
+        "P5",
+        (("'SUCCEEDED', 'LEASE_OVER', 'UNREADABLE']", "'SUCCEEDED', 'UNREADABLE']"),),
+        RECOVERY,
+    ),
     "recovery tries a failure again": Fault(
         Case((AGAIN,), Budget(1, crashes=1, errors=1, operators=1), workers=1),
         "P3",
         (
             (
-                "and $not($ran) and\n          $not($contains($states.context.Execution.Name, "
-                "/^(recover-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40})$/)) %}",
-                "and $not($ran) %}",
+                "and\n          $not($contains($states.context.Execution.Name, "
+                "/^((recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40})$/)) %}",
+                "%}",
             ),
         ),
     ),

@@ -87,7 +87,7 @@ def test_an_expired_record_begins_a_new_life_whoever_takes_its_lock() -> None:
 ASKS = "$request.onFailed = 'retry' and $not($ran)"
 BREAKAGES = {
     "a failure is tried again for everybody": (ASKS, "$not($ran)", "sender", {}, "did not ask"),
-    "recovery tries a failure again": ("/^(recover-", "/^(recovers-", RECOVERS, RETRY, "recovery tried"),
+    "recovery tries a failure again": ("/^((recover|", "/^((recovers|", RECOVERS, RETRY, "recovery tried"),
 }
 
 

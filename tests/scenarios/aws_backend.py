@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from commands import Done
 from scenarios.backend import TooLateError
+from scenarios.fast_lane import Look, started_synchronously
 
 from oncekit.cli.deployed.stack import Stack
 
@@ -39,6 +40,9 @@ class AwsBackend:
             time.sleep(pause)
             pause = min(pause * 1.5, LAST_LOOK)
         return found
+
+    def start_in_fast_lane(self, name: str, text: str) -> Look:
+        return started_synchronously(self.stack, name, text, self.has_host_prefixes)
 
     def once(self, *arguments: str) -> Done:
         command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", *arguments, *self._place]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from commands import Done
+from scenarios.fast_lane import Look
 
 from oncekit.cli.deployed.stack import Stack
 
@@ -34,6 +35,9 @@ class Backend(Protocol):
 
         Raises TooLateError, which names `what` was looked for.
         """
+
+    def start_in_fast_lane(self, name: str, text: str) -> Look:
+        """Start an execution of this name and input; what looks for its end."""
 
     def once(self, *arguments: str) -> Done:
         """A `once` command, as an operator gives it to this stack."""

@@ -10,7 +10,7 @@ from invariants import BEGUN_ANEW, invariants_hold
 from scenarios.aws_backend import AwsBackend
 from scenarios.cost import MOST_DOLLARS_EACH
 from scenarios.local_backend import LocalBackend
-from scenarios.options import REPORT, RUN_ID, STACK, longest, runs_on_aws
+from scenarios.options import REPORT, RUN_ID, STACK, lanes, longest, runs_on_aws
 from scenarios.run import Run, begun, new_id
 from scenarios.scene import Scene
 
@@ -69,5 +69,11 @@ def begun_anew() -> None:
 
 
 @pytest.fixture
-def scene(run: Run, request: pytest.FixtureRequest) -> Scene:
-    return run.scene(longest(request.node))
+def scene(run: Run, lane: str, request: pytest.FixtureRequest) -> Scene:
+    return run.scene(longest(request.node), lane)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A scenario once in each of its lanes."""
+    if "lane" in metafunc.fixturenames:
+        metafunc.parametrize("lane", lanes(metafunc.definition, metafunc.config))

@@ -2,7 +2,7 @@
 
 Upper bounds, in place of counters that AWS does not offer: of each transition, as if it were a write of the largest
 record with both of its index entries, a start of a function and a PUT; of each second of an execution, as if its
-function ran all the time. Prices are us-east-1's, from oncekit.bench.counting where they are the same.
+function ran all the time. Prices are us-east-1's, from oncekit.bench.cost.prices where they are the same.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from scenarios.backend import Backend
 
-from oncekit.bench.counting import INVOCATION, PUT, READ, TRANSITION, WRITE
+from oncekit.bench.cost.prices import INVOCATION, PUT, READ, TRANSITION, WRITE
 
 INDEX_UNITS, READ_UNITS = 2, 2
 GIGABYTES, GIGABYTE_SECOND = 0.5, 0.0000166667

@@ -15,6 +15,8 @@ FOLDER = Path(__file__).parent
 STACK = pytest.StashKey[Stack]()
 RUN_ID = pytest.StashKey[str]()
 REPORT = pytest.StashKey[list[str]]()
+LANES = ("full", "fast", "mixed")
+"""Mixed: the executions of one scenario, also those of one id, start in one and the other by turns."""
 LEAST_BUSINESS_SECONDS = 10
 """A scenario looks at what goes on while business logic is at work, and on AWS a look takes a second or two."""
 
@@ -26,6 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--profile", help="the AWS profile")
     group.addoption("--region", help="the AWS region")
     group.addoption("--allow-prod", action="store_true", help="also a stack whose parameter Stage is prod")
+    group.addoption("--lane", choices=LANES, help="each scenario once: in this lane, where it can run there")
     group.addoption("--quick", action="store_true", help="leave out scenarios that take minutes")
 
 
@@ -102,6 +105,15 @@ def announced(stack: Stack, run_id: str, items: list[pytest.Item]) -> list[str]:
         f"At its end it deletes all that has {run_id} in it; executions stay in the console for 90 days.",
         f"It costs at most ${len(runs) * MOST_DOLLARS_EACH:.2f}; no wait takes longer than {minutes:.0f} minutes.",
     ]
+
+
+def lanes(item: pytest.Item, config: pytest.Config) -> tuple[str, ...]:
+    """Where a scenario runs: in both lanes, unless it says by `lanes` where else; once if --lane was given."""
+    marker = item.get_closest_marker("lanes")
+    own: tuple[str, ...] = marker.args if marker else LANES[:2]
+    if (wanted := config.getoption("lane")) is None:
+        return own
+    return (wanted,) if wanted in own else own[:1]
 
 
 def longest(item: pytest.Item) -> float:

@@ -11,6 +11,7 @@ from scenarios import own_function
 from scenarios.backend import Backend, TooLateError
 from scenarios.cost import Cost, cost_of
 from scenarios.executions import Executions
+from scenarios.fast_lane import FastLane
 from scenarios.queues import Queues
 from scenarios.scene import Scene
 from scenarios.traces import Traces
@@ -31,9 +32,9 @@ class Run:
     queues: Queues
     executions: Executions
 
-    def scene(self, longest: float) -> Scene:
+    def scene(self, longest: float, lane: str) -> Scene:
         """For one scenario, whose every wait may take so many seconds."""
-        return Scene(self.backend, self.id, self.queues, self.executions, longest)
+        return Scene(self.backend, self.id, self.queues, self.executions, longest, lane)
 
     def cost(self) -> Cost:
         """So far, recovery's executions of the operation machine included."""
@@ -48,7 +49,8 @@ def new_id() -> str:
 def begun(backend: Backend, id: str) -> Iterator[Run]:
     """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is."""
     queues = Queues(backend.stack, id, backend.receive_seconds)
-    executions = Executions(backend.stack, id, backend.stack.now() - CLOCKS_DIFFER)
+    began = backend.stack.now() - CLOCKS_DIFFER
+    executions = Executions(backend.stack, id, began, FastLane(backend.start_in_fast_lane))
     try:
         own_function.deploy(backend, id)
         yield Run(backend, id, queues, executions)

@@ -8,7 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 from scenarios.scene import Scene
 
-pytestmark = pytest.mark.longest(120)
+pytestmark = [pytest.mark.longest(120), pytest.mark.lanes("full")]
+"""The triggers start the lane that the stack's parameter says; only the duplicate at the end is started by hand."""
 TOO_LARGE = 300_000
 """Bytes: more than an execution takes (256 KiB), less than a message may have (1 MiB)."""
 
@@ -33,8 +34,10 @@ def test_request_that_triggers_deliver_again_and_again_has_one_effect(scene: Sce
     request = scene.charge()
     for way in ways:
         scene.send(way, json.dumps(request))
-    dispositions = [each.disposition for each in scene.came_of(request, at_least=len(ways))]
-    assert dispositions.count("EXECUTED") == 1
+    if scene.backend.stack.parameters["Lane"] == "full":  # in the fast lane nobody can list what triggers start
+        dispositions = [each.disposition for each in scene.came_of(request, at_least=len(ways))]
+        assert dispositions.count("EXECUTED") == 1
+    scene.record_in(request, "COMPLETED")
     again = scene.run(request)
     record = scene.record_in(request, "COMPLETED")
     assert (again.disposition, scene.answer(again).decode()) == ("REPLAYED", record["result"])

@@ -44,7 +44,7 @@ class Traces:
         """How much there is of each kind; looking at messages takes them away."""
         counts = {what: len(self._rows(output, attribute)) for what, output, _, attribute in TABLES}
         counts["objects"] = len(list(self._objects()))
-        counts["executions at work"] = len(self.executions.all(running=True))
+        counts["executions at work"] = len(self.executions.all(running=True)) + len(self.executions.fast.running())
         counts["messages"] = sum(map(self.queues.take, self._queues()))
         counts["messages on their way to a dead-letter queue"] = len(self.queues.missing())
         counts["functions"] = int(own_function.exists(self.stack, self.run_id))
@@ -71,7 +71,7 @@ class Traces:
         return [output for output in QUEUES if output in self.stack.outputs]
 
     def _nothing_runs(self) -> bool | None:
-        return not self.executions.all(running=True) or None
+        return not (self.executions.fast.running() or self.executions.all(running=True)) or None
 
     def _rows(self, output: str, attribute: str) -> list[Mapping[str, Any]]:
         return list(rows_with(self.stack, self.stack.outputs[output], attribute, "begins_with", self.run_id))
@@ -86,7 +86,7 @@ class Traces:
     def _objects(self) -> Iterator[str]:
         bucket = self.stack.outputs["ResponseBucketName"]
         kept_for = f"responses/{self.stack.number('RetentionDays')}d/"
-        for prefix in ("responses/", kept_for, "requests/"):
+        for prefix in ("responses/", kept_for, "requests/", "inflight/"):
             pages = self.stack.client("s3").get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=bucket, Prefix=prefix + self.run_id):
                 yield from (each["Key"] for each in page.get("Contents", ()))

@@ -6,16 +6,18 @@ goes on from its last entry. A process that was killed is an execution that was 
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from oncekit.proof.concurrency.server import Connection, Refused
 from oncekit.proof.model.machine import At, End, Machine, Next, Uncaught
+from oncekit.proof.model.world import FAST, FULL
 
 ARN = "arn:aws:states:us-east-1:123456789012"
 SUCCESS = "+"
@@ -30,9 +32,11 @@ class Journals:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.redriven = folder / "redriven"
+        self.handed_over = folder / "handed-over"
 
     def make(self) -> None:
         self.redriven.mkdir(parents=True)
+        self.handed_over.mkdir()
 
     def write(self, name: str, kind: str, *entries: str) -> None:
         """One append, so that a line is whole or not there."""
@@ -84,6 +88,28 @@ class Journals:
         (self.redriven / name).touch()
         return True
 
+    def hand_over(self, name: str, given: str) -> bool:
+        """Lets another process run this request in the full lane. False when the name is taken."""
+        try:
+            (self._folder / f"{name}.started").touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        unseen = self._folder / f"{name}.{os.getpid()}"
+        unseen.write_text(given)
+        unseen.rename(self.handed_over / name)
+        return True
+
+    def taken_over(self) -> str | None:
+        """A request that was handed over and that this process runs now."""
+        for path in self.handed_over.iterdir():
+            mine = self._folder / f"{path.name}.{os.getpid()}"
+            try:
+                path.rename(mine)
+            except FileNotFoundError:
+                continue
+            return mine.read_text()
+        return None
+
     def claim(self) -> str | None:
         """A redriven execution that this process goes on with."""
         for path in self.redriven.iterdir():
@@ -109,27 +135,29 @@ class Runner:
 
     def __init__(
         self,
-        machine: Machine,
+        machines: Mapping[str, Machine],
         connection: Connection,
         journals: Journals,
         business: Callable[[dict[str, Any]], dict[str, Any]],
         dice: random.Random,
     ) -> None:
-        self._machine = machine
+        self._machines = machines
         self._connection = connection
         self._journals = journals
         self._business = business
         self._dice = dice
         self._started = 0
 
-    def run(self, given: str, *, express: bool) -> End | None:
+    def run(self, given: str, *, lane: str) -> End | None:
         """One execution; its end, or None when it died of an error that nothing catches."""
         self._started += 1
         name = f"{os.getpid()}-{time.monotonic_ns()}-{self._started}"
-        arn = f"{ARN}:{'express' if express else 'execution'}:once:{name}"
+        began = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        arn = f"{ARN}:{'express' if lane == FAST else 'execution'}:once:{name} {name} {began}"
+        machine = self._machines[lane]
         self._journals.write(name, "process", str(os.getpid()))
         self._journals.write(name, "input", given)
-        return self._go_on(name, arn, given, self._machine.enter(arn, given))
+        return self._go_on(machine, name, arn, given, machine.enter(arn, given))
 
     def resume(self, name: str) -> End | None:
         """A redriven execution, from the state in which it died."""
@@ -137,22 +165,23 @@ class Runner:
         self._journals.write(name, "process", str(os.getpid()))
         given = next(entry[1] for entry in entries if entry[0] == "input")
         position, variables = next(entry[1:] for entry in reversed(entries) if entry[0] == "at")
-        return self._go_on(name, f"{ARN}:execution:once:{name}", given, At(position, variables))
+        machine = self._machines[FULL]  # nobody redrives an Express execution
+        return self._go_on(machine, name, f"{ARN}:execution:once:{name} {name}", given, At(position, variables))
 
-    def _go_on(self, name: str, arn: str, given: str, step: Next) -> End | None:
+    def _go_on(self, machine: Machine, name: str, arn: str, given: str, step: Next) -> End | None:
         while isinstance(step, At):
             self._journals.write(name, "at", step.position, step.variables)
             self._journals.write(name, "entered", *step.passed)
             try:
-                step = self._next(name, arn, given, step)
+                step = self._next(machine, name, arn, given, step)
             except Uncaught:
                 self._journals.write(name, "end", "FAILED")
                 return None
         self._journals.write(name, "end", "FAILED" if step.error else "SUCCEEDED")
         return step
 
-    def _next(self, name: str, arn: str, given: str, step: At) -> Next:
-        machine, at = self._machine, (step.position, step.variables, arn, given)
+    def _next(self, machine: Machine, name: str, arn: str, given: str, step: At) -> Next:
+        at = (step.position, step.variables, arn, given)
         while True:
             arguments = machine.call(*at)
             try:
@@ -187,6 +216,9 @@ class Runner:
                 if not self._journals.redrive(owner):
                     raise Refused("Sfn.ExecutionNotRedrivableException", owner)
                 return {}
+            case "states:startExecution":
+                if not self._journals.hand_over(arguments["Name"], json.dumps(arguments["Input"])):
+                    raise Refused("StepFunctions.ExecutionAlreadyExistsException", arguments["Name"])
         return {}  # S3 and SQS only keep things
 
 

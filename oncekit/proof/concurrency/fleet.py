@@ -1,5 +1,5 @@
 """Real concurrency: 32 processes run the state machine's own definition and the library's own steps against an atomic
-DynamoDB-compatible server, over 500 ids, while they are killed.
+DynamoDB-compatible server, over 500 ids, in both lanes, while they are killed.
 
 Each id moves an amount from one account to another: a step takes it, another one gives it. Business logic aborts at
 random, answers are lost, processes are killed (SIGKILL) wherever they are, and some are stopped for longer than their
@@ -27,6 +27,7 @@ from oncekit.proof.concurrency.outcome import Outcome, check
 from oncekit.proof.concurrency.server import DYNOXIDE, ROOT, Connection, server
 from oncekit.proof.concurrency.transfer import ACCOUNT_COUNT, ACCOUNTS, EFFECTS, OPENING, RECORDS, request_of
 from oncekit.proof.concurrency.worker import PROCESSES, machine_of, work
+from oncekit.proof.model.world import FAST, FULL
 
 DEFINITION = ROOT / "statemachine" / "operation.asl.yaml"
 TO_END = 60.0
@@ -82,12 +83,13 @@ def run(seconds: float, seed: int) -> Outcome:
         _open_accounts(control)
         client = _client(port)
         outcome = Outcome(seconds, seed)
-        machine = machine_of(DEFINITION, dice)
-        machine.enter("warm-up", request_of(0))
+        machines = {lane: machine_of(DEFINITION, lane, dice) for lane in (FULL, FAST)}
+        for machine in machines.values():
+            machine.enter("warm-up", request_of(0))
         since = time.monotonic()
         fleet = Fleet(
             lambda number: work(
-                port, folder, number, seed, client, machine, lambda: (time.monotonic() - since) / seconds
+                port, folder, number, seed, client, machines, lambda: (time.monotonic() - since) / seconds
             )
         )
         try:

@@ -248,7 +248,7 @@ class _Forgetful(Table):
 @contextmanager
 def stage(template: Path = ROOT / "template.yaml") -> Iterator[Stage]:
     """The fast lane of a template."""
-    definitions = {file.name.partition(".")[0]: each for file, each in rendered_definitions(template).items()}
+    definitions = rendered_definitions(template)
     stack = Stack.of(definitions)
     with table(stack.table) as records:
         yield Stage(definitions, _Forgetful(records), stack)

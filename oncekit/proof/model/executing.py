@@ -16,6 +16,7 @@ from oncekit.proof.model.world import (
     DEAD,
     DEAD_AND_SEEN,
     FAILURE,
+    FAST,
     PLACES,
     RUNNING,
     SUCCEEDED,
@@ -56,9 +57,13 @@ class Executing:
         if execution.position == BUSINESS:
             yield from self._invocations(world, place, execution, label)
             return
-        machine, call = self._setting.operation, self._setting.call(place, execution)
+        call = self._setting.call(place, execution)
+        machine = call.machine
         answer = self._services.asked(world, call, place)
         if answer is None:
+            if execution.lane == FAST:
+                full = self._heard(world, place, call.lost)
+                yield Move(f"{label}: no place is free, so it is refused", True, full)
             return
         yield Move(label, True, self._heard(answer.world, place, answer.result))
         if world.budget.stale and (old := self._services.stale(world, call)):
@@ -92,6 +97,9 @@ class Executing:
     def _died(self, world: World, place: int) -> World:
         execution = world.executions[place]
         assert execution is not None
+        if execution.lane == FAST:  # no event tells of it, no list has it, and nobody can ask what it did
+            life = world.life._replace(succeeded=False, decided=False) if is_owner(world, place) else world.life
+            return world.put(place, execution._replace(status=DEAD_AND_SEEN, waits=False))._replace(life=life)
         status = DEAD if self._setting.workers else DEAD_AND_SEEN
         return world.put(place, execution._replace(status=status, waits=False))
 

@@ -19,7 +19,7 @@ import time
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,9 @@ from oncekit.proof.model.machine import Machine
 from oncekit.proof.model.moves import Rules
 from oncekit.proof.model.promises import Broken, Promises
 from oncekit.proof.model.record import table
-from oncekit.proof.model.services import INPUT, PAGES
+from oncekit.proof.model.services import IN_FLIGHT, INPUT, PAGES
 from oncekit.proof.model.setting import Setting
-from oncekit.proof.model.world import Budget, World
+from oncekit.proof.model.world import FAST, FULL, Budget, World
 
 ROOT = Path(__file__).parents[3]
 TABLE = "IdempotencyTable"
@@ -65,12 +65,19 @@ class Case:
     """What is larger than a state can carry."""
     late: frozenset[str] = frozenset()
     """The writes that may come late; none named: all of them."""
+    lanes: tuple[str, ...] = ()
+    """Where each request arrives; none named: in the full lane."""
+    age: int = 0
+    """Of executions in the fast lane, in seconds: at 200 there is time for one attempt, and not for another."""
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 RETRY: Mapping[str, str] = {}
 CAREFUL = {"onCrash": "quarantine"}
 WAIT = {"onConflict": "wait"}
 OTHER = {"payload": "other"}
+LONG = {"payload": "x" * 200}
+"""Does not fit into a record of the smallest inline limit."""
 AGAIN = {"onFailed": "retry"}
 MESSAGE = {"envelope": "yes"}
 CASES: Mapping[str, Case] = {
@@ -103,6 +110,26 @@ CASES: Mapping[str, Case] = {
     "recovery-duplicate": Case((RETRY, RETRY), Budget(2, crashes=1), workers=1, instants=True),
     "recovery-twice": Case((RETRY,), Budget(1, crashes=1), workers=2),
     "recovery-expiry": Case((RETRY,), Budget(1, crashes=1, errors=1, expiries=1), workers=1),
+    # The fast lane: an owner that nobody can ask, a lease that outlives it, and what it hands over.
+    "fast": Case((RETRY, RETRY), Budget(2, crashes=1), lanes=(FAST, FAST)),
+    "fast-losses": Case((RETRY, RETRY), Budget(2, crashes=1, losses=1), lanes=(FAST, FAST)),
+    "fast-careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=1, errors=1), lanes=(FAST, FULL)),
+    "fast-released": Case((RETRY, RETRY), Budget(2, losses=1, errors=1), lanes=(FAST, FAST), age=200),
+    "fast-released-careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=1, errors=1), lanes=(FAST, FAST), age=200),
+    "fast-door": Case(
+        (RETRY, RETRY), Budget(2, losses=1), lanes=(FAST, FAST), parameters={"FullLaneOperations": "charge"}
+    ),
+    "fast-recovery": Case((MESSAGE,), Budget(1, crashes=1), workers=1, lanes=(FAST,)),
+    "fast-recovery-losses": Case((RETRY,), Budget(1, crashes=1, losses=1), workers=1, lanes=(FAST,)),
+    "fast-recovery-large": Case((LONG,), Budget(1, crashes=1), workers=1, inline_limit=1200, lanes=(FAST,)),
+    "fast-recovery-gone": Case(
+        (LONG,), Budget(1, crashes=1), 1, 1200, unreadable=frozenset({IN_FLIGHT}), lanes=(FAST,)
+    ),
+    "fast-late": Case((RETRY, RETRY), Budget(2, crashes=1, late=1), lanes=(FAST, FAST)),
+    "fast-failed": Case((AGAIN, AGAIN), Budget(2, errors=1), lanes=(FAST, FULL)),
+    "mixed": Case((RETRY, RETRY), Budget(2, crashes=1, losses=1), lanes=(FAST, FULL)),
+    "mixed-dead": Case((RETRY, RETRY), Budget(2, crashes=2), lanes=(FULL, FAST)),
+    "mixed-expiry": Case((RETRY, OTHER), Budget(2, crashes=1, expiries=1), instants=True, lanes=(FAST, FULL)),
 }
 DEEP = {
     "owners-losses",
@@ -117,6 +144,18 @@ DEEP = {
     "recovery-duplicate",
     "recovery-twice",
     "recovery-expiry",
+    "fast-losses",
+    "fast-released",
+    "fast-released-careful",
+    "fast-door",
+    "fast-recovery-losses",
+    "fast-recovery-large",
+    "fast-recovery-gone",
+    "fast-late",
+    "fast-failed",
+    "mixed",
+    "mixed-dead",
+    "mixed-expiry",
 }
 """Cases that take long; `make test` leaves them to `make proof`."""
 
@@ -132,12 +171,13 @@ def request(more: Mapping[str, str]) -> str:
 def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
     """The rules of a case, from the definitions below `root`."""
     parameters = {
+        **case.parameters,
         "MaxAttempts": MAX_ATTEMPTS,
         "MaxRecoveries": MAX_RECOVERIES,
         "InlineLimitBytes": case.inline_limit,
     }
-    rendered = {path.name: each for path, each in rendered_definitions(root / "template.yaml", parameters).items()}
-    operation, recovery = rendered["operation.asl.yaml"], rendered["recovery.asl.yaml"]
+    rendered = rendered_definitions(root / "template.yaml", parameters)
+    operation, recovery = rendered["operation"], rendered["recovery"]
     name: str = operation["States"]["AcquireLock"]["Arguments"]["TableName"]
 
     def branch(state: str) -> Machine:
@@ -149,6 +189,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
         yield Rules(
             Setting(
                 operation=Machine(operation),
+                fast=Machine(rendered["fast"], age=case.age),
                 look=branch("LookAtDeadExecutions"),
                 recover=branch("RecoverRecords"),
                 table=there,
@@ -163,6 +204,7 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
                 ),
                 unreadable=case.unreadable,
                 late=case.late,
+                lanes=case.lanes,
             )
         )
 

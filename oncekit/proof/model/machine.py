@@ -8,6 +8,7 @@ Variables that nobody can read any more are forgotten, so that states that diffe
 
 from __future__ import annotations
 
+import datetime
 import functools
 import json
 import random
@@ -65,8 +66,12 @@ class Uncaught(Exception):
 class Machine:
     """A machine's states by name, with all that a model asks of them."""
 
-    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None) -> None:
-        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next."""
+    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None, age: int = 0) -> None:
+        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next.
+
+        `age` says how many seconds ago each of its executions was started.
+        """
+        self._began = datetime.datetime.fromtimestamp(NOW - age, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
         self._evaluator = evaluator or _EVALUATOR
         self.states: dict[str, Any] = definition["States"]
         self.start: str = definition["StartAt"]
@@ -103,13 +108,13 @@ class Machine:
     def _call(self, position: str, variables: str, me: str, execution_input: str) -> str:
         """The Task's arguments as JSON."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input)
+        scope = _scope(known, me, execution_input, self._began)
         return json.dumps(self._value(self.states[position].get("Arguments", {}), scope, known), sort_keys=True)
 
     def _succeed(self, position: str, variables: str, me: str, execution_input: str, result: str) -> Next:
         """What follows a call that was answered with `result`, as JSON. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input) | {"result": json.loads(result)}
+        scope = _scope(known, me, execution_input, self._began) | {"result": json.loads(result)}
         try:
             return self._leave(position, self.states[position], known, scope, me, execution_input, ())
         except JSONataError as error:
@@ -118,7 +123,7 @@ class Machine:
     def _fail(self, position: str, variables: str, me: str, execution_input: str, error: str, cause: str) -> Next:
         """What follows a call that failed and is not tried again. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input) | {"errorOutput": {"Error": error, "Cause": cause}}
+        scope = _scope(known, me, execution_input, self._began) | {"errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.states[position].get("Catch", ()):
             if _matches(catcher["ErrorEquals"], error):
                 return self._leave(position, catcher, known, scope, me, execution_input, ())
@@ -154,7 +159,7 @@ class Machine:
         definition = self.states[state]
         passed = (*passed, state)
         known = _kept(known, self._live[state])
-        scope = _scope(known, me, execution_input)
+        scope = _scope(known, me, execution_input, self._began)
         match definition["Type"]:
             case "Task":
                 return At(state, json.dumps(known, sort_keys=True), passed)
@@ -192,10 +197,10 @@ def _matches(names: list[str], error: str) -> bool:
     return "States.TaskFailed" in names and error != "States.Timeout" and not error.startswith("States.")
 
 
-def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str, Any]:
-    """`me` is an execution's ARN and, after a space, its name, where that makes a difference."""
-    arn, _, name = me.partition(" ")
-    execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input)}
+def _scope(known: Mapping[str, Any], me: str, execution_input: str, began: str) -> dict[str, Any]:
+    """`me` is an execution's ARN and, after spaces, its name and start, where that makes a difference."""
+    arn, name, start = (*me.split(" "), "", "")[:3]
+    execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input), "StartTime": start or began}
     scope: dict[str, Any] = {"context": {"Execution": execution}}
     if _INPUT in known:
         scope["input"] = known[_INPUT]

@@ -20,7 +20,20 @@ from oncekit.proof.model.record import moved, parsed, time_of
 from oncekit.proof.model.recovering import Recovering
 from oncekit.proof.model.services import Services, execution_of
 from oncekit.proof.model.setting import Move, Setting, is_owner
-from oncekit.proof.model.world import DEAD, PLACES, RUNNING, Function, Late, Life, World, arn_of, in_order, tidied
+from oncekit.proof.model.world import (
+    DEAD,
+    DEAD_AND_SEEN,
+    FAST,
+    PLACES,
+    RUNNING,
+    Function,
+    Late,
+    Life,
+    World,
+    arn_of,
+    in_order,
+    tidied,
+)
 
 FINISHING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
 """Where `once redrive` lets a dead owner go on."""
@@ -79,11 +92,12 @@ class Rules:
             yield Move(
                 f"request {number_} arrives",
                 False,
-                self.setting.begun(world, place, "order", number_).spend("arrivals"),
+                self.setting.begun(world, place, "order", number_, self.setting.lane_of(number_)).spend("arrivals"),
             )
         working = any(each and each.status == RUNNING for each in world.executions)
         if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
             owner = execution_of(world, text(parsed(world.record), "owner"))
+            # By the full lane: one that comes by the fast lane may leave it to recovery, which is not there.
             again = self.setting.begun(world, place, "order", 0 if owner is None else owner[1].request)
             yield Move("the source sends the request again", True, again)
 
@@ -107,8 +121,8 @@ class Rules:
                 later = moved(record, "leaseExpiresAt", NOW - 1000 + world.life.leases)
                 if time_of(record, "claimedUntil"):
                     later = moved(later, "claimedUntil", NOW - 1000)
-                life = world.life._replace(leases=world.life.leases + 1)
-                known = _known_as(world, lease, NOW - 1000 + world.life.leases)
+                known = _known_as(_outlived(world), lease, NOW - 1000 + world.life.leases)
+                life = known.life._replace(leases=world.life.leases + 1)
                 yield Move("the lease ends", True, known._replace(record=later, life=life))
         if record is not None and expiry is not None:
             if expiry > NOW and budget.expiries:
@@ -136,13 +150,28 @@ class Rules:
         if not world.budget.operators or record is None or is_final(record):
             return
         for place, execution in enumerate(world.executions):
-            if execution and execution.dead and is_owner(world, place) and execution.position in FINISHING:
+            if execution is None or execution.lane == FAST:
+                continue
+            if execution.dead and is_owner(world, place) and execution.position in FINISHING:
                 revived = world.put(place, execution._replace(status=RUNNING, redriven=True)).spend("operators")
                 leased = moved(moved(record, "leaseExpiresAt", NOW + 1), "claimedUntil", NOW + 1)
                 old = time_of(record, "leaseExpiresAt") or 0
                 if old > NOW:  # a claim that is overridden: no later lease is the same
                     revived = _known_as(revived, old, NOW - 5000)
                 yield Move(f"an operator redrives {PLACES[place]}", False, revived._replace(record=leased))
+
+
+def _outlived(world: World) -> World:
+    """A lease of the fast lane ends after its owner, and after each function that the owner has started."""
+    assert world.record is not None
+    found = execution_of(world, text(parsed(world.record), "owner"))
+    if found is None or found[1].lane != FAST:
+        return world
+    place, execution = found
+    functions = tuple(each for each in world.functions if each.place != place)
+    life = world.life._replace(succeeded=False, decided=False)
+    status = DEAD_AND_SEEN if execution.status == RUNNING else execution.status
+    return world.put(place, execution._replace(status=status, waits=False))._replace(functions=functions, life=life)
 
 
 def _known_as(world: World, lease: int, now: int) -> World:

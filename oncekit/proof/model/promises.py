@@ -7,7 +7,7 @@ from typing import Any
 
 from oncekit.proof.model.machine import NOW, End
 from oncekit.proof.model.record import Record, parsed
-from oncekit.proof.model.world import RUNNING, Execution, Late, World, arn_of
+from oncekit.proof.model.world import RUNNING, Execution, Late, World, is_fast, owner_at
 
 OPEN, CLOSED = ("IN_PROGRESS", "QUARANTINED"), ("COMPLETED", "FAILED")
 ANSWER = ("status", "owner", "fence", "result", "resultRef", "error")
@@ -66,7 +66,7 @@ class Promises:
         new = parsed(after)
         self._has_its_shape(new)
         if begins_anew(world.record, after):
-            self._is_a_new_life(world.record, new, place)
+            self._is_a_new_life(world, new, place)
             return
         assert world.record is not None
         old = parsed(world.record)
@@ -75,7 +75,7 @@ class Promises:
         elif text(old, "status") != "IN_PROGRESS":
             if any(old.get(name) != new.get(name) for name in ANSWER):
                 raise Broken(f"P3: a record that was {text(old, 'status')} has changed before it expired")
-        elif place is None or self._arn(place) != text(old, "owner"):
+        elif place is None or owner_at(world, place) != text(old, "owner"):
             self._is_anothers(world, old, new, place)
         else:
             self._is_the_owners(world, old, new, place, late)
@@ -88,27 +88,40 @@ class Promises:
             raise Broken(f"P5: an open record ({status}) is in the wrong shard: {text(new, 'openShard')}")
         if status in CLOSED and ("expiresAt" not in new or "openShard" in new or "leaseExpiresAt" in new):
             raise Broken(f"P3: a closed record ({status}) has no end, or looks open")
+        if status == "IN_PROGRESS" and is_fast(text(new, "owner")):
+            if ("requestRef" in new) == ("S" in new.get("request", {})):
+                raise Broken("P5: an owner in the fast lane has not kept its request")
+        elif {"request", "requestRef", "mayStartAgain"} & set(new) and status in CLOSED:
+            raise Broken("P5: a closed record has a request")
         if number(new, "attempts") > self._max_attempts:
             raise Broken("P5: there are more attempts than allowed")
         if "recoveries" in new and number(new, "recoveries") > self._max_recoveries + 2:
             raise Broken("P5: there are more recoveries than allowed")
 
-    def _is_a_new_life(self, old: Record, new: dict[str, Any], place: int | None) -> None:
+    def _is_a_new_life(self, world: World, new: dict[str, Any], place: int | None) -> None:
+        old = world.record
         fence = 0 if old is None else number(parsed(old), "fence")
-        if place is None or text(new, "status") != "IN_PROGRESS" or text(new, "owner") != self._arn(place):
+        if place is None or text(new, "status") != "IN_PROGRESS" or text(new, "owner") != owner_at(world, place):
             raise Broken("P1: a record that was gone was written by somebody who did not acquire it")
         if number(new, "fence") != fence + 1:
             raise Broken(f"P1: the fence went from {fence} to {number(new, 'fence')}")
-        if left := {"steps", "result", "resultRef", "error", "recoveries", "requestRef", "finishedAt"} & set(new):
+        of_the_last = {"steps", "result", "resultRef", "error", "recoveries", "finishedAt", "mayStartAgain"}
+        if not is_fast(text(new, "owner")):
+            of_the_last.add("requestRef")
+        if left := of_the_last & set(new):
             raise Broken(f"P2: a new life of an id begins with {', '.join(sorted(left))} of the last one")
 
     def _is_tried_again(self, world: World, old: dict[str, Any], new: dict[str, Any], place: int | None) -> None:
         """A failure stands until a request asks for more."""
         execution = None if place is None else world.executions[place]
-        if execution is None or execution.request not in self._retries or execution.name.startswith("recover-"):
+        if (
+            execution is None
+            or execution.request not in self._retries
+            or execution.name.startswith(("recover-", "handover-"))
+        ):
             raise Broken("P3: a failure was tried again by somebody who was not asked to")
         if (
-            self._begun(new) != (self._arn(place or 0), number(old, "fence") + 1)
+            self._begun(new) != (owner_at(world, place or 0), number(old, "fence") + 1)
             or text(new, "status") != "IN_PROGRESS"
         ):
             raise Broken("P1: a failed operation was not acquired under the next fence")
@@ -121,7 +134,7 @@ class Promises:
             raise Broken("P2: what steps have done was forgotten")
         changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
         if self._begun(old) != self._begun(new):
-            if place is None or self._begun(new) != (self._arn(place), number(old, "fence") + 1):
+            if place is None or self._begun(new) != (owner_at(world, place), number(old, "fence") + 1):
                 raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
             if text(new, "status") != "IN_PROGRESS":
                 raise Broken("P1: an acquisition ended the operation")
@@ -147,7 +160,7 @@ class Promises:
         if old.get("steps") != new.get("steps") and text(new, "status") != "COMPLETED":
             raise Broken("P2: what steps have done was forgotten")
         if self._begun(old) != self._begun(new):
-            if self._begun(new) != (self._arn(place), number(old, "fence") + 1):
+            if self._begun(new) != (owner_at(world, place), number(old, "fence") + 1):
                 raise Broken(f"P1: the lock went from fence {number(old, 'fence')} to {number(new, 'fence')}")
             if text(new, "status") != "IN_PROGRESS":
                 raise Broken("P1: an acquisition ended the operation")
@@ -176,18 +189,22 @@ class Promises:
         if "cannot be redriven" in text(error, "message") and not world.life.refused:
             raise Broken("P5: an owner was given up, and its redrive was never refused")
         started = any(
-            each and BUSINESS in each.history and self._is(place, old) for place, each in enumerate(world.executions)
+            each and BUSINESS in each.history and owner_at(world, place) == text(old, "owner")
+            for place, each in enumerate(world.executions)
         )
-        if text(error, "name") == "OwnerCrashed" and not started and not world.life.started:
+        knowable = not is_fast(text(old, "owner"))  # nobody can be asked what an owner in the fast lane did
+        if text(error, "name") == "OwnerCrashed" and knowable and not started and not world.life.started:
             raise Broken("P5: an operator is asked about business logic that was never started")
 
     def _lives(self, world: World, old: dict[str, Any]) -> bool:
-        """Whether the owner's execution runs, for the first time or redriven."""
+        """Whether the owner's execution runs, for the first time or redriven, and has not released the lock."""
+        if "mayStartAgain" in old:
+            return False
         executions = enumerate(world.executions)
-        return any(each and each.status == RUNNING and self._is(place, old) for place, each in executions)
-
-    def _is(self, place: int, item: dict[str, Any]) -> bool:
-        return self._arn(place) == text(item, "owner")
+        return any(
+            each and each.status == RUNNING and owner_at(world, place) == text(old, "owner")
+            for place, each in executions
+        )
 
     def _begun(self, item: dict[str, Any]) -> tuple[str, int]:
         return text(item, "owner"), number(item, "fence")
@@ -212,7 +229,7 @@ class Promises:
                 raise Broken("P4: a step took effect without a record")
             old = parsed(world.record)
             mine = (text(old, "owner"), number(old, "fence"), text(old, "status")) == (
-                self._arn(place),
+                owner_at(world, place),
                 fence,
                 "IN_PROGRESS",
             )
@@ -236,7 +253,10 @@ class Promises:
             raise Broken("P5: an execution asks for an operator, and the record does not")
         if end.error == "OperationFailed" and (item is None or text(item, "status") != "FAILED"):
             raise Broken("P3: an execution says that the operation failed, and the record does not")
-        if isinstance(end.output, dict) and end.output.get("disposition") in ("EXECUTED", "REPLAYED"):
+        disposition = end.output.get("disposition") if isinstance(end.output, dict) else None
+        if disposition == "IN_PROGRESS" and item is None and not any(each.startswith("first-") for each in world.names):
+            raise Broken("P5: a request was acknowledged, and nobody has it")
+        if disposition in ("EXECUTED", "REPLAYED"):
             if item is None or text(item, "status") != "COMPLETED" or expired(item):
                 raise Broken("P3: an answer was given without a completed record")
             if text(item, "fingerprint") != fingerprint:
@@ -244,9 +264,6 @@ class Promises:
             stored = text(item, "result") if "result" in item else _reference(item["resultRef"]["M"])
             if end.output.get("result", end.output.get("resultRef")) != stored:
                 raise Broken("P3: an answer is not the one that is stored")
-
-    def _arn(self, place: int) -> str:
-        return arn_of(place)
 
 
 def _reference(stored: dict[str, Any]) -> dict[str, Any]:

@@ -25,13 +25,27 @@ from oncekit.proof.model.world import (
     Late,
     Life,
     World,
-    arn_of,
     as_json,
+    is_fast,
+    owner_of,
 )
 
 ENDED_WELL = (SUCCEEDED, DEAD, DEAD_AND_SEEN, RUNNING)
 INPUT, PAGES, EVENTS = "input", "pages", "events"
 """What may be larger than a state can carry: an owner's input, a page of several events, an event that is no end."""
+
+
+IN_FLIGHT = "in flight"
+"""What may be gone: the request that an owner in the fast lane has kept in the bucket."""
+PREFIXES = {
+    "dynamodb": "DynamoDB",
+    "s3": "S3",
+    "sfn": "Sfn",
+    "states": "StepFunctions",
+    "sqs": "Sqs",
+    "lambda": "Lambda",
+}
+"""Of the errors of each service."""
 
 
 class Error(NamedTuple):
@@ -73,11 +87,12 @@ class Call(NamedTuple):
     def lost(self) -> Error:
         """What the machine hears when the answer never comes."""
         service = self.resource.partition(":")[0]
-        prefix = {"dynamodb": "DynamoDB", "s3": "S3", "sfn": "Sfn", "sqs": "Sqs", "lambda": "Lambda"}[service]
+        prefix = PREFIXES[service]
         return Error(f"{prefix}.{prefix}Exception", "the answer was lost")
 
 
 Begin = Callable[[World, int, str, int], World]
+"""The execution that it begins is in the full lane."""
 
 
 class Services:
@@ -88,6 +103,7 @@ class Services:
     ) -> None:
         self._table = table
         self._inputs = inputs
+        self._requests = [json.loads(each) for each in inputs]
         self._promises = promises
         self._unreadable = unreadable
         self._begin = begin
@@ -111,7 +127,11 @@ class Services:
             case "sfn:redriveExecution":
                 return self._redriven(world, arguments["ExecutionArn"])
             case "sfn:startExecution":
-                return self._started(world, arguments["Name"], arguments["Input"])
+                return self._started(world, arguments["Name"], json.loads(arguments["Input"]), "Sfn")
+            case "states:startExecution":
+                return self._started(world, arguments["Name"], arguments["Input"], "StepFunctions")
+            case "s3:getObject":
+                return Answer(world, self._in_flight(world))
             case "lambda:invoke":
                 return Answer(world, _cached(arguments["Payload"]))
             case "s3:putObject" | "sqs:sendMessage":
@@ -139,13 +159,15 @@ class Services:
         after = world._replace(record=record)
         if begins_anew(world.record, record):
             # What recovery starts for the new life has names of its own.
-            names = tuple(name for name in world.names if not name.startswith("recover-"))
+            names = tuple(name for name in world.names if not name.startswith(("recover-", "handover-")))
             after = after._replace(ledger=0, life=Life(), names=names)
         elif was_failed(world.record) and not was_failed(record):
             after = after._replace(life=world.life._replace(started=False, decided=False))
         return Answer(after, as_json({"Attributes": parsed(record)}))
 
     def _described(self, world: World, arn: str, *, stale: bool) -> str | Error:
+        if is_fast(arn):
+            raise Broken("P1: an owner in the fast lane was asked whether it lives")
         if (found := execution_of(world, arn)) is None:
             return Error("Sfn.ExecutionDoesNotExistException", arn)
         if INPUT in self._unreadable:
@@ -183,15 +205,22 @@ class Services:
             return Answer(world, done)
         return Answer(world.put(place, execution._replace(status=RUNNING, redriven=True)), done)
 
-    def _started(self, world: World, name: str, given: str) -> Answer | None:
+    def _in_flight(self, world: World) -> str | Error:
+        """What the owner in the fast lane has kept."""
+        found = None if world.record is None else execution_of(world, parsed(world.record)["owner"]["S"])
+        if found is None or IN_FLIGHT in self._unreadable:
+            return Error("S3.NoSuchKeyException", "The specified key does not exist.")
+        return as_json({"Body": self._inputs[found[1].request]})
+
+    def _started(self, world: World, name: str, given: Any, prefix: str) -> Answer | None:
         if name in world.names:
             running = any(each and each.name == name and each.status == RUNNING for each in world.executions)
             done = as_json({"ExecutionArn": "again"})
-            return Answer(world, done if running else Error("Sfn.ExecutionAlreadyExistsException", name))
+            return Answer(world, done if running else Error(f"{prefix}.ExecutionAlreadyExistsException", name))
         place = world.free_place()
         if place is None:
             return None
-        begun = self._begin(world, place, name, self._inputs.index(given))
+        begun = self._begin(world, place, name, self._requests.index(given))
         return Answer(begun._replace(names=tuple(sorted((*world.names, name)))), as_json({"ExecutionArn": "new"}))
 
 
@@ -216,7 +245,7 @@ def events_of(execution: Execution) -> list[dict[str, Any]]:
 
 def execution_of(world: World, arn: str) -> tuple[int, Execution] | None:
     for place, execution in enumerate(world.executions):
-        if execution is not None and arn_of(place) == arn:
+        if execution is not None and owner_of(place, execution.lane) == arn:
             return place, execution
     return None
 

@@ -17,6 +17,9 @@ from oncekit.proof.model.record import Record, parsed
 PLACES = "ABCD"
 RUNNING, SUCCEEDED, DEAD, DEAD_AND_SEEN = "RUNNING", "SUCCEEDED", "DEAD", "DEAD_AND_SEEN"
 SUCCESS, FAILURE = "+", "-"
+FULL, FAST = "full", "fast"
+NONCE = "00000000-0000-4000-8000-000000000000"
+"""What the machine's `$uuid()` gives. A second run of an execution is another one here, in a place of its own."""
 
 
 class Execution(NamedTuple):
@@ -37,6 +40,7 @@ class Execution(NamedTuple):
     `FAILURE` with the name for each decision of business logic."""
     redriven: bool = False
     """Whether it had ended before: an old description may still say so."""
+    lane: str = FULL
 
     @property
     def dead(self) -> bool:
@@ -133,6 +137,29 @@ def arn_of(place: int) -> str:
     return f"arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:{PLACES[place]}"
 
 
+def fast_arn_of(place: int) -> str:
+    return f"arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:{PLACES[place]}"
+
+
+def owner_of(place: int, lane: str) -> str:
+    """What the execution in a place calls itself when it writes."""
+    return f"{fast_arn_of(place)}:{NONCE}" if lane == FAST else arn_of(place)
+
+
+def owner_at(world: World, place: int) -> str:
+    execution = world.executions[place]
+    return owner_of(place, FULL if execution is None else execution.lane)
+
+
+def is_fast(owner: str) -> bool:
+    return ":express:" in owner
+
+
+def name_first(arn: str) -> str:
+    """What the fast lane calls the execution that it hands a request over to before there is a lock."""
+    return "first-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
+
+
 def name_again(arn: str) -> str:
     """What the recovery machine calls the second execution of a request whose first died without a record."""
     return "again-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
@@ -143,7 +170,7 @@ def renamed(text: str, order: tuple[int, ...]) -> str:
     """The text with the executions' ARNs, and the names made of them, as they are after moving to other places."""
     marks = {}
     for new, old in enumerate(order):
-        for name_of in (arn_of, _again_of):
+        for name_of in (arn_of, fast_arn_of, _again_of, _first_of, _short_of, _short_fast_of):
             text = text.replace(name_of(old), mark := f"<{name_of.__name__}{new}>")
             marks[mark] = name_of(new)
     for mark, name in marks.items():
@@ -155,6 +182,19 @@ def _again_of(place: int) -> str:
     return name_again(arn_of(place))
 
 
+def _first_of(place: int) -> str:
+    return name_first(fast_arn_of(place))
+
+
+def _short_of(place: int) -> str:
+    """In the names of what is started about its lock."""
+    return hashlib.sha256(arn_of(place).encode()).hexdigest()[:8]
+
+
+def _short_fast_of(place: int) -> str:
+    return hashlib.sha256(owner_of(place, FAST).encode()).hexdigest()[:8]
+
+
 def in_order(world: World) -> World:
     """The same world with its executions in an order of their own: which is called A makes no difference."""
     owner = "" if world.record is None else parsed(world.record)["owner"]["S"]
@@ -162,14 +202,15 @@ def in_order(world: World) -> World:
     def rank(place: int) -> tuple[object, ...]:
         execution = world.executions[place]
         if execution is None:
-            return (2, "", "", "", 0, 0, "", place)
-        mine = arn_of(place) != owner
+            return (2, "", "", "", 0, 0, "", "", place)
+        mine = owner_of(place, execution.lane) != owner
         return (
             mine,
             *execution[2:4],
             execution.name,
             execution.fence,
             execution.waits,
+            execution.lane,
             _masked(execution.variables),
             place,
         )
@@ -209,9 +250,9 @@ def tidied(world: World) -> World:
     for place, execution in enumerate(world.executions):
         if execution is None or execution.status in (RUNNING, DEAD):
             continue
-        arn = arn_of(place)
+        arn = fast_arn_of(place) if execution.lane == FAST else arn_of(place)
         if (
-            (world.record is not None and parsed(world.record)["owner"]["S"] == arn)
+            (world.record is not None and parsed(world.record)["owner"]["S"] == owner_of(place, execution.lane))
             or any(function.place == place for function in world.functions)
             or any(worker.about == place or arn in worker.variables for worker in world.workers)
             or any(late.place == place or arn in late.call for late in world.late)
@@ -222,7 +263,7 @@ def tidied(world: World) -> World:
             )
         ):
             continue
-        names = tuple(name for name in world.names if name != name_again(arn))
+        names = tuple(name for name in world.names if name not in (name_again(arn), name_first(arn)))
         world = world.put(place, None)._replace(names=names)
     return world
 

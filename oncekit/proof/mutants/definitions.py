@@ -47,8 +47,10 @@ def states(document: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path,
 
 
 def _all(file: str, document: Mapping[str, Any]) -> Iterator[Mutant]:
-    for value in other_numbers(str(document["TimeoutSeconds"])):
-        what = f"{value} for {document['TimeoutSeconds']}"
+    seconds = str(document["TimeoutSeconds"])
+    # A placeholder differs by lane: the template has its numbers, and their mutants.
+    for value in other_numbers(seconds) if seconds.isdecimal() else ():
+        what = f"{value} for {seconds}"
         yield Mutant(file, "TimeoutSeconds", what, "number", (Edit(("TimeoutSeconds",), int(value)),))
     for path, state in states(document):
         yield from State(file, path, state).mutants()

@@ -13,7 +13,7 @@ _LOOKS = {
     "ReadItsHistory": 1,
     "StartAgain": 1,
     "KeepDeadRequest": 1,
-    "ReadOpenRecord": 0,
+    "ReadOpenRecord": 1,
     "AskOwner": 1,
     "ReadOwnerEnd": 1,
     "EndLease": 1,
@@ -33,8 +33,8 @@ EXCUSES: dict[str, str] = {
     "recovery:ListExecutions.Retry[0].MaxDelaySeconds: 11 for 10": _CAP,
     **{f"recovery:{state}.Retry[{which}].MaxDelaySeconds: 6 for 5": _CAP for state, which in _LOOKS.items()},
     "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
-    _FIRST.format(0, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
-    _FIRST.format(5, "without $exists($tenant)"): _NOTHING,
+    _FIRST.format(1, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
+    _FIRST.format(6, "without $exists($tenant)"): _NOTHING,
     **{
         f"template:Rollouts.AllAtOnce.Minutes: {n} for 1": "a rollout in one step asks for no length of steps"
         for n in (0, 2)
@@ -42,13 +42,12 @@ EXCUSES: dict[str, str] = {
     "operation:RefuseRequest.Arguments.MessageBody: without $not($sendable)": (
         "what can be sent and is not sent as it is, is too large as a text, too, or is not what its text says"
     ),
-    "operation:ExistingStatus.Choices[9]: before the one above": "an execution is one of its own machine's",
     **dict.fromkeys(
         (
-            "operation:ExistingStatus.Choices[9].Condition: $length($record.owner.S) > 256 with >=",
-            "operation:ExistingStatus.Choices[9].Condition: 257 for ngth($record.owner.S) > 256",
-            "recovery:IsItOverdue.Choices[1].Condition: $length($record.owner) > 256 with >=",
-            "recovery:IsItOverdue.Choices[1].Condition: 257 for length($record.owner) > 256",
+            "operation:ExistingStatus.Choices[14].Condition: $length($record.owner.S) > 256 with >=",
+            "operation:ExistingStatus.Choices[14].Condition: 257 for ngth($record.owner.S) > 256",
+            "recovery:IsItOverdue.Choices[4].Condition: $length($record.owner) > 256 with >=",
+            "recovery:IsItOverdue.Choices[4].Condition: 257 for length($record.owner) > 256",
         ),
         "no ARN is so long: what follows says the same of it",
     ),
@@ -58,16 +57,16 @@ EXCUSES: dict[str, str] = {
     "recovery:IsOwnerDead.Choices[0].Condition: without $exists($owner.id)": _NOTHING,
     "template:Rollouts.AllAtOnce.Minutes: dropped": "a rollout in one step asks for no length of steps",
     _FIRST.format(
-        14, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
+        15, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
     ): "$string here prints such a half as an escape, as the reference does; the other may be AWS's",
-    "operation:ReceiveRequest.Choices[2]: before the one above": _BOTH,
     "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
+    "operation:ReceiveRequest.Choices[4]: before the one above": _BOTH,
     "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
-    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (4, 6, 7)},
+    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (7, 9, 10)},
     **{
-        _FIRST.format(13, change): _SPARES
+        _FIRST.format(14, change): _SPARES
         for change in (
             "$length($string($states.input)) > 55000 with >=",
             "55001 for tring($states.input)) > 55000",
@@ -76,7 +75,7 @@ EXCUSES: dict[str, str] = {
         )
     },
     **{
-        _FIRST.format(15, change): _SPARES
+        _FIRST.format(16, change): _SPARES
         for change in (
             "$length($string($states.input)) > 20000 with >=",
             "20001 for tring($states.input)) > 20000",
@@ -85,7 +84,7 @@ EXCUSES: dict[str, str] = {
         )
     },
     **{
-        _FIRST.format(16, change): _SPARES
+        _FIRST.format(17, change): _SPARES
         for change in (
             "$length($brackets) > 20 with >=",
             "21 for $length($brackets) > 20",

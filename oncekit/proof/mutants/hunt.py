@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.definition import read_definition
+import yaml
+
+from oncekit.local.definition import Bare, read_definition
 from oncekit.local.template import parse
 from oncekit.proof.mutants import definitions, template
 from oncekit.proof.mutants.copies import ROOT, Copy, Hung, WorkerFailed
@@ -47,9 +49,25 @@ def all_harmless(found: Mapping[str, Any]) -> list[Mutant]:
     return made + list(template.harmless(found[template.FILE]))
 
 
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Writes a placeholder without quotes where it had none: what is put there may be a number."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+_Dumper.add_representer(Bare, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text)))
+_Dumper.add_representer(
+    str,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style='"' if text.startswith("${") else None
+    ),
+)
+
+
 def as_text(document: Any) -> str:
     """Another way to write the same: a test that is red for that looks at the text and not at what it means."""
-    return json.dumps(document, indent=1, ensure_ascii=False)
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
 
 
 class Hunt:

@@ -18,6 +18,7 @@ from oncekit.proof.simulation import reasons
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Item, Journal, Start, Write, rows_of
 from oncekit.proof.simulation.openings import openings, request_of, retry_faults
+from oncekit.proof.simulation.owners import execution_of_owner, is_fast, is_of_a_lane, name_without_lock
 from oncekit.proof.simulation.writes import history_faults, shape_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
@@ -33,7 +34,7 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
     for start in starts:
         by_life[start.id, bisect_right(opened[start.id], start.fence)].append(start)
     ended = {each for execution in executions for each in reasons.ends_of(execution)}
-    successes = {(each.id, each.fence) for each in ended if not each.error}
+    successes = {(each.id, each.fence) for each in ended if not each.error and not each.is_unknown}
     careful = {write.id for write in writes if write.new and write.new["onCrash"] == "quarantine"}
     for (id, life), all_starts in by_life.items():
         for fence, count in Counter(start.fence for start in all_starts).items():
@@ -103,13 +104,29 @@ def record_faults(cloud: LocalCloud, record: Item) -> Iterator[Fault]:
             yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
 
 
+def in_flight_faults(cloud: LocalCloud, executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+    """P5: with the lock of an owner in the fast lane its request is kept, exactly; nobody can ask it later."""
+    inputs = {execution.arn: execution.input for execution in executions}
+    for write in writes:
+        new, old = write.new or {}, write.old or {}
+        of_a_lock = ("status", "owner", "request", "requestRef")
+        if new.get("status") != "IN_PROGRESS" or not is_fast(new["owner"]):
+            continue
+        if all(old.get(name) == new.get(name) for name in of_a_lock):
+            continue
+        body = new["request"] if "request" in new else _object(cloud, new.get("requestRef", {}))
+        given = inputs.get(execution_of_owner(new["owner"]))
+        if not body or (given is not None and json.loads(body) != given):
+            yield Fault("P5", "lost", f"{write.id}: its owner in the fast lane has not kept its request")
+
+
 def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fault]:
     """It is, exactly, what an execution of the id got, and its payload is the owner's."""
     inputs = {execution.arn: execution.input for execution in executions_of(cloud)}
-    kept = json.loads(body)
-    if record["owner"] not in inputs:
+    kept, owner = json.loads(body), execution_of_owner(record["owner"])
+    if owner not in inputs:
         return  # its history is gone
-    payload = request_of(inputs[record["owner"]]).get("payload")
+    payload = request_of(inputs[owner]).get("payload")
     if kept not in inputs.values() or request_of(kept).get("payload") != payload:
         yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
 
@@ -117,6 +134,8 @@ def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fa
 def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
     from botocore.exceptions import ClientError
 
+    if not ref:
+        return None
     try:
         body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
     except ClientError:
@@ -130,16 +149,11 @@ def all_records(cloud: LocalCloud) -> dict[str, Item]:
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
-    """Every execution of the operation machine."""
+    """Every execution of an operation, in both lanes."""
     from oncekit.local.execution import execution_of
 
-    machine = cloud.outputs["StateMachineArn"].rpartition(":")[2]
-    return [
-        execution_of(each)
-        for known in cloud.executions.machines
-        if known.name == machine or f":{known.name}:" in cloud.outputs["StateMachineArn"]
-        for each in known.executions
-    ]
+    lanes = [machine for machine in cloud.executions.machines if is_of_a_lane(cloud, machine.name)]
+    return [execution_of(each) for machine in lanes for each in machine.executions]
 
 
 def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
@@ -149,6 +163,7 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
     kept_by = {each["executionArn"] for each in rejected}
     named = {each["executionArn"] for each in rejected if "inputOmitted" in each}
     inputs = {execution.arn: execution.input for execution in executions}
+    names = {execution.name for execution in executions}
     for record in records.values():
         if record["status"] == "IN_PROGRESS":
             yield Fault("P5", "stuck", f"{record['id']} is in progress for {record['owner']}")
@@ -156,11 +171,15 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
         if execution.status == "RUNNING":
             yield Fault("P5", "stuck", f"{execution.name} runs in {execution.states[-1:]}")
             continue
+        if is_fast(execution.arn) and (name_without_lock(execution.arn) in names or execution.status in reasons.DIED):
+            # That one in the full lane has the request. One that died without a lock was not accepted: it had told
+            # nobody, and nothing before the lock takes as long as AWS lets it live.
+            continue
         refused = execution.status == "FAILED" and execution.error in REFUSALS
         if refused and execution.arn in kept_by:
             continue
         record = records.get(id_of(execution.input), {})
-        owners = inputs.get(record.get("owner", ""), execution.input)
+        owners = inputs.get(execution_of_owner(record.get("owner", "")), execution.input)
         in_record = bool(record) and request_of(owners).get("payload") == request_of(execution.input).get("payload")
         is_kept = _canonical(execution.input) in kept or execution.arn in named
         if refused or not (in_record or is_kept):
@@ -194,6 +213,7 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     found += reasons.decision_faults(journal.starts, ended, openings(journal.writes))
     found += retry_faults(journal.writes, executions)
     found += answer_faults(executions, journal.writes)
+    found += in_flight_faults(cloud, executions, journal.writes)
     for record in records.values():
         found += record_faults(cloud, record)
     if at_rest:

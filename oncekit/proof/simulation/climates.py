@@ -3,6 +3,9 @@
 stale              DescribeExecution and ListExecutions tell what was true some seconds ago
 recovery twice     every run of the recovery machine comes twice, at once and in step
 recovery late      every run of it comes twice, the second long after
+fast twice         every execution in the fast lane runs twice, at once and in step
+fast soon          the second run begins while the first may still be at work
+fast late          the second run begins when the first one's lease may be over
 """
 
 from __future__ import annotations
@@ -18,7 +21,8 @@ from oncekit.proof.simulation.weather import Proceed
 LAG = 20.0
 """Seconds for which a change may be unseen; AWS names no bound ("may not reflect very recent updates and changes")."""
 LATE = 400.0
-"""Seconds: longer than a recovery period."""
+"""Seconds: longer than a recovery period, and than an owner in the fast lane keeps the lock."""
+SOON = 2.0
 
 
 class Climate:
@@ -46,23 +50,26 @@ class Stale(Climate):
 
 
 class Doubled(Climate):
-    """The recovery machine is asynchronous and Express: it may run twice."""
+    """A machine that is asynchronous and Express may run twice."""
 
-    def __init__(self, turns: Turns, after: float) -> None:
+    def __init__(self, turns: Turns, machine: str, after: float) -> None:
         super().__init__(turns)
-        self._after = after
+        self._machine, self._after = machine, after
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         self._turns.wait()  # so that the other one goes on between any two calls
         return proceed()
 
     def of_run(self, arn: str) -> Sequence[float]:
-        return (self._after,) if "Recovery" in arn else ()
+        return (self._after,) if self._machine in arn else ()
 
 
 CLIMATES: Mapping[str, Callable[[Turns], Climate]] = {
     "mild": Climate,
     "stale": Stale,
-    "recovery twice": lambda turns: Doubled(turns, 0.0),
-    "recovery late": lambda turns: Doubled(turns, LATE),
+    "recovery twice": lambda turns: Doubled(turns, "Recovery", 0.0),
+    "recovery late": lambda turns: Doubled(turns, "Recovery", LATE),
+    "fast twice": lambda turns: Doubled(turns, "Fast", 0.0),
+    "fast soon": lambda turns: Doubled(turns, "Fast", SOON),
+    "fast late": lambda turns: Doubled(turns, "Fast", LATE),
 }

@@ -12,8 +12,10 @@ from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
+from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Died, Point
+from oncekit.proof.simulation.owners import is_fast
 from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
 from oncekit.proof.simulation.world import World
 
@@ -43,6 +45,12 @@ OPERATOR_FAULTS = ("operator redrives", "operator retries", "operator resolves",
 """Just before a call, on paths with something for an operator to do."""
 ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
 BOUNDARY_FAULTS = ("dies", "dies, event lost")
+HANGS = "hangs to its end"
+"""At the boundary of a state in the fast lane: there AWS ends the execution, 300 seconds after its start."""
+JOINED = "the other lane"
+"""Before a call a duplicate comes by the other lane, and goes as far as it can."""
+MISSING = "missing"
+"""A request that was in flight is gone when recovery wants to read it."""
 POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
 CODES = {
     "dynamodb": "InternalServerError",
@@ -110,6 +118,18 @@ class Killing(Weather):
         return () if self._lose else (0.0,)
 
 
+class Throttling(Weather):
+    """For a while no business function is to be had."""
+
+    def __init__(self, world: World, seconds: float) -> None:
+        self._world, self._until = world, world.turns.now() + seconds
+
+    def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if call.state == "ExecuteBusinessLogic" and self._world.turns.now() < self._until:
+            raise throttled()
+        return proceed()
+
+
 class Operator(Protocol):
     """Somebody with the commands."""
 
@@ -129,6 +149,7 @@ class Striking(Weather):
         self._times = 0
         self.struck_at: float | None = None
         self.operators: Operator | None = None
+        self.join: Callable[[], str] | None = None
         self.down_until = 0.0
         self._sweeps = 0
         self._down: Callable[[Call], bool] = lambda call: False
@@ -176,6 +197,13 @@ class Striking(Weather):
             assert self.operators is not None
             self.operators.act_now(kind.removeprefix("operator "))
             return proceed()
+        if kind == JOINED:
+            assert self.join is not None
+            joined = self.join()
+            self._world.turns.wait(lambda: self._world.journal.has_ended(joined), self._world.turns.now() + 5)
+            return proceed()
+        if kind == MISSING:
+            raise refusal(call, "NoSuchKey")
         if kind == "down for hours":
             self.down_until = self._world.turns.now() + HOURS
             self._down = lambda each: each.action == call.action and self._world.turns.now() < self.down_until
@@ -224,8 +252,12 @@ class Striking(Weather):
 
     def at_boundary(self, boundary: Boundary) -> None:
         if self._strikes("boundary"):
-            self._world.stop(boundary.execution_arn)
-            raise Abandoned
+            if self._fault != HANGS:
+                self._world.stop(boundary.execution_arn)
+                raise Abandoned
+            self._world.turns.sleep(LONG)
+            if is_fast(boundary.execution_arn):
+                raise Abandoned
 
     def at_point(self, point: Point) -> None:
         key = (point.owner, point.place, point.action)
@@ -247,8 +279,8 @@ def _asks_the_same(one: Call, other: Call, fault: str) -> bool:
     return one.action == other.action and one.parameters["executionArn"] == other.parameters["executionArn"]
 
 
-def refusal(call: Call) -> ClientError:
-    code = CODES.get(call.service, "InternalFailure")
+def refusal(call: Call, code: str = "") -> ClientError:
+    code = code or CODES.get(call.service, "InternalFailure")
     metadata: Any = {"HTTPStatusCode": 500, "RequestId": "local"}
     return ClientError(
         {"Error": {"Code": code, "Message": "as the proof says"}, "ResponseMetadata": metadata}, call.action

@@ -80,7 +80,8 @@ class Functions:
 
         def work() -> None:
             lock = event.get("lock", {})
-            actor = Actor("function", call.execution_arn, call.state, int(lock.get("fence", 0)))
+            owner = str(lock.get("owner", call.execution_arn))
+            actor = Actor("function", owner, call.state, int(lock.get("fence", 0)))
             self._at[self.turns.current.number] = name, actor
             try:
                 with self.journal.acting(actor):

@@ -20,6 +20,7 @@ from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.shortcut import DYNAMODB_LOCK
+from oncekit.proof.simulation import owners
 
 Item = Mapping[str, Any]
 WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement", "execute_transaction")
@@ -33,7 +34,7 @@ class Actor:
     kind: str
     """`execution`, `function` or `operator`."""
     owner: str = ""
-    """ARN of the execution."""
+    """ARN of the execution; in the fast lane with the nonce of its run."""
     state: str = ""
     fence: int = 0
     """Of the function."""
@@ -108,7 +109,7 @@ class Journal:
 
     def interceptor(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Says which execution makes a call."""
-        with self.acting(Actor("execution", call.execution_arn, call.state)):
+        with self.acting(Actor("execution", _caller(call), call.state)):
             try:
                 return proceed()
             except ClientError as error:
@@ -152,14 +153,19 @@ class Journal:
                 status = self.status_of(plain(old)["owner"]) if old else ""
                 self.writes.append(Write(at, actor, id, plain(old), plain(new), status))
 
-    def status_of(self, arn: str) -> str:
-        """Of an execution; DOES_NOT_EXIST for one that nobody knows."""
-        from oncekit.local.executions import NoSuchExecution
+    def has_ended(self, arn: str) -> bool:
+        """Whether the last run of an execution is over."""
+        return str(self.cloud.executions.find(arn).status) != "RUNNING"
 
-        try:
-            return str(self.cloud.executions.find(arn).status)
-        except NoSuchExecution:
-            return "DOES_NOT_EXIST"
+    def status_of(self, arn: str) -> str:
+        """Of an execution or an owner; DOES_NOT_EXIST for one that nobody knows."""
+        return owners.status_of(self.cloud, arn)
+
+
+def _caller(call: Call) -> str:
+    """The ARN of the execution, with the nonce of its run where the call names it."""
+    me = str(call.parameters.get("ExpressionAttributeValues", {}).get(":me", {}).get("S", ""))
+    return me if me.startswith(f"{call.execution_arn}:") else call.execution_arn
 
 
 def _items(table: Any) -> dict[str, Item]:

@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from oncekit.proof.simulation.cells import LATE, Cell, Place, cells_at, strikes_of
-from oncekit.proof.simulation.paths import PATHS
+from oncekit.proof.simulation.fast_paths import PATHS
 from oncekit.proof.simulation.world import World
 
 _world: World | None = None

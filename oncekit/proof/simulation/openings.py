@@ -10,10 +10,14 @@ from typing import Any
 from oncekit.local import Execution
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Item, Write
+from oncekit.proof.simulation.owners import execution_of_owner, name_of
 
 CLOSED = ("COMPLETED", "FAILED")
-BY_RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40}")
-"""Names that recovery gives: such an execution finishes what others began, and asks for nothing itself."""
+BY_RECOVERY = re.compile(r"(recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40}")
+"""Names that recovery gives, and the fast lane to whom it hands a lock over.
+
+Such an execution finishes what others began, and asks for nothing itself.
+"""
 
 
 def is_expired(record: Item, now: float) -> bool:
@@ -53,10 +57,10 @@ def retry_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> It
         if not is_tried_again(write) or write.old is None or is_expired(write.old, write.at):
             continue
         assert write.actor is not None
-        name = write.actor.owner.rpartition(":")[2]
+        name = name_of(write.actor.owner)
         if BY_RECOVERY.fullmatch(name):
             yield Fault("P2", "twice", f"{write.id}: recovery tried a failure again: {name}")
-        elif request_of(inputs.get(write.actor.owner)).get("onFailed") != "retry":
+        elif request_of(inputs.get(execution_of_owner(write.actor.owner))).get("onFailed") != "retry":
             yield Fault("P2", "twice", f"{write.id}: a failure was tried again for {name}, which did not ask for it")
 
 

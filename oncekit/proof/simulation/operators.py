@@ -19,6 +19,7 @@ from oncekit.local.engine import Call
 from oncekit.proof.simulation.checker import executions_of, id_of
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Actor
+from oncekit.proof.simulation.owners import is_fast
 from oncekit.proof.simulation.plans import Act, Plan
 from oncekit.proof.simulation.world import World
 
@@ -61,7 +62,7 @@ class Operators:
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
-            if what == "abort" and execution.status == "RUNNING":
+            if what == "abort" and execution.status == "RUNNING" and not is_fast(execution.arn):
                 self._world.note(f"somebody aborts {execution.name}")
                 self._world.stop(execution.arn)
                 return

@@ -42,8 +42,30 @@ class Path:
     """An operator acts before each call."""
     enduring: bool = False
     """Interfaces are down for hours."""
+    lane: str = "full"
+    """Where `requests` are sent: `full`, `fast`, or `mixed`: by turns, the first one to the fast lane."""
+    lane_before: str = "full"
+    throttled: float = 0.0
+    """Seconds from the beginning for which no function is to be had."""
+    joined: bool = False
+    """A duplicate comes by the other lane before each call."""
     kept: bool = False
     """Time runs on until just before the answer expires: it must be there until then."""
+
+    def lane_of(self, number: int) -> str:
+        """Of the n-th of `requests`, from 0."""
+        return ("fast", "full")[number % 2] if self.lane == "mixed" else self.lane
+
+    @property
+    def uses_fast_lane(self) -> bool:
+        return {self.lane, self.lane_before} != {"full"}
+
+    def lane_of_duplicate(self, number: int) -> str:
+        """Of the n-th of `all_requests` when it is sent again: the other lane, if both are on the path."""
+        if not self.uses_fast_lane:
+            return "full"
+        sent = self.lane_before if number < len(self.before) else self.lane_of(number - len(self.before))
+        return "full" if sent == "fast" else "fast"
 
     @property
     def all_requests(self) -> tuple[Sent, ...]:
@@ -165,6 +187,7 @@ HARD_PATHS: tuple[Path, ...] = (
     ),
 )
 PATHS = PLAIN_PATHS + HARD_PATHS
+"""In the full lane; those of fast_paths.py are the others."""
 
 
 def prepare(world: World, path: Path) -> None:
@@ -174,7 +197,7 @@ def prepare(world: World, path: Path) -> None:
     for number, given in enumerate(path.before):
         if path.dead:
             world.weather = Killing(world, path.dead, lose_events=True)
-        world.start(given, f"before-{number}")
+        world.start(given, f"before-{number}", path.lane_before)
         world.turns.rest()
         if path.dead:
             world.leap(path.aged) if path.aged > LONG else world.pass_time(path.aged)

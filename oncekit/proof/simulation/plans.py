@@ -7,7 +7,7 @@ executions. A plan says at which steps something goes wrong, and at which choice
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -25,6 +25,11 @@ class Sending:
 
     at: float
     request: Sent
+    lane: str = "full"
+
+    @property
+    def other_lane(self) -> str:
+        return "full" if self.lane == "fast" else "fast"
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,13 @@ class Plan:
     climate: str = "mild"
 
     @property
+    def uses_fast_lane(self) -> bool:
+        return any(sending.lane == "fast" for sending in self.sendings)
+
+    @property
     def size(self) -> int:
         parts = (self.sendings, self.acts, self.faults, self.switches, self.fates)
-        return sum(map(len, parts)) + (self.climate != "mild")
+        return sum(map(len, parts)) + (self.climate != "mild") + self.uses_fast_lane
 
     def smaller(self) -> Iterator[Plan]:
         """Plans with something left out: halves first, then single ones."""
@@ -68,6 +77,8 @@ class Plan:
             yield replace(self, fates=fates)
         if self.climate != "mild":
             yield replace(self, climate="mild")
+        if self.uses_fast_lane:
+            yield replace(self, sendings=tuple(replace(each, lane="full") for each in self.sendings))
 
 
 def _with_less(members: Mapping[int, Value]) -> Iterator[dict[int, Value]]:
@@ -100,6 +111,8 @@ FAULTS = (
 HELD = (1, 2, 3, 5, 8, 13, 30, 80)
 DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
 ACTS = ("retry", "resolve", "abort", "redrive", "once redrive", "once redrive", "once release")
+FAST_CLIMATES = ("mild",) * 4 + ("fast twice", "fast soon", "fast late")
+"""Where it is mild, and something is in the fast lane."""
 CLIMATES = ("mild",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")
 
 
@@ -134,7 +147,17 @@ def draw(seed: int) -> Plan:
         faults[dice.randrange(steps)] = fault + amount
     switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
     fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
-    return Plan(seed, tuple(sendings), tuple(acts), faults, switches, fates, dice.choice(CLIMATES))
+    climate = dice.choice(CLIMATES)
+    drawn = _in_lanes(random.Random(-1 - seed), sendings)  # noqa: S311 no secret
+    if climate == "mild" and any(each.lane == "fast" for each in drawn):
+        climate = dice.choice(FAST_CLIMATES)
+    return Plan(seed, drawn, tuple(acts), faults, switches, fates, climate)
+
+
+def _in_lanes(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:
+    """All in one lane, or each in any."""
+    lanes = dice.choice((("full",), ("fast",), ("full", "fast")))
+    return tuple(replace(each, lane=dice.choice(lanes)) for each in sendings)
 
 
 def _as_sent(dice: random.Random, given: Request) -> Sent:

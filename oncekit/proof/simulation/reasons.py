@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from oncekit.local import Execution
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Refusal, Start, Write
+from oncekit.proof.simulation.owners import is_fast, owner_of
 from oncekit.proof.simulation.writes import DEAD
 
+DIED = ("ABORTED", "TIMED_OUT")
 DECISIONS = ("PermanentError", "NeedsAttention", "LockLostError")
 REFUSED = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
 FINISHING = {"IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine"}
@@ -26,6 +28,8 @@ class Ended:
     fence: int
     error: str
     """Empty for a success."""
+    is_unknown: bool = False
+    """Its owner was in the fast lane and died: nobody can ask what its business logic did, so that it may run again."""
 
 
 def ends_of(execution: Execution) -> Iterator[Ended]:
@@ -40,13 +44,14 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
             lock = json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}).get("lock", {})
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             error = str(event.get("taskFailedEventDetails", {}).get("error", ""))
-            yield Ended(execution.arn, lock["id"], int(lock["fence"]), error)
+            owner = str(lock["owner"])
+            yield Ended(owner, lock["id"], int(lock["fence"]), error, is_fast(owner) and execution.status in DIED)
 
 
 def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dict[str, list[int]]) -> Iterator[Fault]:
     """P2: what business logic decided is not asked for again, unless the operation began anew meanwhile."""
     for each in ended:
-        if each.error not in DECISIONS[:2]:
+        if each.error not in DECISIONS[:2] or each.is_unknown:
             continue
         anew = min((fence for fence in opened.get(each.id, ()) if fence > each.fence), default=None)
         if any(s.id == each.id and each.fence < s.fence and (anew is None or s.fence < anew) for s in starts):
@@ -57,7 +62,7 @@ def quarantine_faults(
     writes: Sequence[Write], executions: Sequence[Execution], ended: Sequence[Ended], refusals: Sequence[Refusal]
 ) -> Iterator[Fault]:
     """P5: no live owner is quarantined by another, none quarantines its own answer, and each reason given is true."""
-    states = {execution.arn: execution.states for execution in executions}
+    states = {owner_of(execution): execution.states for execution in executions}
     for write in writes:
         old, new = write.old, write.new
         if old is None or new is None or (old["status"], new["status"]) != ("IN_PROGRESS", "QUARANTINED"):
@@ -73,7 +78,8 @@ def quarantine_faults(
         finishing = bool(FINISHING & set(states.get(owner, ())[-1:]))
         if name == "OwnerCannotFinish" and finishing and not _refused(owner, refusals):
             yield Fault("P5", "broken", f"{id}: given up as {name}, though no redrive of a dead owner was refused")
-        if name == "OwnerCrashed" and owner in states and "ExecuteBusinessLogic" not in states[owner]:
+        knowable = owner in states and not is_fast(owner)
+        if name == "OwnerCrashed" and knowable and "ExecuteBusinessLogic" not in states[owner]:
             yield Fault("P5", "broken", f"{id}: quarantined as {name}, though its owner never started business logic")
 
 

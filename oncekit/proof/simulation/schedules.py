@@ -55,7 +55,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
         with world.running():
             for number, sending in enumerate(plan.sendings):
                 world.turns.spawn(
-                    _at(world, sending.at, lambda n=number, s=sending: world.start(s.request, f"r{n}")), "send"
+                    _at(world, sending.at, lambda n=number, s=sending: world.start(s.request, f"r{n}", s.lane)), "send"
                 )
             for act in plan.acts:
                 world.turns.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
@@ -64,7 +64,8 @@ def run_plan(world: World, plan: Plan) -> Outcome:
             storm.end_of_silence()
             world.recover()
             for number, sending in enumerate(plan.sendings):
-                world.start(sending.request, f"again{number}")
+                lane = sending.other_lane if plan.uses_fast_lane else "full"
+                world.start(sending.request, f"again{number}", lane)
             world.recover()
             storm.end_of_silence()
             world.recover()

@@ -109,7 +109,7 @@ class Storm(Weather):
         return answer
 
     def at_boundary(self, boundary: Boundary) -> None:
-        if boundary.machine.startswith("OperationStateMachine"):
+        if boundary.machine.startswith(("OperationStateMachine", "FastStateMachine")):
             who = boundary.execution_arn.rpartition(":")[2]
             if self._step(f"{who} {boundary.place} {boundary.state}", lambda fault: fault.startswith("dies")):
                 self._world.stop(boundary.execution_arn)

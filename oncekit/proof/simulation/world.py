@@ -20,14 +20,19 @@ from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
 from oncekit.proof.simulation import business, checker
 from oncekit.proof.simulation.climates import CLIMATES, Climate
+from oncekit.proof.simulation.express import Express
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.journal import Actor, Journal
+from oncekit.proof.simulation.owners import is_fast
 from oncekit.proof.simulation.scheduler import Turns, seeded_uuid
 from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
+
+PARAMETERS = {"FullLaneOperations": "place-order"}
+"""So that this operation comes through the fast lane to the full one."""
 
 OWN_ENDS = (*checker.REFUSALS, "OperationInProgress", "OperationFailed", "NeedsAttention", "LockLost")
 """Errors of the operation machine's own ends: such an execution has said all there is to say."""
@@ -42,7 +47,7 @@ class World:
         self.weather = Weather()
         self.climate = Climate(self.turns)
         self.trace: list[str] = []
-        self._template, self._parameters = template, parameters
+        self._template, self._parameters = template, {**PARAMETERS, **(parameters or {})}
         self._stack = ExitStack()
 
     def __enter__(self) -> World:
@@ -66,6 +71,7 @@ class World:
         self.functions.plain.update(self.business.handlers)
         stack.enter_context(self.functions.installed())
         stack.enter_context(business.pauses_in(self.turns))
+        self.express = stack.enter_context(Express(self.turns).watching())
         stack.enter_context(_boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
@@ -93,13 +99,18 @@ class World:
 
     # ---- acts ----
 
-    def start(self, request: Any, name: str) -> str:
+    def start(self, request: Any, name: str, lane: str = "full") -> str:
+        output = "StateMachineArn" if lane == "full" else "FastStateMachineArn"
         arn: str = self.cloud.client("stepfunctions").start_execution(
-            stateMachineArn=self.cloud.outputs["StateMachineArn"], name=name, input=as_text(request)
+            stateMachineArn=self.cloud.outputs[output], name=name, input=as_text(request)
         )["executionArn"]
         return arn
 
     def stop(self, arn: str) -> None:
+        """Kill an execution; of an Express one the run that is at work. Nobody can do that to it, but it may happen."""
+        if is_fast(arn):
+            self.express.kill(self.cloud.executions.find(arn))
+            return
         self.cloud.client("stepfunctions").stop_execution(executionArn=arn, error="Killed", cause="by the proof")
 
     def pass_time(self, seconds: float) -> None:
@@ -164,7 +175,7 @@ class World:
         now = self.turns.now()
         for record in checker.all_records(self.cloud).values():
             overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
-            if overdue and self.journal.status_of(record["owner"]) != "RUNNING":
+            if overdue and (is_fast(record["owner"]) or self.journal.status_of(record["owner"]) != "RUNNING"):
                 return True
         return self.saw_death_lately()
 
@@ -177,8 +188,13 @@ class World:
         for machine in self.cloud.executions.machines:
             for each in machine.executions:
                 own_end = each.status == "FAILED" and each.error in OWN_ENDS
-                if each.status in ("FAILED", "ABORTED", "TIMED_OUT") and not own_end:
+                if each.status in ("FAILED", "ABORTED", "TIMED_OUT") and not own_end and machine.name != self._fast:
                     yield each.stop_date.timestamp()
+
+    @property
+    def _fast(self) -> str:
+        """The name of the machine whose deaths nobody finds: Express."""
+        return self.cloud.outputs["FastStateMachineArn"].rpartition(":")[2]
 
     @property
     def _period(self) -> float:

@@ -14,14 +14,18 @@ from once.step import CLOSINGS
 from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.journal import Item, Write
 from oncekit.proof.simulation.openings import CLOSED, is_expired, is_tried_again
+from oncekit.proof.simulation.owners import has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}
 BY_STATUS = {
-    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error"}),
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error", "request", "requestRef", "mayStartAgain"}),
     "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
-    "QUARANTINED": (ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"}, {"requestRef"}),
+    "QUARANTINED": (
+        ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"},
+        {"request", "requestRef", "mayStartAgain"},
+    ),
 }
 DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
 WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
@@ -40,21 +44,34 @@ def shape_faults(record: Item) -> Iterator[Fault]:
     required, optional = BY_STATUS[record["status"]]
     if missing := required - set(record):
         yield fault(f"lacks {sorted(missing)}")
-    if left_over := set(record) - required - optional - SOMETIMES:
+    # The version before leaves a request that is NULL in what it finishes.
+    kept = {name for name, value in record.items() if not (name == "request" and value is None)}
+    if left_over := kept - required - optional - SOMETIMES:
         yield fault(f"has {sorted(left_over)}")
-    if (
-        record["status"] == "QUARANTINED"
-        and "requestRef" not in record
-        and record["error"]["name"] not in WITHOUT_REQUEST
-    ):
-        yield fault("quarantined without its request")
+    if what := _request_missing(record):
+        yield fault(what)
     shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
     if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
         yield fault("another shard")
     if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
         yield fault("not exactly one answer")
-    if not record.get("fence", 0) >= record.get("attempts", 0) >= 1:
+    # A lock that was released before the first attempt reached the function counts none.
+    least = 0 if "mayStartAgain" in record else 1
+    if not record.get("fence", 0) >= record.get("attempts", 0) >= least:
         yield fault("attempts and fence do not fit")
+
+
+def _request_missing(record: Item) -> str:
+    """What is wrong with the request that a record should have: an operator's copy, or that of a fast owner."""
+    if record["status"] == "QUARANTINED" and record["error"]["name"] not in WITHOUT_REQUEST:
+        is_copied = record.get("requestRef", {}).get("key", "").startswith("requests/")
+        return "" if is_copied and "request" not in record else "quarantined without its request"
+    if record["status"] != "IN_PROGRESS" or not is_fast(record["owner"]):
+        return ""
+    if not has_nonce(record["owner"]):
+        return "an owner in the fast lane that two runs could be"
+    is_kept = ("requestRef" in record) != bool(record.get("request"))
+    return "" if is_kept else "an owner in the fast lane without its request"
 
 
 def write_faults(write: Write) -> Iterator[Fault]:
@@ -101,7 +118,7 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
     if new["owner"] != old["owner"]:
         if old["leaseExpiresAt"] >= write.at:
             yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
-        if write.owner_status not in DEAD and ":express:" not in old["owner"]:
+        if not _may_be_replaced(write, old):
             yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
     if (
         "steps" in old
@@ -113,6 +130,14 @@ def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> 
         yield from _faults_of_actor(write, old, new)
 
 
+def _may_be_replaced(write: Write, old: Item) -> bool:
+    """Its owner is dead. One in the fast lane has ended in any way, or has released the lock, and its lease is over."""
+    if not is_fast(old["owner"]):
+        return write.owner_status in DEAD
+    is_gone = write.owner_status != "RUNNING" or "mayStartAgain" in old
+    return is_gone and old["leaseExpiresAt"] < write.at
+
+
 def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
     """P4: the owner, whoever takes over, and three things that may be done to a dead owner's record."""
     assert write.actor is not None
@@ -122,6 +147,11 @@ def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
         if not mine or changed - {"steps"}:
             yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
         return
+    if "mayStartAgain" in changed & set(new) and (write.actor.owner, write.actor.state) != (
+        old["owner"],
+        "ReleaseLock",
+    ):
+        yield Fault("P2", "twice", f"{write.id}: {write.actor} says for its owner that it may be started again")
     if write.actor.owner in (old["owner"], new["owner"]):
         return
     ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
@@ -134,7 +164,7 @@ def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
     )
     if not (ends_lease or quarantines or claims):
         yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
-    elif write.owner_status not in DEAD and ":express:" not in old["owner"]:
+    elif not _may_be_replaced(write, old):
         yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
 
 

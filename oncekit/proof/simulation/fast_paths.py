@@ -1,0 +1,89 @@
+"""The paths of the crash matrix in the fast lane, and in both lanes on the same ids; and all paths there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from oncekit.proof.simulation import paths
+from oncekit.proof.simulation.paths import DEATHS, FAILS_ONCE, ORDER, STEPS, Path, charge, hard, request
+
+PLAIN = request("plain-work", {"return": 1})
+LARGE = hard("ok", note="x" * 8_000)
+"""Does not fit into a record."""
+UNREADABLE = request("hard-work", {"script": ["ok"], "_jsonata_lambda": True})
+"""No expression can look at it."""
+REPORT = request("build-report", {"bytes": 6000})
+CAREFUL = charge(onCrash="quarantine")
+SLOW = hard("slow")
+SLOW_AND_WAITED_FOR = hard("slow", onConflict="wait")
+OVER = 450.0
+"""Seconds after which the lease of an owner in the fast lane is over, and the next sweep is still to come."""
+ENDS_EARLY = (*DEATHS, "hangs to its end", "slow", "answer lost", "never arrives")
+IN_THE_END = (*ENDS_EARLY, "the other lane", "arrives late")
+
+
+def _fast(path: Path) -> Path:
+    return replace(path, lane="fast", lane_before="fast")
+
+
+ALONE: tuple[Path, ...] = (
+    Path("fast: new", (charge(),), enduring=True, joined=True),
+    Path("fast: new, large request and result", (LARGE,), enduring=True),
+    Path("fast: new, plain, large result", (request("plain-work", {"return": "x" * 6000}),)),
+    Path("fast: new, quarantine", (CAREFUL,), joined=True),
+    Path("fast: fenced steps", (STEPS,)),
+    Path("fast: replay", (charge(),), before=(charge(),)),
+    Path("fast: permanent error", (hard("PermanentError"),), ends=("FAILED",)),
+    Path("fast: retry, then success", (hard("error", "ok"),)),
+    Path("fast: attempts used up", (hard("error"),), ends=("QUARANTINED",), operated=True),
+    Path("fast: failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,)),
+    Path("fast: refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
+    Path("fast: refused in the full lane", (UNREADABLE,), ends=()),
+    Path("fast: operation for the full lane", (ORDER,), joined=True),
+    Path("fast: operation for the full lane, waited for", ({**ORDER, "onConflict": "wait"},)),
+    Path("fast: no time left", (charge(),), throttled=200.0, joined=True, faults=IN_THE_END),
+    Path("fast: no time left, quarantine", (CAREFUL,), throttled=200.0, faults=ENDS_EARLY),
+    Path("fast: take-over by a duplicate", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic", aged=OVER),
+    Path("fast: plain function, its owner dies", (PLAIN,), killed="Finalize", faults=ENDS_EARLY),
+    Path("fast: recovered", (LARGE,), killed="Finalize"),
+    Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
+)
+TWICE: tuple[Path, ...] = (
+    Path("fast: twice at once", (charge(),), climate="fast twice"),
+    Path("fast: twice, the second soon", (SLOW_AND_WAITED_FOR,), climate="fast soon", faults=ENDS_EARLY),
+    Path("fast: twice, the second late", (LARGE,), climate="fast late", killed="Finalize", faults=ENDS_EARLY),
+    Path("fast: twice at once, for the full lane", (ORDER,), climate="fast twice", faults=ENDS_EARLY),
+    Path("fast: twice at once, no time left", (charge(),), throttled=200.0, climate="fast twice", faults=ENDS_EARLY),
+)
+MIXED: tuple[Path, ...] = (
+    Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="mixed"),
+    Path("mixed: in progress, reject", (SLOW, hard("slow", onConflict="reject")), apart=3, lane="mixed"),
+    Path("mixed: in progress, wait", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="mixed"),
+    Path("mixed: fast duplicate of a full owner", (REPORT,), before=(REPORT,), lane="fast"),
+    Path("mixed: fast duplicate of a dead full owner", (charge(),), (charge(),), dead="Finalize", lane="fast"),
+    Path(
+        "mixed: full duplicate of a dead fast owner",
+        (charge(),),
+        before=(charge(),),
+        dead="ExecuteBusinessLogic",
+        aged=OVER,
+        lane_before="fast",
+        enduring=True,
+    ),
+    Path(
+        "mixed: two duplicates of a dead fast owner",
+        (charge(), charge()),
+        before=(charge(),),
+        dead="ExecuteBusinessLogic",
+        aged=OVER,
+        lane="mixed",
+        lane_before="fast",
+        faults=ENDS_EARLY,
+    ),
+    Path("mixed: in progress for long", (SLOW, SLOW), apart=150, lane="mixed", faults=ENDS_EARLY),
+    Path("mixed: failed in one, tried again in the other", (FAILS_ONCE,), before=(FAILS_ONCE,), lane="fast"),
+    Path("mixed: mismatch", (charge(1),), before=(charge(),), lane="fast"),
+)
+FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)
+FULL = Path("plain function, its owner dies", (PLAIN,), killed="Finalize", faults=DEATHS)
+PATHS = (*paths.PATHS, FULL, *FAST_PATHS)

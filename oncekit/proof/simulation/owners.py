@@ -1,0 +1,72 @@
+"""Owners in both lanes: which run of which execution an owner is.
+
+In the full lane an owner is an execution's ARN. In the fast lane it is that and a nonce, because an Express execution
+can run twice: each run is an owner by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from oncekit.local import Execution, LocalCloud
+
+MACHINES = ("StateMachineArn", "FastStateMachineArn")
+"""The outputs that name the machines of both lanes."""
+_COLONS = 8
+"""In the ARN of an Express execution; one more in an owner."""
+
+
+def is_fast(owner: str) -> bool:
+    return owner.split(":")[5:6] == ["express"]
+
+
+def has_nonce(owner: str) -> bool:
+    return owner.count(":") == _COLONS + 1
+
+
+def execution_of_owner(owner: str) -> str:
+    """The ARN of its execution."""
+    return owner.rpartition(":")[0] if is_fast(owner) and has_nonce(owner) else owner
+
+
+def name_of(owner: str) -> str:
+    """Of its execution."""
+    return owner.split(":")[7] if is_fast(owner) else owner.rpartition(":")[2]
+
+
+def owner_of(execution: Execution) -> str:
+    """What an execution calls itself when it writes; of two runs of one ARN each has a name of its own."""
+    if not is_fast(execution.arn):
+        return execution.arn
+    for event in execution.events:
+        if me := event.get("stateExitedEventDetails", {}).get("assignedVariables", {}).get("me"):
+            return str(json.loads(me))
+    return execution.arn
+
+
+def name_without_lock(arn: str) -> str:
+    """The name under which a fast execution hands its request over before any lock was taken."""
+    return f"first-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
+
+
+def status_of(cloud: LocalCloud, owner: str) -> str:
+    """Of its run; DOES_NOT_EXIST for an owner that nobody knows."""
+    arn = execution_of_owner(owner)
+    for machine in cloud.executions.machines:
+        for execution in reversed(machine.executions):
+            if execution.exec_arn == arn and (not is_fast(owner) or _me(execution) == owner):
+                return str(execution.status)
+    return "DOES_NOT_EXIST"
+
+
+def _me(execution: Any) -> Any:
+    """From the run's variables, without its history: this is asked at every write."""
+    return execution.exec_worker.env.variable_store._inner_scope.get("me")
+
+
+def is_of_a_lane(cloud: LocalCloud, machine: str) -> bool:
+    """Whether a machine, by its name, is one of those that run operations."""
+    arns = [cloud.outputs[output] for output in MACHINES if output in cloud.outputs]
+    return any(arn.rpartition(":")[2] == machine or f":{machine}:" in arn for arn in arns)
