@@ -84,7 +84,7 @@ FORGOTTEN = KEPT.replace("expiresAt", "expiresAt, #steps") + '        "#steps": 
 THROTTLED = "Assign: { ownerStatus: UNKNOWN }\n        Next: IsOwnerAlive\n    Next: IsOwnerAlive\n\n  WaitForNews"
 OVER = "$record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000)"
 OVERDUE = "{% '${Lane}' = 'full' and " + OVER + " %}"
-MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $me and $not($ran) %}"
+MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $me and $not($ran) and $not($handedOver) %}"
 ASKED_FOR = "'FAILED' and $request.onFailed = 'retry' and $not($ran) and $not($handedOver) and\n"
 RELEASED = '"SET leaseExpiresAt = :zero, mayStartAgain = :true, attempts = :attempts, #error = :error"'
 ONE, TWO = (RETRY,), (RETRY, RETRY)

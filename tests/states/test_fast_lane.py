@@ -144,6 +144,16 @@ def test_another_run_of_the_same_execution_is_another_owner(fast: States) -> Non
     assert decided(fast, held, ran=True, handedOver=True).to == "AcknowledgeDuplicate", "its lock was released"
 
 
+def test_a_lock_that_was_released_is_not_worked_under_again(fast: States) -> None:
+    """Every attempt was throttled, so that business logic never ran here; the full lane may have started it since."""
+    released = {**found(owner=FAST_ME, leaseExpiresAt="0"), "mayStartAgain": {"BOOL": True}}
+    assert decided(fast, released, onConflict="wait", handedOver=True) == Way("WaitForOwner")
+    kept = found(owner=FAST_ME, leaseExpiresAt=HELD)
+    assert decided(fast, kept, onConflict="wait", handedOver=True) == Way("WaitForOwner"), (
+        "a late ReleaseLock may follow"
+    )
+
+
 # ---- after a request was handed over ----
 
 
