@@ -32,8 +32,7 @@ A_RUN = 400
 
 
 def start(cloud: LocalCloud, request: Any) -> str:
-    text = request if isinstance(request, str) else json.dumps(request)
-    return cloud.start_machine(cloud.outputs["FastStateMachineArn"], text, str(uuid.uuid4()))
+    return cloud.start(request, lane="fast")
 
 
 def fast(cloud: LocalCloud, request: Any) -> Execution:
@@ -211,6 +210,18 @@ def test_a_late_second_run_gets_the_answer(cloud: LocalCloud) -> None:
         cloud.clock.advance(6000)
     record = record_of(cloud, charge())
     assert (record["fence"], record["attempts"]) == (1, 1)
+
+
+def test_a_failed_operation_that_the_fast_lane_cannot_take_up_again_is_tried_again_in_the_full_lane(
+    cloud: LocalCloud, latches: Latches
+) -> None:
+    request = scripted({"raise": "PermanentError"}, onFailed="retry")
+    assert fast(cloud, request).error == "OperationFailed"
+    with cloud.intercept(never_arrives(state="RetryFailed", nth=range(1, 6))):
+        assert fast(cloud, request).output["disposition"] == "IN_PROGRESS"
+    [heir] = operations(cloud)
+    assert (heir.name.startswith("first-"), heir.error) == (True, "OperationFailed")
+    assert record_of(cloud, request)["fence"] == 2
 
 
 @pytest.mark.parametrize("conflict", ["acknowledge", "reject", "wait"])

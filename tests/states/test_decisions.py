@@ -542,7 +542,6 @@ def test_only_a_refusal_of_a_redrive_is_a_refusal(state: States) -> None:
 
 OWN_WRITES = (
     "Finalize",
-    "RetryFailed",
     "ClaimRedrive",
     "TakeOverLock",
     "RenewLock",
@@ -551,18 +550,25 @@ OWN_WRITES = (
 )
 
 
-@pytest.mark.parametrize("name", [*OWN_WRITES, "AcquireLock"])
+@pytest.mark.parametrize("name", [*OWN_WRITES, "AcquireLock", "RetryFailed"])
 def test_a_refused_write_is_explained_by_the_record(name: str, state: States) -> None:
     assert state(name).fails(CONDITION, {}) == Way("ReadRecord")
 
 
 @pytest.mark.parametrize("name", [*OWN_WRITES, "CacheResponse", "KeepRequest", "RefuseRequest"])
 def test_what_gives_up_dies_where_a_redrive_or_an_heir_goes_on(name: str, state: States) -> None:
-    for error in ("States.Timeout", "SomethingNew", TOO_LARGE):
+    for error in ("States.Timeout", "SomethingNew", *([] if name == "RefuseRequest" else [TOO_LARGE])):
         assert state(name).fails(error, {}) is None
 
 
-@pytest.mark.parametrize(("name", "ran"), [("AcquireLock", False), ("ReadRecord", False), ("ReadRecord", True)])
+def test_a_refusal_that_is_too_large_for_a_state_leaves_its_input_out(state: States) -> None:
+    for error in (TOO_LARGE, "States.Runtime"):
+        assert state("RefuseRequest").fails(error, {}) == Way("LeaveInputOut")
+
+
+@pytest.mark.parametrize(
+    ("name", "ran"), [("AcquireLock", False), ("RetryFailed", False), ("ReadRecord", False), ("ReadRecord", True)]
+)
 def test_a_table_out_of_reach_refuses_the_request_and_claims_nothing(name: str, ran: bool, state: States) -> None:
     way = state(name).fails("DynamoDB.InternalServerError", {"ran": ran})
     assert way is not None

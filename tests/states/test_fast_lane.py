@@ -154,6 +154,17 @@ def test_a_lock_that_was_released_is_not_worked_under_again(fast: States) -> Non
     )
 
 
+def test_a_second_run_does_not_try_again_what_the_first_one_failed(fast: States) -> None:
+    mine, another = found("FAILED", owner=f"{FAST_ID}:first-run"), found("FAILED", owner=f"{FAST_ID}0:first-run")
+    assert decided(fast, mine, onFailed="retry").to == "OperationFailed"
+    assert decided(fast, another, onFailed="retry").to == "RetryFailed"
+
+
+def test_a_failed_operation_that_cannot_be_taken_up_here_is_left_to_the_full_lane(fast: States) -> None:
+    way = fast("RetryFailed").fails("States.Timeout", {})
+    assert way is not None and (way.to, way.assigned["refusal"]["error"]) == ("HandOver", "Unavailable")
+
+
 # ---- after a request was handed over ----
 
 
