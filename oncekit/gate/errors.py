@@ -16,8 +16,7 @@ import botocore.session
 from once import errors
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import State
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, State, of_each_machine
 from oncekit.gate.reading import read
 
 
@@ -70,21 +69,20 @@ _OF_MAPS = {
 }
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        for state in machine.states:
-            known = names(state)
-            if known is None:
-                yield machine.finding(
-                    state,
-                    f"the gate does not know what {state.resource} raises; add it to SERVICES in "
-                    "oncekit/gate/errors.py",
-                )
-                continue
-            yield from (machine.finding(state, problem) for problem in _order(state))
-            for where, name in _named(state):
-                if name not in known:
-                    yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    for state in machine.states:
+        known = names(state)
+        if known is None:
+            yield machine.finding(
+                state,
+                f"the gate does not know what {state.resource} raises; add it to SERVICES in oncekit/gate/errors.py",
+            )
+            continue
+        yield from (machine.finding(state, problem) for problem in _order(state))
+        for where, name in _named(state):
+            if name not in known:
+                yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
 
 
 def _named(state: State) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State, Text
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, State, Text, of_each_machine
 from oncekit.gate.reading import read
 
 _EVALUATED = {
@@ -23,14 +22,14 @@ _CONTEXT = {
 }
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        if machine.definition.get("QueryLanguage") != "JSONata":
-            yield machine.finding(None, "QueryLanguage is not JSONata, so AWS takes every expression for text; say so")
-        for state in machine.states:
-            for problem in _problems(state):
-                yield machine.finding(state, problem)
-            yield from _keys(machine, state)
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    if machine.definition.get("QueryLanguage") != "JSONata":
+        yield machine.finding(None, "QueryLanguage is not JSONata, so AWS takes every expression for text; say so")
+    for state in machine.states:
+        for problem in _problems(state):
+            yield machine.finding(state, problem)
+        yield from _keys(machine, state)
 
 
 def _problems(state: State) -> Iterator[str]:

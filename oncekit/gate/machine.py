@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from oncekit.gate.finding import Finding
 from oncekit.local.deploy import machine_name
@@ -44,9 +44,9 @@ class Way:
     assigned: frozenset[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
-    """One state, wherever it is."""
+    """One state, wherever it is; equal to none but itself, so that what is found out about it can be kept."""
 
     name: str
     raw: Mapping[str, Any]
@@ -68,8 +68,12 @@ class State:
             for number, clause in enumerate(self.raw.get(kind, [])):
                 yield kind, number, clause
 
-    def ways(self) -> Iterator[Way]:
+    @functools.cached_property
+    def ways(self) -> tuple[Way, ...]:
         """Every way out. What a state assigns holds on its own way; a choice or a catch assigns for itself alone."""
+        return tuple(self._ways())
+
+    def _ways(self) -> Iterator[Way]:
         for number, rule in enumerate(self.raw.get("Choices", [])):
             if "Next" in rule:
                 yield Way(rule["Next"], ("Choices", str(number)), _names(rule))
@@ -117,7 +121,7 @@ def _texts(node: Any, path: tuple[str, ...]) -> Iterator[Text]:
             yield from _texts(value, (*path, str(number)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scope:
     """States that go to each other: those of the machine, or those inside of one Map or branch."""
 
@@ -126,6 +130,7 @@ class Scope:
     """The Map that they are in."""
     states: dict[str, State] = field(default_factory=dict)
 
+    @functools.cached_property
     def reached(self) -> frozenset[str]:
         """The states that some way leads to."""
         found, ahead = set(), [self.start]
@@ -133,13 +138,13 @@ class Scope:
             name = ahead.pop()
             if name in self.states and name not in found:
                 found.add(name)
-                ahead += [way.target for way in self.states[name].ways()]
+                ahead += [way.target for way in self.states[name].ways]
         return frozenset(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Machine:
-    """A state machine of the template."""
+    """A state machine of the template; equal to none but itself."""
 
     file: str
     logical_id: str
@@ -185,3 +190,23 @@ def _scopes(definition: Mapping[str, Any], owner: State | None) -> Iterator[Scop
             inner = state.raw.get(key, [])
             for each in inner if isinstance(inner, list) else [inner]:
                 yield from _scopes(each, state)
+
+
+class _Machines(Protocol):
+    @property
+    def machines(self) -> tuple[Machine, ...]: ...
+
+
+def of_each_machine(check: Callable[[Machine], Iterator[Finding]]) -> Callable[[_Machines], Iterator[Finding]]:
+    """A check of a project that looks at one machine after the other, and at no machine twice."""
+
+    @functools.lru_cache(maxsize=64)
+    def found(machine: Machine) -> tuple[Finding, ...]:
+        return tuple(check(machine))
+
+    @functools.wraps(check)
+    def of_all(project: _Machines) -> Iterator[Finding]:
+        for machine in project.machines:
+            yield from found(machine)
+
+    return of_all

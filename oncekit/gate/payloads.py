@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import State
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, State, of_each_machine
 from oncekit.gate.reasons import BOUNDED_RESULTS, Excused
 
 DEFINITION_LIMIT_BYTES = 1024 * 1024
@@ -22,32 +21,30 @@ _PAGES = {
 """How many entries of about 1 KB a page may hold."""
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        size = len(json.dumps(machine.definition).encode())
-        if size > DEFINITION_LIMIT_BYTES:
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    size = len(json.dumps(machine.definition).encode())
+    if size > DEFINITION_LIMIT_BYTES:
+        yield machine.finding(None, f"the definition has {size} bytes, and AWS takes {DEFINITION_LIMIT_BYTES}; cut it")
+    excused = Excused(BOUNDED_RESULTS, machine.name)
+    for state in machine.tasks():
+        if (problem := _result(state)) and not excused(state.name):
+            yield machine.finding(state, problem)
+        if problem := _page(state) or _message(state) or _whole(state):
+            yield machine.finding(state, problem)
+    for state in machine.states:
+        if state.type == "Map" and not _catches_too_large(state) and not excused(state.name):
             yield machine.finding(
-                None, f"the definition has {size} bytes, and AWS takes {DEFINITION_LIMIT_BYTES}; cut it"
+                state,
+                f"its branches' outputs may have more than 256 KiB together, and nothing catches the {TOO_LARGE} "
+                "that follows; catch it by name, or give the reason why they stay small in oncekit/gate/reasons.py",
             )
-        excused = Excused(BOUNDED_RESULTS, machine.name)
-        for state in machine.tasks():
-            if (problem := _result(state)) and not excused(state.name):
-                yield machine.finding(state, problem)
-            if problem := _page(state) or _message(state) or _whole(state):
-                yield machine.finding(state, problem)
-        for state in machine.states:
-            if state.type == "Map" and not _catches_too_large(state) and not excused(state.name):
-                yield machine.finding(
-                    state,
-                    f"its branches' outputs may have more than 256 KiB together, and nothing catches the {TOO_LARGE} "
-                    "that follows; catch it by name, or give the reason why they stay small in oncekit/gate/reasons.py",
-                )
-        for name in excused.unused():
-            yield Finding(
-                machine.file,
-                name,
-                "is listed in BOUNDED_RESULTS in oncekit/gate/reasons.py for nothing; remove it there",
-            )
+    for name in excused.unused():
+        yield Finding(
+            machine.file,
+            name,
+            "is listed in BOUNDED_RESULTS in oncekit/gate/reasons.py for nothing; remove it there",
+        )
 
 
 def _argument(state: State, name: str) -> str | None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oncekit.gate.machine import Machine
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.definition import read_definition, render_definition
+from oncekit.local.definition import read_definition, rendered
 from oncekit.local.deploy import machine_name, rendered_definitions
 from oncekit.local.intrinsics import Resolver
 from oncekit.local.resources import STACK
@@ -27,12 +28,32 @@ def _parsed(text: str, name: str) -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True)
+class _Definition:
+    """The same as another one when its text is: comparing texts is quicker than comparing what they say."""
+
+    text: str
+    value: Mapping[str, Any] = field(compare=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _machine(file: str, logical_id: str, kind: str, written: _Definition, definition: _Definition) -> Machine:
+    """The very same for the same: what is found out about a machine is kept in it."""
+    return Machine(file, logical_id, definition.value, written.value, kind)
+
+
+@functools.lru_cache(maxsize=64)
+def _with(machine: Machine, substitutions: str) -> Machine:
+    return replace(machine, definition=rendered(machine.written, json.loads(substitutions), Path(machine.file)))
+
+
+@dataclass(frozen=True)
 class Project:
     """A template and the files that it names."""
 
     path: Path
     source: Mapping[str, Any]
     """The template with its short forms written out."""
+    _read: dict[str, tuple[_Definition, Machine]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def at(cls, path: Path) -> Project:
@@ -66,11 +87,20 @@ class Project:
             lambda logical_id, name: f"{logical_id}.{name}",
         )
 
-    def rendered(self, logical_id: str, given: Mapping[str, object]) -> dict[str, Any]:
-        """A machine's definition under other values of the parameters, without another translation of the template."""
-        substitutions = self.resources(MACHINE)[logical_id].get("DefinitionSubstitutions", {})
-        path = self.path.parent / self.file(logical_id)
-        return render_definition(path, self.resolver(given).resolve(substitutions))
+    def under(self, given: Mapping[str, object], machine: Machine) -> Machine:
+        """A machine under other values of the parameters, without another translation of the template."""
+        substitutions = self.resources(MACHINE)[machine.logical_id].get("DefinitionSubstitutions", {})
+        return _with(machine, json.dumps(self.resolver(given).resolve(substitutions)))
+
+    def written(self, logical_id: str) -> Machine:
+        """A machine whose definition is as it is written, placeholders included. Raises DefinitionError."""
+        if logical_id not in self._read:
+            properties = self.resources(MACHINE)[logical_id]
+            file, kind = self.file(logical_id), str(properties.get("StateMachineType", "STANDARD"))
+            value = read_definition(self.path.parent / file)
+            written = _Definition((self.path.parent / file).read_text(), value)
+            self._read[logical_id] = written, _machine(file, logical_id, kind, written, written)
+        return self._read[logical_id][1]
 
     @functools.cached_property
     def translated(self) -> Template:
@@ -87,8 +117,7 @@ class Project:
         return tuple(self._machines())
 
     def _machines(self) -> Iterator[Machine]:
-        for logical_id, properties in self.resources(MACHINE).items():
-            file = self.file(logical_id)
-            written = read_definition(self.path.parent / file)
-            kind = str(properties.get("StateMachineType", "STANDARD"))
-            yield Machine(file, logical_id, self.definitions[machine_name(logical_id)], written, kind)
+        for logical_id in self.resources(MACHINE):
+            machine, value = self.written(logical_id), self.definitions[machine_name(logical_id)]
+            written, _ = self._read[logical_id]
+            yield _machine(machine.file, logical_id, machine.type, written, _Definition(json.dumps(value), value))

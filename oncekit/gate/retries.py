@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import State
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, State, of_each_machine
 from oncekit.gate.reasons import REPEATABLE, Excused
 
 _READS = (
@@ -22,19 +21,19 @@ _WRITES_ALIKE = ("aws-sdk:s3:putObject", "dynamodb:updateItem", "dynamodb:putIte
 """A second one leaves what the first one left; that those to DynamoDB are conditional is in writes.py."""
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        excused = Excused(REPEATABLE, machine.name)
-        for state in machine.states:
-            for number, clause in enumerate(state.raw.get("Retry", [])):
-                if clause.get("MaxAttempts") != 0:
-                    yield from (machine.finding(state, f"Retry.{number}: {each}") for each in _unbounded(clause))
-            if (problem := _may_have_happened(state)) and not excused(state.name):
-                yield machine.finding(state, problem)
-        for name in excused.unused():
-            yield Finding(
-                machine.file, name, "is listed in REPEATABLE in oncekit/gate/reasons.py for nothing; remove it there"
-            )
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    excused = Excused(REPEATABLE, machine.name)
+    for state in machine.states:
+        for number, clause in enumerate(state.raw.get("Retry", [])):
+            if clause.get("MaxAttempts") != 0:
+                yield from (machine.finding(state, f"Retry.{number}: {each}") for each in _unbounded(clause))
+        if (problem := _may_have_happened(state)) and not excused(state.name):
+            yield machine.finding(state, problem)
+    for name in excused.unused():
+        yield Finding(
+            machine.file, name, "is listed in REPEATABLE in oncekit/gate/reasons.py for nothing; remove it there"
+        )
 
 
 def _unbounded(clause: Mapping[str, Any]) -> Iterator[str]:

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, Scope, State
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, Scope, State, of_each_machine
 from oncekit.gate.reasons import MAY_FAIL_UNCAUGHT, Excused
 
 _NAME = re.compile(r"[A-Z][A-Za-z]{2,79}")
@@ -16,29 +15,29 @@ _SHORTEST_COMMENT = 20
 _ENDS = ("Succeed", "Fail")
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        excused = Excused(MAY_FAIL_UNCAUGHT, machine.name)
-        for field in ("Comment", "TimeoutSeconds"):
-            if field not in machine.definition:
-                yield machine.finding(None, f"the machine has no {field}; add it")
-        for scope in machine.scopes:
-            yield from _ways(machine, scope)
-        for name, times in Counter(state.name for state in machine.states).items():
-            if times > 1:
-                yield Finding(
-                    machine.file, name, "is the name of two states, and AWS wants it once in a machine; rename one"
-                )
-        for state in machine.states:
-            yield from (machine.finding(state, problem) for problem in _state(state))
-            if (problem := _uncaught(state)) and not excused(state.name):
-                yield machine.finding(state, problem)
-        for name in excused.unused():
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    excused = Excused(MAY_FAIL_UNCAUGHT, machine.name)
+    for field in ("Comment", "TimeoutSeconds"):
+        if field not in machine.definition:
+            yield machine.finding(None, f"the machine has no {field}; add it")
+    for scope in machine.scopes:
+        yield from _ways(machine, scope)
+    for name, times in Counter(state.name for state in machine.states).items():
+        if times > 1:
             yield Finding(
-                machine.file,
-                name,
-                "is listed in MAY_FAIL_UNCAUGHT in oncekit/gate/reasons.py for nothing; remove it there",
+                machine.file, name, "is the name of two states, and AWS wants it once in a machine; rename one"
             )
+    for state in machine.states:
+        yield from (machine.finding(state, problem) for problem in _state(state))
+        if (problem := _uncaught(state)) and not excused(state.name):
+            yield machine.finding(state, problem)
+    for name in excused.unused():
+        yield Finding(
+            machine.file,
+            name,
+            "is listed in MAY_FAIL_UNCAUGHT in oncekit/gate/reasons.py for nothing; remove it there",
+        )
 
 
 def _ways(machine: Machine, scope: Scope) -> Iterator[Finding]:
@@ -48,13 +47,13 @@ def _ways(machine: Machine, scope: Scope) -> Iterator[Finding]:
         )
         return
     for state in scope.states.values():
-        for way in state.ways():
+        for way in state.ways:
             if way.target not in scope.states:
                 where = ".".join(way.path)
                 yield machine.finding(
                     state, f"{where} goes to {way.target}, which is no state beside it; name one that is"
                 )
-        if state.name not in scope.reached():
+        if state.name not in scope.reached:
             yield machine.finding(state, "no way leads here; remove the state, or let another one go to it")
 
 

@@ -7,6 +7,7 @@ definitions as they are written, so that it can say more than that they cannot b
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from oncekit.gate.finding import Finding
 from oncekit.gate.machine import Machine, State
 from oncekit.gate.project import MACHINE, Project
-from oncekit.local.definition import Bare, read_definition
+from oncekit.local.definition import Bare
 
 _PLACEHOLDER = re.compile(r"\$\{(\w+)\}")
 _ANY = re.compile(r"\$\{[^}]*\}?")
@@ -33,16 +34,19 @@ _NUMBERS = {
 
 def check(project: Project) -> Iterator[Finding]:
     for logical_id, properties in project.resources(MACHINE).items():
-        file = project.file(logical_id)
-        written = read_definition(project.path.parent / file)
-        machine = Machine(file, logical_id, written, written, str(properties.get("StateMachineType", "STANDARD")))
-        known = set(properties.get("DefinitionSubstitutions", {}))
-        for state in machine.states:
-            yield from (machine.finding(state, problem) for problem in _problems(state, known))
-        yield from (machine.finding(None, problem) for problem in _numbers(written, ()))
+        machine = project.written(logical_id)
+        known = frozenset(properties.get("DefinitionSubstitutions", {}))
+        yield from _of_machine(machine, known)
 
 
-def _problems(state: State, known: set[str]) -> Iterator[str]:
+@functools.lru_cache(maxsize=64)
+def _of_machine(machine: Machine, known: frozenset[str]) -> tuple[Finding, ...]:
+    """Of a machine whose definition is as it is written."""
+    of_states = [machine.finding(state, problem) for state in machine.states for problem in _problems(state, known)]
+    return (*of_states, *(machine.finding(None, problem) for problem in _numbers(machine.written, ())))
+
+
+def _problems(state: State, known: frozenset[str]) -> Iterator[str]:
     for text in state.texts:
         for placeholder in _ANY.findall(text.value):
             name = _PLACEHOLDER.fullmatch(placeholder)

@@ -6,6 +6,7 @@ an execution that ends before its lease leaves a lock behind that nobody looks a
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
 import re
@@ -20,6 +21,7 @@ from oncekit.gate.project import FUNCTION, MACHINE, Project
 from oncekit.gate.reasons import LEASES_OF_OTHERS, Excused
 from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
+from oncekit.local.intrinsics import Resolver
 from oncekit.local.quotas import EXPRESS_SECONDS
 
 LAMBDA_LIMIT = 900
@@ -45,7 +47,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _at(project: Project, given: Given) -> Iterator[Finding]:
-    resolver = project.resolver(given)
+    resolver, defaults = project.resolver(given), project.resolver()
     functions = project.resources(FUNCTION)
     seconds = {name: float(resolver.resolve(each.get("Timeout", 3))) for name, each in functions.items()}
     for name, timeout in seconds.items():
@@ -54,7 +56,7 @@ def _at(project: Project, given: Given) -> Iterator[Finding]:
                 project.path.name, name, f"Timeout is {timeout:g} s, and Lambda ends at {LAMBDA_LIMIT}; set it lower"
             )
     for written in project.machines:
-        machine = replace(written, definition=project.rendered(written.logical_id, given))
+        machine = project.under(given, written)
         execution = machine.definition.get("TimeoutSeconds")
         if machine.type == "EXPRESS" and not (isinstance(execution, int) and execution <= EXPRESS_SECONDS):
             yield machine.finding(
@@ -63,7 +65,7 @@ def _at(project: Project, given: Given) -> Iterator[Finding]:
                 "so that it ends in order",
             )
         for state in machine.tasks("lambda:invoke"):
-            called = {name: seconds[name] for name in _functions(project, machine, state)}
+            called = {name: seconds[name] for name in _functions(project, defaults, written, state)}
             yield from _task(machine, state, called)
         yield from _leases(machine)
 
@@ -88,7 +90,12 @@ def _task(machine: Machine, state: State, called: Mapping[str, float]) -> Iterat
             )
 
 
-def _leases(machine: Machine) -> Iterator[Finding]:
+@functools.lru_cache(maxsize=64)
+def _leases(machine: Machine) -> tuple[Finding, ...]:
+    return tuple(_leases_of(machine))
+
+
+def _leases_of(machine: Machine) -> Iterator[Finding]:
     execution = machine.definition.get("TimeoutSeconds")
     tasks = {state.name: timeout_of(state) or 0 for state in machine.tasks("lambda:invoke")}
     is_express = machine.type == "EXPRESS"
@@ -167,11 +174,11 @@ def _number(value: Any, variables: Mapping[str, Any] | None = None) -> float | N
         return None
 
 
-def _functions(project: Project, machine: Machine, state: State) -> Iterator[str]:
+def _functions(project: Project, resolver: Resolver, machine: Machine, state: State) -> Iterator[str]:
     """The logical ids of the functions that a task may invoke, by what its FunctionName is made of."""
-    written = next(each for each in replace(machine, definition=machine.written).states if each.name == state.name)
+    written = next(each for each in project.written(machine.logical_id).states if each.name == state.name)
     substitutions = project.resources(MACHINE)[machine.logical_id].get("DefinitionSubstitutions", {})
-    resolver, functions = project.resolver(), project.resources(FUNCTION)
+    functions = project.resources(FUNCTION)
     for placeholder in _PLACEHOLDER.findall(str(written.raw.get("Arguments", {}).get("FunctionName", ""))):
         resolved = str(resolver.resolve(substitutions.get(placeholder, "")))
         for name, properties in functions.items():
@@ -203,7 +210,7 @@ def _of_definitions(project: Project) -> set[str]:
     found = set()
     for machine in project.machines:
         substitutions = project.resources(MACHINE)[machine.logical_id].get("DefinitionSubstitutions", {})
-        for state in replace(machine, definition=machine.written).tasks():
+        for state in project.written(machine.logical_id).tasks():
             for text in (str(state.raw.get("TimeoutSeconds")), *lease_texts(state.raw)):
                 for placeholder in _PLACEHOLDER.findall(text):
                     value = substitutions.get(placeholder)

@@ -6,13 +6,13 @@ AWS evaluates a variable that was never assigned to nothing, and most of what is
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, Scope, State, Text
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, Scope, State, Text, of_each_machine
 from oncekit.gate.reading import FUNCTIONS, Reading, read
 
 _Names = frozenset[str]
@@ -20,20 +20,20 @@ _NONE: _Names = frozenset()
 _VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        flows: dict[str, _Flow] = {}
-        outside: dict[int, _Names] = {}
-        for scope in machine.scopes:  # the outer ones come first
-            entry = flows[scope.owner.name].certain[scope.owner.name] if scope.owner else _NONE
-            flow = _Flow.of(scope, entry)
-            flows |= dict.fromkeys(scope.states, flow)
-            above = outside.get(id(scope.owner.scope), _NONE) | _assigned(scope.owner.scope) if scope.owner else _NONE
-            outside[id(scope)] = above
-            yield from _misnamed(machine, scope, above)
-            for state in scope.states.values():
-                if state.name in flow.certain:
-                    yield from _unassigned(machine, state, flow)
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    flows: dict[str, _Flow] = {}
+    outside: dict[int, _Names] = {}
+    for scope in machine.scopes:  # the outer ones come first
+        entry = flows[scope.owner.name].certain[scope.owner.name] if scope.owner else _NONE
+        flow = _Flow.of(scope, entry)
+        flows |= dict.fromkeys(scope.states, flow)
+        above = outside.get(id(scope.owner.scope), _NONE) | _assigned(scope.owner.scope) if scope.owner else _NONE
+        outside[id(scope)] = above
+        yield from _misnamed(machine, scope, above)
+        for state in scope.states.values():
+            if state.name in flow.certain:
+                yield from _unassigned(machine, state, flow)
 
 
 def _assigned(scope: Scope) -> _Names:
@@ -76,7 +76,7 @@ class _Flow:
         ahead = list(certain)
         while ahead:
             state = scope.states[ahead.pop()]
-            for way in state.ways():
+            for way in state.ways:
                 arriving = certain[state.name] | way.assigned | _conditions(state, way.path)
                 known = certain.get(way.target)
                 meeting = arriving if known is None else known & arriving
@@ -90,7 +90,7 @@ class _Flow:
         before: dict[str, str | None] = {self.scope.start: None}
         ahead = [self.scope.start]
         for here in ahead:
-            for way in self.scope.states[here].ways():
+            for way in self.scope.states[here].ways:
                 assigns = name in way.assigned | _conditions(self.scope.states[here], way.path)
                 if not assigns and way.target in self.scope.states and way.target not in before:
                     before[way.target] = here
@@ -107,11 +107,17 @@ def _conditions(state: State, path: tuple[str, ...]) -> _Names:
     """Variables that are there at `path` of a choice, because of how the conditions before it were answered."""
     if state.type != "Choice":
         return _NONE
-    rules = [_condition(rule) for rule in state.raw.get("Choices", [])]
+    rules = _readings(state)
     within = path[:1] == ("Choices",)
     number = int(path[1]) if within else len(rules)
     names = frozenset(name for rule in rules[:number] for name in rule.when_false)
     return names | rules[number].when_true if within and path[2:] != ("Condition",) else names
+
+
+@functools.lru_cache(maxsize=256)
+def _readings(state: State) -> tuple[Reading, ...]:
+    """Of the conditions of a choice; asked for on each way out of it, and for each text in it."""
+    return tuple(_condition(rule) for rule in state.raw.get("Choices", []))
 
 
 def _condition(rule: Mapping[str, object]) -> Reading:

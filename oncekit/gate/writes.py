@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import State
-from oncekit.gate.project import Project
+from oncekit.gate.machine import Machine, State, of_each_machine
 from oncekit.gate.reasons import WRITES_WITHOUT_FENCE, Excused
 
 REFUSED = "DynamoDB.ConditionalCheckFailedException"
@@ -17,33 +16,33 @@ _ALIAS = re.compile(r"[#:]\w+")
 _EXPRESSION = re.compile(r"(?:Condition|Update|Projection|Filter|KeyCondition)Expression")
 
 
-def check(project: Project) -> Iterator[Finding]:
-    for machine in project.machines:
-        excused = Excused(WRITES_WITHOUT_FENCE, machine.name)
-        for state in machine.tasks(*_WRITES):
-            condition = _condition(state)
-            if not condition:
-                yield machine.finding(
-                    state, "writes without a ConditionExpression, so a late owner overwrites a newer one; add it"
-                )
-                continue
-            missing = [name for name in _EXPECTED if not re.search(rf"(?<![#:\w]){name}(?!\w)", condition)]
-            if missing and not excused(state.name):
-                yield machine.finding(
-                    state,
-                    f"its condition does not name {', '.join(missing)}, so it may change a record that is no longer "
-                    "as it was read; add it, or give the reason in oncekit/gate/reasons.py",
-                )
-            yield from (machine.finding(state, problem) for problem in _refusals(state))
-        for state in machine.tasks():
-            if "dynamodb:" in state.resource:
-                yield from (machine.finding(state, problem) for problem in _aliases(state))
-        for name in excused.unused():
-            yield Finding(
-                machine.file,
-                name,
-                "is listed in WRITES_WITHOUT_FENCE in oncekit/gate/reasons.py for nothing; remove it there",
+@of_each_machine
+def check(machine: Machine) -> Iterator[Finding]:
+    excused = Excused(WRITES_WITHOUT_FENCE, machine.name)
+    for state in machine.tasks(*_WRITES):
+        condition = _condition(state)
+        if not condition:
+            yield machine.finding(
+                state, "writes without a ConditionExpression, so a late owner overwrites a newer one; add it"
             )
+            continue
+        missing = [name for name in _EXPECTED if not re.search(rf"(?<![#:\w]){name}(?!\w)", condition)]
+        if missing and not excused(state.name):
+            yield machine.finding(
+                state,
+                f"its condition does not name {', '.join(missing)}, so it may change a record that is no longer "
+                "as it was read; add it, or give the reason in oncekit/gate/reasons.py",
+            )
+        yield from (machine.finding(state, problem) for problem in _refusals(state))
+    for state in machine.tasks():
+        if "dynamodb:" in state.resource:
+            yield from (machine.finding(state, problem) for problem in _aliases(state))
+    for name in excused.unused():
+        yield Finding(
+            machine.file,
+            name,
+            "is listed in WRITES_WITHOUT_FENCE in oncekit/gate/reasons.py for nothing; remove it there",
+        )
 
 
 def _condition(state: State) -> str:

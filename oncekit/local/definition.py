@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Mapping
@@ -36,11 +37,22 @@ class DefinitionError(ValueError):
     """A placeholder without a substitution, or a substitution that no placeholder uses."""
 
 
+@functools.lru_cache(maxsize=1024)
+def _value_of(text: str) -> Any:
+    """What YAML reads in it; the same few values are in many places."""
+    return yaml.load(text, FastLoader)  # noqa: S506 a SafeLoader
+
+
 def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[str, Any]:
     """The definition at `path` with every `${Name}` replaced, as text, as CloudFormation does.
 
     Raises DefinitionError when a name has no substitution or a substitution no use.
     """
+    return rendered(read_definition(path), substitutions, path)
+
+
+def rendered(written: Mapping[str, Any], substitutions: Mapping[str, object], path: Path) -> dict[str, Any]:
+    """The same for a definition that was read already, from `path`."""
     used: set[str] = set()
 
     def value_of(match: re.Match[str]) -> str:
@@ -58,14 +70,14 @@ def render_definition(path: Path, substitutions: Mapping[str, object]) -> dict[s
         if not isinstance(node, str) or "${" not in node:
             return node
         text = _PLACEHOLDER.sub(value_of, node)
-        return yaml.load(text, FastLoader) if isinstance(node, Bare) and text else text  # noqa: S506 a SafeLoader
+        return _value_of(text) if isinstance(node, Bare) and text else text
 
-    rendered: dict[str, Any] = render(read_definition(path))
+    definition: dict[str, Any] = render(written)
     if unused := set(substitutions) - used:
         raise DefinitionError(
             f"{path}: no placeholder uses {', '.join(sorted(unused))}; remove it from DefinitionSubstitutions"
         )
-    return rendered
+    return definition
 
 
 def read_definition(path: Path) -> dict[str, Any]:

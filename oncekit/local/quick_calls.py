@@ -2,7 +2,8 @@
 
 Four things: where the descriptions of services are, the methods of a service's class, Python's name of an action, and
 the names under which a member of an answer may be found, which depend on the member and on the type of what it is
-looked for in.
+looked for in. And one of DynamoDB: values are compared by what they are, which for a text is the text; a table that is
+looked through is put in order by its keys, each asked once.
 """
 
 from __future__ import annotations
@@ -20,12 +21,16 @@ def quick_calls() -> Iterator[None]:
     """Open while moto is used, and after everything that adds a method to a service's class."""
     from moto.core import responses, utils
     from moto.core.serialize import XFormedAttributePicker
+    from moto.dynamodb.models.dynamo_type import DynamoType
+    from moto.dynamodb.models.table import Table
 
     with replaced(
         (utils, "create_loader", functools.cache(utils.create_loader)),
         (responses, "method_names_from_class", functools.cache(responses.method_names_from_class)),
         (responses, "camelcase_to_underscores", functools.cache(responses.camelcase_to_underscores)),
         (XFormedAttributePicker, "get_possible_keys", _kept(XFormedAttributePicker.get_possible_keys)),
+        (DynamoType, "cast_value", property(_cast(DynamoType.cast_value.fget))),
+        (Table, "all_items", _all_items),
     ):
         yield
 
@@ -41,3 +46,23 @@ def _kept(possible_keys: Callable[[Any, Any], Iterator[str]]) -> Callable[[Any, 
         return kept[about]
 
     return get_possible_keys
+
+
+def _cast(cast_value: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Most values are texts, and moto asks whether they are anything else first."""
+
+    def cast(self: Any) -> Any:
+        return self.value if self.type == "S" else cast_value(self)
+
+    return cast
+
+
+def _all_items(self: Any) -> list[Any]:
+    """In the order of their keys; moto compares the keys as DynamoDB's types, each again in every comparison."""
+    found = self.items.values()
+    items = [item for each in found for item in each.values()] if self.range_key_attr else list(found)
+    return sorted(items, key=_keys)
+
+
+def _keys(item: Any) -> Any:
+    return (item.hash_key.cast_value, item.range_key.cast_value) if item.range_key else item.hash_key.cast_value

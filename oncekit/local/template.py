@@ -52,7 +52,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     text = path.read_bytes()
     given = {name: str(value) for name, value in (parameters or {}).items()}
     key = json.dumps([_FORMAT, version("aws-sam-translator"), given, hashlib.sha256(text).hexdigest()], sort_keys=True)
-    translations = KeptFiles(cache or beside(path), "template", 20)
+    translations = KeptFiles(cache or beside(path), "template", 100)
     if (kept := translations.get(key)) is not None:
         return Template(path.parent, **json.loads(kept))
     source = parse(text.decode(), path)

@@ -17,7 +17,7 @@ def operator(cloud: LocalCloud, latches_folder: Path) -> Operator:
     return Operator(cloud, latches_folder)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def edge() -> Edge:
     return Edge()
 

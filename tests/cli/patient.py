@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,6 +20,8 @@ from oncekit.local import LocalCloud
 
 ON_AWS = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/0b7c6fd0"
 LOCALLY = "arn:aws:cloudformation:us-east-1:123456789012:stack/once/local"
+ASKED = "asked of the edge"
+"""In the context of a call: the question, when its answer may be kept."""
 Finding = Mapping[str, str]
 
 
@@ -31,16 +34,27 @@ class Edge:
         self.replies: dict[str, Callable[[], Any]] = {}
         self.rewrites: dict[str, tuple[str, str]] = {}
         self.asked: dict[str, str] = {}
+        self.keeps = False
+        """Whether the stack is as it was made, so that its answers are kept, and given again."""
+        self._kept: dict[str, Any] = {}
+        self._kept_of: object = None
 
     def forget(self) -> None:
         for each in (self.changes, self.replies, self.rewrites, self.asked):
             each.clear()
+        self.keeps = False
+
+    def keep_answers(self, deployed: object) -> None:
+        """From now on, and those of earlier tests for as long as the same is deployed."""
+        if self._kept_of is not deployed:
+            self._kept, self._kept_of = {}, deployed
+        self.keeps = True
 
     def _stand_before(self, session: KeptSession) -> None:
         session.events.register("before-call", self._before)
         session.events.register("after-call", self._after)
 
-    def _before(self, model: Any, params: dict[str, Any], **_: Any) -> Any:
+    def _before(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
         body = params["body"]
         asked = body.decode() if isinstance(body, bytes) else str(body)
         self.asked[model.name] = asked or f"{params['url_path']}?{params['query_string']}"
@@ -49,10 +63,16 @@ class Edge:
             params["body"] = asked.replace(old, new).encode()
         if model.name in self.replies:
             return AWSResponse("http://edge", 200, {}, None), self.replies[model.name]()
+        if self.keeps:
+            context[ASKED] = repr((model.name, params["url_path"], params["query_string"], params["body"]))
+            if context[ASKED] in self._kept:
+                return AWSResponse("http://edge", 200, {}, None), copy.deepcopy(self._kept[context[ASKED]])
         return None
 
-    def _after(self, model: Any, parsed: Any, **_: Any) -> None:
+    def _after(self, model: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
         if "Error" not in parsed:
+            if ASKED in context:
+                self._kept.setdefault(context[ASKED], copy.deepcopy(parsed))
             for how in self.changes.get(model.name, ()):
                 how(parsed)
 
@@ -61,13 +81,18 @@ class Patient(Commands):
     """The stack as the doctor sees it."""
 
     def __init__(self, cloud: LocalCloud, stack_id: str, edge: Edge) -> None:
-        self.cloud = cloud
+        self._cloud = cloud
         self.after = ExitStack()
         self.fields: dict[str, Any] = {"id": stack_id}
         self.parameters: dict[str, str] = {}
         self._edge = edge
         self._found: list[Finding] = []
         self.may_have_changed_it = False
+
+    @property
+    def cloud(self) -> LocalCloud:  # type: ignore[override]  # who has it may change what is in it
+        self._edge.keeps = False
+        return self._cloud
 
     def change(self, call: str, how: Callable[[Any], None]) -> None:
         """The answer of every call of this name is changed."""
@@ -123,18 +148,31 @@ class Patient(Commands):
         ]
         return found
 
+    @property
+    def resources(self) -> Mapping[str, str]:
+        return self._cloud.resources
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        return self._cloud.outputs
+
+    @property
+    def now(self) -> float:
+        return self._cloud.clock.now()
+
     def ref(self, logical_id: str) -> str:
-        return self.cloud.resources[logical_id]
+        return self._cloud.resources[logical_id]
 
     def properties(self, logical_id: str) -> dict[str, Any]:
-        return dict(self.cloud.deployed.resources[logical_id].properties)
+        return dict(self._cloud.deployed.resources[logical_id].properties)
 
     def client(self, service: str) -> Any:
         self.may_have_changed_it = True
-        return self.cloud.client(service)
+        self._edge.keeps = False
+        return self._cloud.client(service)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
-        now: Callable[[], float] = self.cloud.clock.now
+        now: Callable[[], float] = self._cloud.clock.now
         stack = connect(*place, **needed, open_session=self._edge.sessions.at)
         parameters = {**stack.parameters, **self.parameters}
         return replace(stack, now=now, **{"parameters": parameters, **self.fields})
@@ -149,7 +187,8 @@ def locally(cloud: LocalCloud, edge: Edge) -> Patient:
 class WholeStack:
     """The stack with all that the local cloud leaves out, as the template has it.
 
-    Most tests change answers only: it is made again after one that had a client in its hands.
+    Most tests change answers only: it is made again after one that had a client in its hands, and until a test has a
+    client, or the cloud, it is given the answers that the stack gave before.
     """
 
     def __init__(self, cloud: LocalCloud, edge: Edge) -> None:
@@ -164,6 +203,7 @@ class WholeStack:
         if self._undo is None:
             self._make()
         _answers(patient)
+        self._edge.keep_answers(self._cloud.deployed)
         try:
             with patient.after:
                 yield patient
@@ -185,7 +225,7 @@ class WholeStack:
 
 
 def _of(patient: Patient, kind: str) -> list[str]:
-    made = patient.cloud.deployed.resources.items()
+    made = patient._cloud.deployed.resources.items()
     return [logical_id for logical_id, each in made if each.type == kind and each.ref]
 
 

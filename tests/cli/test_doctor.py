@@ -277,6 +277,6 @@ def test_problems_are_in_full_and_the_rest_is_short(patient: Patient) -> None:
     at = lines.index("✗ table       status, backup, index, protection, encryption")
     assert lines[at + 1].startswith("  ✗ ttl  IdempotencyTable: time to live is off")
     assert lines[at + 2].startswith("      `aws dynamodb update-time-to-live --table-name once-IdempotencyTable")
-    count = len([each for each in patient.cloud.resources.values() if each.endswith("Alarm")])
+    count = len([each for each in patient.resources.values() if each.endswith("Alarm")])
     assert f"! alarms      state ×{count}, action ×{count}" in lines
     assert lines[-1].startswith("1 wrong, 1 warning, ")

@@ -348,7 +348,7 @@ def test_functions(patient: Patient, breaks: Break, name: str, outcome: str, adv
 
 
 def test_old_version_of_the_library_is_a_warning(patient: Patient) -> None:
-    [layer] = [ref for name, ref in patient.cloud.resources.items() if name.startswith("OnceLayer")]
+    [layer] = [ref for name, ref in patient.resources.items() if name.startswith("OnceLayer")]
     function(Layers=[{"Arn": f"{layer.rpartition(':')[0]}:0"}])(patient)
     assert patient.complaints() == [("functions.layer", "warning", CHARGE)]
 

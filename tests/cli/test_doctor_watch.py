@@ -27,7 +27,7 @@ def rule_off(logical_id: str) -> Break:
     def breaks(patient: Patient) -> None:
         given = {"Name": patient.ref(logical_id)}
         if logical_id == "RequestRule":
-            given["EventBusName"] = patient.cloud.outputs["EventBusName"]
+            given["EventBusName"] = patient.outputs["EventBusName"]
         patient.client("events").disable_rule(**given)
         patient.after.callback(patient.client("events").enable_rule, **given)
 
@@ -160,7 +160,7 @@ def test_rule_on_a_bus_of_its_own_is_found_by_the_id_that_cloudformation_gives_i
     def on_aws(answer: Any) -> None:
         for each in answer["StackResourceSummaries"]:
             if each["LogicalResourceId"] == "RequestRule":
-                each["PhysicalResourceId"] = f"{patient.cloud.outputs['EventBusName']}|{each['PhysicalResourceId']}"
+                each["PhysicalResourceId"] = f"{patient.outputs['EventBusName']}|{each['PhysicalResourceId']}"
 
     patient.change("ListStackResources", on_aws)
     assert patient.complaints() == []
@@ -232,7 +232,7 @@ def test_alarm_that_rings_says_what_it_means(patient: Patient) -> None:
 
 
 def now(patient: Patient) -> int:
-    return int(patient.cloud.clock.now())
+    return int(patient.now)
 
 
 def test_quarantined_operation_is_wrong(local_patient: Patient) -> None:

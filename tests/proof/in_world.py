@@ -1,4 +1,8 @@
-"""What tests of the proof do in a world: `python in_world.py TEMPLATE_FOLDER FUNCTION ARGUMENTS`."""
+"""What tests of the proof do in a world: `python in_world.py FOLDER` opens that of the project in a folder.
+
+Each line of standard input is JSON, [FOLDER, FUNCTION, ARGUMENTS], and what the function returns is a line of standard
+output. Another project's machines are deployed for that call. An error ends the process.
+"""
 
 from __future__ import annotations
 
@@ -65,8 +69,20 @@ def sent(world: World, requests: list[list[Any]]) -> list[str]:
     return [str(each) for each in world.faults()]
 
 
+def done(world: World, root: Path, asked: str) -> Any:
+    folder, name, arguments = json.loads(asked)
+    if Path(folder) == root:
+        return globals()[name](world, *arguments)
+    with world.cloud.deployed_with({}, Path(folder) / "template.yaml"):
+        return globals()[name](world, *arguments)
+
+
+def main() -> None:
+    root, told = Path(sys.argv[1]), sys.stdout
+    with World(root / "template.yaml") as world:
+        for asked in sys.stdin:
+            print(json.dumps(done(world, root, asked)), file=told, flush=True)
+
+
 if __name__ == "__main__":
-    root, name, arguments = sys.argv[1:]
-    with World(Path(root) / "template.yaml") as open_world:
-        result = globals()[name](open_world, *json.loads(arguments))
-    print(json.dumps(result))
+    main()

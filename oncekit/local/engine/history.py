@@ -92,11 +92,11 @@ def patch(clock: Clock) -> Iterator[None]:
         events = views.seen_of_history(execution.to_history_output()["events"], clock.now())
         if self._get_param("reverseOrder") in (True, "true"):
             events.reverse()
-        if self._get_param("includeExecutionData") in (False, "false"):
-            events = [_without_data(event) for event in events]
         first, size, more = page_of(self, len(events), clock.now())
-        answer = {"events": events[first : first + size], **more}
-        return ActionResult(answer)
+        page = events[first : first + size]
+        if self._get_param("includeExecutionData") in (False, "false"):
+            page = [_without_data(event) for event in page]
+        return ActionResult({"events": page, **more})
 
     with replaced(
         (EventManager, "add_event", add_event),

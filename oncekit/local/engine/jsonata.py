@@ -136,6 +136,7 @@ def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
 
     with (
         expression.strict_syntax(),
+        expression.quick_values(),
         replaced((StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)),
     ):
         yield

@@ -28,7 +28,7 @@ class KeptPrograms:
     """Programs in files of a folder. The endpoint, which has another port each time, stands in none of them."""
 
     def __init__(self, folder: Path, endpoint_url: str) -> None:
-        self._files = KeptFiles(folder, "program", 20)
+        self._files = KeptFiles(folder, "program", 100)
         self._endpoint_url = endpoint_url
         # Of whom a program is: this Python, this moto, and the modules that change what moto makes of a definition.
         modules = sorted(Path(__file__).parent.glob("*.py"))
