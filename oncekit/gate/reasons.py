@@ -26,7 +26,6 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "RecordFailure": _LEASE_ENDS,
         "KeepRequest": _LEASE_ENDS,
         "RecordQuarantine": _LEASE_ENDS,
-        "RenewLock": _LEASE_ENDS,
         "TakeOverLock": "is not reached in the fast lane",
         "ClaimRedrive": "is not reached in the fast lane",
     },
@@ -64,11 +63,9 @@ WRITES_WITHOUT_FENCE: Reasons = {
 BOUNDED_RESULTS: Reasons = {
     "operation": {
         "CacheResponse": "it returns a reference of a few hundred bytes",
-        "CheckReadable": "it has one branch, which gives one number",
     },
     "fast": {
         "CacheResponse": "it returns a reference of a few hundred bytes",
-        "CheckReadable": "it has one branch, which gives one number",
     },
     "recovery": {
         "CountOperations": "of each of 48 counts it keeps a name and a number",

@@ -260,9 +260,9 @@ class Operator(Commands):
         self.cloud.client("stepfunctions").redrive_execution(executionArn=arn)
         return self.cloud.wait(arn)
 
-    def kept(self) -> list[str]:
+    def kept(self, prefix: str = "requests/") -> list[str]:
         bucket = self.cloud.outputs["ResponseBucketName"]
-        listed = self.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix="requests/")
+        listed = self.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix=prefix)
         return [each["Key"] for each in listed.get("Contents", ())]
 
     def executions(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
 from oncekit.cli.deployed.fast_owners import no_history
@@ -282,6 +282,46 @@ def test_request_in_flight_of_another_id_is_neither_read_nor_started(operator: O
     operator.cloud.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], Body=other)
     done = operator.once("retry", ID)
     assert done.code == 2 and "another request" in done.err
+
+
+DECISIONS: dict[str, list[str]] = {
+    "retry": ["retry", ID, "--json"],
+    "resolve": ["resolve", ID, "--failed", "no", "--json"],
+    "release": ["release", ID, "--yes", "--json"],
+}
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+@pytest.mark.parametrize("by", ["recovery", "itself"])
+def test_a_request_that_is_said_to_be_deleted_is_in_no_folder_of_the_bucket(
+    operator: Operator, decision: str, by: str
+) -> None:
+    large = request(operator, LARGE)
+    if by == "itself":
+        operator.script({"exit": 1}, {"return": 8})
+        operator.cloud.run(large, lane="fast")
+    else:
+        operator.died_fast_in("Finalize", large)
+        operator.found_unreadable()
+    assert len(operator.kept("inflight/")) == 1
+    operator.lease_over()
+    done = operator.once(*DECISIONS[decision])
+    operator.cloud.settle()
+    assert done.code == 0 and done.answer["requestDeleted"] is True
+    assert (operator.kept("inflight/"), operator.kept()) == ([], [])
+
+
+def test_a_request_in_flight_that_could_not_be_deleted_is_told(operator: Operator) -> None:
+    operator.died_fast_in("Finalize", request(operator, LARGE))
+    operator.found_unreadable()
+    operator.before("DeleteObject", denied)
+    done = operator.once(*DECISIONS["resolve"])
+    assert done.code == 0 and done.answer["requestDeleted"] is False
+    assert "s3:DeleteObject on requests/* and inflight/*" in done.err and len(operator.kept("inflight/")) == 1
+
+
+def denied() -> None:
+    raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DeleteObject")
 
 
 @pytest.mark.parametrize("how", [["--failed", "no"], ["--result", "{file}"]])

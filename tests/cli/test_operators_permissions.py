@@ -163,6 +163,9 @@ def retries(operator: Watched) -> None:
 
 
 def resolves(operator: Watched) -> None:
+    _kept_in_flight(operator)
+    operator.watch("resolve", ID, "--failed", "no")
+    _forget(operator)
     _quarantined(operator)
     large = operator.file(json.dumps("x" * 9000))
     operator.before("PutObject", _is_there)
@@ -180,6 +183,10 @@ def _with(status: int) -> Any:
 
 
 def releases(operator: Watched) -> None:
+    _kept_in_flight(operator)
+    operator.lease_over()
+    operator.watch("release", ID, "--yes")
+    _forget(operator)
     _quarantined(operator)
     operator.watch("release", ID, "--yes")
 

@@ -183,8 +183,9 @@ FAULTS = {
         "P",
         (
             (
-                'ConditionExpression: "#status = :inProgress AND #owner = :me AND fence = :mine"',
-                'ConditionExpression: "#status = :inProgress"',
+                'ConditionExpression: "#status = :inProgress AND #owner = :me AND (fence = :mine OR fence = :next)"\n'
+                "      # Throttled",
+                'ConditionExpression: "#status = :inProgress"\n      # Throttled',
             ),
         ),
     ),

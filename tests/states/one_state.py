@@ -60,7 +60,14 @@ class Lane:
         return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
 
 
-_BEGUN = {"isKept": False, "handedOver": False, "failedFence": "", "record": {}}
+_BEGUN = {
+    "isKept": False,
+    "isUnread": False,
+    "gaveUp": False,
+    "handedOver": False,
+    "failedFence": "",
+    "record": {},
+}
 FULL = Lane(ME, {**_BEGUN, "me": ME, "stopsAt": 0})
 FAST = Lane(FAST_ID, {**_BEGUN, "isReadable": True, "me": FAST_ME, "stopsAt": STOPS_AT})
 

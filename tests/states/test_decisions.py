@@ -187,7 +187,7 @@ def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, s
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
     read = state("ReadRecord")
     assert read.takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
-    assert read.takes({}, {}) == Way("ExistingStatus", {"record": {}, "redriveRefused": False})
+    assert read.takes({}, {}) == Way("ExistingStatus", {"record": {}, "isUnread": False, "redriveRefused": False})
 
 
 # ---- is the owner alive? ----
@@ -572,8 +572,15 @@ def test_a_refusal_that_is_too_large_for_a_state_leaves_its_input_out(state: Sta
 def test_a_table_out_of_reach_refuses_the_request_and_claims_nothing(name: str, ran: bool, state: States) -> None:
     way = state(name).fails("DynamoDB.InternalServerError", {"ran": ran})
     assert way is not None
-    refusal = way.assigned["refusal"]
-    assert (way.to, refusal["error"]) == ("RefuseRequest", "Unavailable")
+    refusal = way.assigned.pop("refusal")
+    if name == "ReadRecord":
+        assert (way.to, way.assigned) == ("ExistingStatus", {"isUnread": True})
+    else:
+        assert (way.to, way.assigned) == ("ReadRecord", {"gaveUp": True})
+    for record in ({}, found("FAILED")):
+        variables = {"record": record, "ran": ran, "request": {**REQUEST, "onFailed": "retry"}, **way.assigned}
+        assert state("ExistingStatus").chooses(variables).to == "RefuseRequest"
+    assert refusal["error"] == "Unavailable"
     assert "DynamoDB.InternalServerError" in refusal["message"]
     assert "send the request again with the same key" in refusal["message"]
     assert ("was started here" in refusal["message"]) is ran

@@ -105,16 +105,58 @@ def test_a_large_request_is_kept_where_its_record_says(fast: States) -> None:
         assert keep.fails(error, {}) == Way("HandOver"), "the full lane needs no copy"
 
 
-@pytest.mark.parametrize("name", ["AcquireLock", "ReadRecord"])
 @pytest.mark.parametrize("ran", [False, True])
-def test_a_table_out_of_reach_is_tried_for_longer_by_the_full_lane(name: str, ran: bool, fast: States) -> None:
+def test_a_record_that_cannot_be_read_is_read_by_the_full_lane_unless_its_work_was_begun_here(
+    ran: bool, fast: States
+) -> None:
     for error in ("DynamoDB.InternalServerError", *ERRORS):
-        way = fast(name).fails(error, {"ran": ran})
-        assert way is not None and way.to == "HandOver"
-    if name == "ReadRecord":
-        for error in ("States.DataLimitExceeded", "States.Runtime"):
-            way = fast(name).fails(error, {"ran": ran})
-            assert way is not None and way.to == "RefuseRequest", "the full lane cannot carry it either"
+        way = fast("ReadRecord").fails(error, {"ran": ran})
+        assert way is not None
+        assert (way.to, way.assigned["isUnread"], way.assigned["refusal"]["error"]) == (
+            "ExistingStatus",
+            True,
+            "Unavailable",
+        )
+    for error in ("States.DataLimitExceeded", "States.Runtime"):
+        way = fast("ReadRecord").fails(error, {"ran": ran})
+        assert way is not None and way.to == "RefuseRequest", "the full lane cannot carry it either"
+    for record in ({}, found(leaseExpiresAt=HELD), found("FAILED"), found("COMPLETED")):
+        known = {"isUnread": True, "ran": ran, "onFailed": "retry"}
+        assert decided(fast, record, **known) == Way("RefuseRequest" if ran else "HandOver"), "whatever it was before"
+        assert decided(fast, record, handedOver=True, **known) == Way("WaitForOwner"), "once is enough"
+
+
+def test_a_lock_that_could_not_be_requested_is_requested_in_the_full_lane(fast: States, state: States) -> None:
+    given_up = {"record": {}, "ran": False, "gaveUp": True, "request": {**REQUEST, "kept": SMALL}}
+    for name in ("AcquireLock", "RetryFailed"):
+        for error in ("DynamoDB.InternalServerError", *ERRORS):
+            way = fast(name).fails(error, {})
+            assert way is not None
+            assert (way.to, way.assigned["gaveUp"], way.assigned["refusal"]["error"]) == (
+                "ReadRecord",
+                True,
+                "Unavailable",
+            )
+    for record in ({}, found("FAILED")):
+        again = {**given_up, "record": record, "request": {**given_up["request"], "onFailed": "retry"}}  # type: ignore[dict-item]
+        assert fast("ExistingStatus").chooses(again) == Way("HandOver")
+        assert state("ExistingStatus").chooses(again) == Way("RefuseRequest")
+    mine = {**given_up, "record": found(owner=FAST_ME, leaseExpiresAt=HELD)}
+    assert fast("ExistingStatus").chooses(mine).to == "ExecuteBusinessLogic", "it was taken all the same"
+    for record, to in (
+        (found("COMPLETED"), "ReturnStoredResponse"),
+        (found(leaseExpiresAt=HELD), "AcknowledgeDuplicate"),
+    ):
+        assert fast("ExistingStatus").chooses({**given_up, "record": record}).to == to, "somebody else was faster"
+
+
+def test_a_lock_that_cannot_be_renewed_is_released_here_and_in_the_full_lane_left_to_recovery(
+    fast: States, state: States
+) -> None:
+    for error in ("DynamoDB.InternalServerError", *ERRORS):
+        assert fast("RenewLock").fails(error, {}) == Way("ReleaseLock")
+        assert state("RenewLock").fails(error, {}) is None
+    assert fast("RenewLock").fails(CONDITION, {}) == state("RenewLock").fails(CONDITION, {}) == Way("ReadRecord")
 
 
 # ---- a lock that is there ----
@@ -141,6 +183,7 @@ def test_another_run_of_the_same_execution_is_another_owner(fast: States) -> Non
     assert decided(fast, held).to == "ExecuteBusinessLogic", "the answer of its own AcquireLock was lost"
     assert decided(fast, held, me=f"{FAST_ID}:other").to == "AcknowledgeDuplicate"
     assert decided(fast, held, ran=True).to == "KeepRequest"
+    assert decided(fast, found(owner=FAST_ME), ran=True).to == "KeepRequest", "whatever its lease"
     assert decided(fast, held, ran=True, handedOver=True).to == "AcknowledgeDuplicate", "its lock was released"
 
 
@@ -158,11 +201,6 @@ def test_a_second_run_does_not_try_again_what_the_first_one_failed(fast: States)
     mine, another = found("FAILED", owner=f"{FAST_ID}:first-run"), found("FAILED", owner=f"{FAST_ID}0:first-run")
     assert decided(fast, mine, onFailed="retry").to == "OperationFailed"
     assert decided(fast, another, onFailed="retry").to == "RetryFailed"
-
-
-def test_a_failed_operation_that_cannot_be_taken_up_here_is_left_to_the_full_lane(fast: States) -> None:
-    way = fast("RetryFailed").fails("States.Timeout", {})
-    assert way is not None and (way.to, way.assigned["refusal"]["error"]) == ("HandOver", "Unavailable")
 
 
 # ---- after a request was handed over ----
@@ -263,7 +301,9 @@ def test_another_attempt_has_time_when_its_back_off_and_it_end_before_the_execut
 
 def test_the_back_off_is_bounded_and_the_full_lane_has_all_day(fast: States, state: States) -> None:
     fails = fast("ExecuteBusinessLogic").with_text("$number('60')", "$number('3600')")
-    assert fails.fails("E", {"ran": False, "backOffs": 5000}, "no").assigned["hasTime"] is False  # type: ignore[union-attr]
+    for back_offs, has_time in ((6, True), (7, False), (5000, False)):
+        way = fails.fails("E", {"ran": False, "backOffs": back_offs}, "no")
+        assert way is not None and way.assigned["hasTime"] is has_time, "128 s, 256 s and the cap, an hour"
     assert failed_at(state, STOPS_AT + 1000, backOffs=60)
 
 

@@ -57,6 +57,9 @@ def test_an_execution_of_the_fast_lane_begins_with_nothing_done_and_knows_when_i
     assert known == {
         "stopsAt": STOPS_AT,
         "isKept": False,
+        "isUnread": False,
+        "refusal": {},
+        "gaveUp": False,
         "handedOver": False,
         "failedFence": "",
         "record": {},
@@ -149,6 +152,39 @@ def test_what_only_looks_like_that_is_checked_here(given: Any, fast: States) -> 
 def test_what_is_refused_by_a_field_is_refused_in_the_fast_lane_itself(fast: States) -> None:
     way = received(fast, {**LEAST, "idempotencyKey": ""})
     assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "InvalidRequest")
+
+
+EVERYWHERE = ("$string(", "$number(", "$abs(", "$type(", "$sort(", "$keys(", "$replace(", "$length(", "$hash(")
+"""What ReceiveRequest does with every value of a request, or with all of its text, in either lane."""
+
+
+@pytest.mark.parametrize("function", EVERYWHERE)
+def test_what_either_lane_evaluates_of_a_whole_request_is_evaluated_before_where_a_catch_sees_it(
+    function: str, fast: States
+) -> None:
+    receive, check = (fast(name).with_text(function, "$error(") for name in ("ReceiveRequest", "CheckReadable"))
+    given = {**LEAST, "payload": {"b": [1.5], "a": "x"}}
+    with pytest.raises(JSONataError):
+        receive.chooses({}, given)
+    with pytest.raises(JSONataError):
+        check.value("Items", {}, given)
+
+
+def test_each_value_of_a_request_and_all_of_its_text_are_looked_at(fast: States) -> None:
+    given = {"payload": {"b": [0.1, 1e300, 1.5e300, -1.5e300, None, True], "a": "é"}}
+    values = "payload, a b, 0.1~0, 1e+300~0, 1.46484375e+297~0, -1.46484375e+297~0, null, boolean, string"
+    text = '{"payload":{"b":[0.1,1e+300,1.5e+300,-1.5e+300,null,true],"a":"é"}}'
+    [found] = fast("CheckReadable").value("Items", {}, given)
+    assert found == hashlib.sha256(f"{values}{len(text) + 3}{text}".encode()).hexdigest()
+
+
+@pytest.mark.parametrize("error", ["States.DataLimitExceeded", "States.Runtime", "States.Timeout", "SomethingNew"])
+def test_a_request_that_the_full_lane_may_be_able_to_read_is_not_called_invalid(error: str, fast: States) -> None:
+    way = fast("CheckReadable").fails(error, {}, given=LEAST)
+    assert way is not None
+    refusal = way.assigned["refusal"]
+    assert (way.to, refusal["error"], "isUnreadable" in refusal) == ("RefuseInFullLane", "Unavailable", False)
+    assert "the full lane decides" in refusal["message"] and "with the same key" in refusal["message"]
 
 
 # ---- where a request is kept while nobody can ask its execution ----

@@ -124,8 +124,23 @@ def test_a_lock_is_released_by_its_owner_and_by_nobody_else(write: Write) -> Non
             if write("ReleaseLock", there) is not None:
                 yield status, owner, fence
 
-    assert set(locks()) == {("IN_PROGRESS", FAST_ME, 3)}
+    assert set(locks()) == {("IN_PROGRESS", FAST_ME, 3), ("IN_PROGRESS", FAST_ME, 4)}
     assert write("ReleaseLock", None) is None
+
+
+def test_a_lock_whose_renewal_was_not_heard_of_is_released_and_the_attempt_does_not_count(write: Write) -> None:
+    renewed = write("RenewLock", open_record(owner=FAST_ME, request={"S": '{"n":1}'}))
+    assert renewed is not None
+    released = write("ReleaseLock", renewed)
+    assert released is not None
+    assert (released["fence"], released["attempts"], released["leaseExpiresAt"]) == ({"N": "4"}, {"N": "2"}, {"N": "0"})
+
+
+@pytest.mark.parametrize(("name", "fence"), [("RenewLock", 3), ("RenewLock", 4), ("RetryFailed", 4)])
+def test_a_late_call_does_not_take_back_a_lock_that_was_released(name: str, fence: int, write: Write) -> None:
+    mine = open_record(owner=FAST_ME, fence=fence)
+    assert write(name, mine) is not None
+    assert write(name, changed(mine, leaseExpiresAt={"N": "0"}, mayStartAgain={"BOOL": True})) is None
 
 
 def test_writes_of_the_fast_lane_name_the_run_and_not_the_execution(write: Write) -> None:
@@ -133,6 +148,14 @@ def test_writes_of_the_fast_lane_name_the_run_and_not_the_execution(write: Write
     for name in ("Finalize", "RecordFailure", "RenewLock", "ReleaseLock"):
         assert write(name, open_record(owner=FAST_ME)) is not None
         assert write(name, open_record(owner=theirs)) is None, name
+
+
+def test_a_lock_that_would_be_taken_over_here_had_a_lease_as_long_as_any(write: Write) -> None:
+    """The fast lane takes over nothing; the definition is the same, and would be right there, too."""
+    over = {**VARIABLES["record"], "owner": {"S": THEIRS}}
+    taken = write("TakeOverLock", open_record(owner=THEIRS), record=over)
+    assert taken is not None
+    assert taken["leaseExpiresAt"] == FAST_LEASE
 
 
 # ---- who takes over what the fast lane left ----

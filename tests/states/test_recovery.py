@@ -274,7 +274,6 @@ def test_only_an_open_records_owner_is_recovered_by_its_record(state: States) ->
     [
         (RECOVERY_NAME, True),
         (f"{RECOVERY_NAME}17", True),
-        (RECOVERY_NAME.replace("recover-", "handover-"), True),
         (f"x{RECOVERY_NAME}", False),
         (f"{RECOVERY_NAME}x", False),
         (f"recover-{'0' * 31}-{'1' * 8}-3-2", False),
@@ -292,6 +291,29 @@ def test_a_recovery_that_died_is_known_by_its_name_to_the_last_character(
 ) -> None:
     way = state("WasItTheOwner").chooses({"record": {}, "execution": {"arn": THEIRS, "name": name}})
     assert way.to == ("NothingLeftToDo" if is_recovery else "ReadItsHistory")
+
+
+@pytest.mark.parametrize("status", ["IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED", None])
+def test_a_request_that_was_handed_over_is_somebody_elses_only_while_its_record_is_open(
+    status: str | None, state: States
+) -> None:
+    was, record = state("WasItTheOwner"), {} if status is None else {"owner": {"S": "x"}, "status": {"S": status}}
+
+    def after(name: str) -> str:
+        return was.chooses({"record": record, "execution": {"arn": THEIRS, "name": name}}).to
+
+    name = RECOVERY_NAME.replace("recover-", "handover-")
+    is_open = status in ("IN_PROGRESS", "QUARANTINED")
+    assert after(name) == after(f"{name}17") == ("NothingLeftToDo" if is_open else "ReadItsHistory")
+    for other in (
+        f"x{name}",
+        f"{name}x",
+        name.replace("a", "g"),
+        name.replace("0a", "0", 1),
+        name.replace("1b", "1", 1),
+    ):
+        assert after(other) == after(other.replace("1b1b", "1b1b1b")) == "ReadItsHistory"
+    assert after(RECOVERY_NAME) == "NothingLeftToDo"
 
 
 def test_a_history_is_read_from_its_beginning_until_the_lock_was_had(state: States) -> None:

@@ -60,7 +60,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
 def _forgotten(stack: Stack, record: Record, shown: Record) -> dict[str, Any]:
     """`requestLeft` says which object the record named that is none of its own, and was left alone."""
     left = kept_request.foreign(stack, shown)
-    return {"requestDeleted": kept_request.forget(stack, record), **({"requestLeft": left} if left else {})}
+    return {"requestDeleted": kept_request.forget(stack, record, shown), **({"requestLeft": left} if left else {})}
 
 
 def _was_cut_off(stack: Stack, record: Record) -> bool:

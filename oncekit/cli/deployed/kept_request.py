@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,15 +94,28 @@ def read_at(stack: Stack, place: dict[str, str]) -> Kept:
         )
 
 
-def forget(stack: Stack, record: Record) -> bool:
-    """Delete the kept request, for nothing else does. False when that failed: what was done stands all the same."""
+def forget(stack: Stack, record: Record, shown: Record) -> bool:
+    """Delete the kept request of a record, and what its fast owner kept with its lock, as the record was shown.
+
+    False when that failed: what was done stands all the same.
+    """
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
-        stack.client("s3").delete_object(**place_of(stack, record))
+        for place in (place_of(stack, record), *_of_fast_owner(stack, shown)):
+            stack.client("s3").delete_object(**place)
     except (BotoCoreError, ClientError):
         return False
     return True
+
+
+def _of_fast_owner(stack: Stack, record: Record) -> Iterator[dict[str, str]]:
+    """Where its owner in the fast lane has kept a request that is not in the record, which no longer names it when it
+    is quarantined."""
+    execution = stack.fast_execution(record["owner"])
+    if execution is not None and "request" not in record:
+        key = f"{_folder(record, IN_FLIGHT)}{hash_of(execution)[:16]}.json"
+        yield {"Bucket": stack.outputs["ResponseBucketName"], "Key": key}
 
 
 def put(stack: Stack, record: Record, text: str) -> None:

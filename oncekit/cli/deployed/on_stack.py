@@ -13,7 +13,8 @@ from oncekit.cli.terminal import say, say_json, tell
 LONGEST_ID = 400
 """Characters that are printed: no id of a request has more."""
 REQUEST_LEFT = (
-    "its kept request could not be deleted: allow s3:DeleteObject on requests/* of the response bucket, and delete it"
+    "its kept request could not be deleted: allow s3:DeleteObject on requests/* and inflight/* of the response bucket, "
+    "and delete it"
 )
 
 

@@ -52,7 +52,7 @@ def redrive(stack: Stack, id: str) -> dict[str, Any]:
     claimed = _claim(stack, record)
     _redrive(stack, record, claimed)
     # A redrive that ends in quarantine needs the request that it kept.
-    forgotten = last in ANSWERING and _is_still(stack, claimed) and kept_request.forget(stack, record)
+    forgotten = last in ANSWERING and _is_still(stack, claimed) and kept_request.forget(stack, record, record)
     left = kept_request.foreign(stack, record)
     done = {"id": id, "executionArn": record["owner"], "from": last, "requestDeleted": forgotten}
     return {**done, "requestLeft": left} if left else done

@@ -6,6 +6,7 @@ An excuse that no surviving mutant needs is a finding.
 from __future__ import annotations
 
 _ASKING = ("CheckOwner", "ReadOwnerHistory", "RedriveOwner")
+_HANDING_OVER = ("KeepInFlight.Retry[0]", "ReleaseLock.Retry[1]", "HandOver.Retry[1]", "RefuseInFullLane.Retry[1]")
 _LOOKS = {
     "DescribeDeadExecution": 1,
     "ReadItsEnd": 1,
@@ -32,6 +33,11 @@ EXCUSES: dict[str, str] = {
     "operation:RedriveOwner.Retry[1].MaxDelaySeconds: 5 for 10": _CAP,
     "recovery:ListExecutions.Retry[0].MaxDelaySeconds: 11 for 10": _CAP,
     **{f"recovery:{state}.Retry[{which}].MaxDelaySeconds: 6 for 5": _CAP for state, which in _LOOKS.items()},
+    **{f"operation:{state}.MaxDelaySeconds: 6 for 5": _CAP for state in _HANDING_OVER},
+    "recovery:ReadKeptRequest.Retry[1].MaxDelaySeconds: 6 for 5": _CAP,
+    "operation:ExecuteBusinessLogic.Catch[1].Assign.hasTime: 13 for wer(2, $min([$backOffs, 12": (
+        "2^12 s is longer than an execution of the fast lane, and no other looks at it"
+    ),
     "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
     _FIRST.format(1, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
     _FIRST.format(6, "without $exists($tenant)"): _NOTHING,
@@ -44,8 +50,8 @@ EXCUSES: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "operation:ExistingStatus.Choices[14].Condition: $length($record.owner.S) > 256 with >=",
-            "operation:ExistingStatus.Choices[14].Condition: 257 for ngth($record.owner.S) > 256",
+            "operation:ExistingStatus.Choices[17].Condition: $length($record.owner.S) > 256 with >=",
+            "operation:ExistingStatus.Choices[17].Condition: 257 for ngth($record.owner.S) > 256",
             "recovery:IsItOverdue.Choices[4].Condition: $length($record.owner) > 256 with >=",
             "recovery:IsItOverdue.Choices[4].Condition: 257 for length($record.owner) > 256",
         ),
@@ -61,10 +67,10 @@ EXCUSES: dict[str, str] = {
     ): "$string here prints such a half as an escape, as the reference does; the other may be AWS's",
     "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
     "operation:ReceiveRequest.Choices[4]: before the one above": _BOTH,
-    "operation:ExistingStatus.Choices[0].Condition: without $not($exists($record.id))": (
+    "operation:ExistingStatus.Choices[3].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
-    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (7, 9, 10)},
+    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (10, 12, 13)},
     **{
         _FIRST.format(14, change): _SPARES
         for change in (
