@@ -8,7 +8,7 @@ export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup development demo test e2e proof soak lint audit sam bench clean requirements tools
+.PHONY: help setup development wheel demo test e2e proof soak lint audit sam bench clean requirements tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,11 @@ development: .venv/developing ## Add what the tests, the proof and `make lint` n
 	@echo "Adding what tests and checks need (once, about a minute)..." >&2
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/development.txt
 	@touch $@
+
+wheel: setup ## Build what people install, into build/wheel: pip install 'build/wheel/oncekit-...whl[local]'
+	@rm -rf build/lib build/bdist.* build/wheel
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
+	@ls build/wheel/*.whl
 
 demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
 	@$(BIN)/once demo

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from oncekit.local import LocalCloud
-from oncekit.proof.simulation import checker
-from oncekit.proof.simulation.journal import Actor, Journal
+from oncekit.promises import checker
+from oncekit.promises.journal import Actor, Journal
 
 DECEIVED = ("started", "taken over")
 """The state machine is told what is not so, or somebody redrives what was replaced: business logic may then be started

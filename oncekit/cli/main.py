@@ -69,7 +69,7 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version  # slow to import
 
-        say(f"once {version('once')}")
+        say(f"once {version('oncekit')}")
         raise typer.Exit
 
 
@@ -92,6 +92,11 @@ def main() -> None:
         app(prog_name="once")
     except Problem as problem:
         tell(f"once: {problem}")
+        sys.exit(2)
+    except ModuleNotFoundError as error:
+        if str(error.name).partition(".")[0] in ("once", "oncekit"):
+            raise
+        tell(f"once: this command needs the local cloud ({error.name} is not installed): pip install 'oncekit[local]'")
         sys.exit(2)
     except KeyboardInterrupt:
         tell("once: interrupted")

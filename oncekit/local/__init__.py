@@ -19,6 +19,7 @@ assumed_roles.py   access keys that AssumeRole returned
 knocking.py        the rules for which HTTP requests are accepted on this machine
 doorkeeper.py      applies these rules in front of a WSGI application
 clock.py           real and virtual time
+boundaries.py      where a state begins and ends
 faults.py          ready-made faults of service calls
 events/            rules, schedules, queues and pipes: deliveries from one service to another
 engine/            moto's Step Functions interpreter, patched

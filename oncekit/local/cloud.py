@@ -111,7 +111,8 @@ class Cloud:
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
         self.permissions = Permissions()
-        self._server = Server(self._keys, HttpGuard(self._caller, self.permissions), self._port, self._names)
+        guard = HttpGuard(self._caller, self.permissions)
+        self._server = Server(self._keys, guard, self._port, self._names, self._watched)
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
@@ -137,6 +138,10 @@ class Cloud:
         self._stack.callback(self._fall_silent)
         self._deploy(template, None)
         self._server.open()
+
+    def _watched(self, _environ: Any, application: Any) -> Any:
+        """What answers a request at the endpoint; the test kit stands before it."""
+        return application
 
     # ---- what is there ----
 
@@ -229,6 +234,11 @@ class Cloud:
         """Deploy a function that is not in the template, or another one in its place, until the next `reset`."""
         self._added.add(name)
         self.functions.register(name, spec)
+
+    @property
+    def added(self) -> frozenset[str]:
+        """The names of the functions that were registered since the start or the last reset."""
+        return frozenset(self._added)
 
     # ---- executions ----
 

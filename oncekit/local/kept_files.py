@@ -12,6 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from oncekit import application
+
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -33,7 +35,7 @@ class KeptFiles:
     def keep(self, key: str, content: bytes) -> None:
         """Writes the file completely, or not at all."""
         with suppress(OSError):
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "wb") as stream:
                 stream.write(hashlib.sha256(content).digest() + content)
@@ -47,5 +49,14 @@ class KeptFiles:
 
 
 def beside(template: Path) -> Path:
-    """The cache folder of a template."""
-    return template.parent / "build" / "local"
+    """The cache folder of a template: beside it in a checkout, the user's own where the package is installed."""
+    if not application.is_installed():
+        return template.parent / "build" / "local"
+    of_template = hashlib.sha256(str(template.parent.resolve()).encode()).hexdigest()[:16]
+    return _caches_of_the_user() / "oncekit" / of_template
+
+
+def _caches_of_the_user() -> Path:
+    """As the XDG Base Directory Specification says: a relative path is to be ignored."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return given if given.is_absolute() else Path.home() / ".cache"

@@ -7,7 +7,7 @@ import functools
 import io
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys, credential_of
@@ -23,6 +23,14 @@ class PortInUseError(OSError):
     """Another program uses the port."""
 
 
+Watch = Callable[[Environ, Any], Any]
+"""Gets a request and the application that would answer it; gives the one that does."""
+
+
+def unwatched(_environ: Environ, application: Any) -> Any:
+    return application
+
+
 def way_around(environ: Environ) -> str | None:
     """moto's control paths besides the AWS services: they reset everything, or set answers."""
     if not environ["PATH_INFO"].lstrip("/").startswith("moto-api"):
@@ -35,10 +43,12 @@ class Server:
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
-    `names` are what clients may call this machine besides its own names.
+    `names` are what clients may call this machine besides its own names. `watch` may stand before the application.
     """
 
-    def __init__(self, keys: AccessKeys, guard: HttpGuard, port: int = 0, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self, keys: AccessKeys, guard: HttpGuard, port: int = 0, names: Iterable[str] = (), watch: Watch = unwatched
+    ) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
         from werkzeug.serving import ThreadedWSGIServer
 
@@ -61,7 +71,7 @@ class Server:
 
             def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
                 _in_header(environ)
-                answer = guard.refusal(environ) or super().__call__
+                answer = watch(environ, guard.refusal(environ) or super().__call__)
                 return answer(environ, start_response)
 
         class Loopback(ThreadedWSGIServer):

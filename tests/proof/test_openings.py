@@ -10,11 +10,11 @@ import pytest
 
 from oncekit.cli.deployed.records import hash_of
 from oncekit.local import Execution
-from oncekit.proof.simulation.checker import start_faults
-from oncekit.proof.simulation.journal import Actor, Item, Start, Write
-from oncekit.proof.simulation.openings import openings, retry_faults
+from oncekit.promises.checker import start_faults
+from oncekit.promises.journal import Actor, Item, Start, Write
+from oncekit.promises.openings import openings, retry_faults
+from oncekit.promises.writes import write_faults
 from oncekit.proof.simulation.paths import hard
-from oncekit.proof.simulation.writes import write_faults
 
 ID = "acme#hard-work#key-1"
 ARN = "arn:aws:states:us-east-1:123456789012:execution:Operation"

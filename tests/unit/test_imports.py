@@ -86,7 +86,15 @@ def test_a_small_result_needs_no_aws_client() -> None:
 
 # ---- circles ----
 
-INWARD = ("once", "oncekit.local", "oncekit.console", "oncekit.cli", "oncekit.proof")
+INWARD = (
+    "once",
+    "oncekit.local",
+    "oncekit.promises",
+    "oncekit.testing",
+    "oncekit.console",
+    "oncekit.cli",
+    "oncekit.proof",
+)
 """The rooms of which each may import only those before it."""
 
 

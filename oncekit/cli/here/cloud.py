@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oncekit import application
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import tell
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
@@ -18,7 +20,7 @@ NEEDED_OUTPUTS = ("StateMachineArn", "FunctionPrefix")
 
 
 def find_template(given: Path | None) -> Path:
-    """The template to use. Raises Problem where there is none."""
+    """The template to use; that of the sample application where there is none. Raises Problem if `given` is no file."""
     if given is not None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")
@@ -26,7 +28,15 @@ def find_template(given: Path | None) -> Path:
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "template.yaml").is_file():
             return folder / "template.yaml"
-    raise Problem("no template.yaml here or in a folder above: go to the folder of the application, or give --template")
+    tell("No template.yaml here or in a folder above: this is the sample application that comes with once.")
+    return application.folder() / application.TEMPLATE
+
+
+def find_event(name: str, template: Path) -> str:
+    """The file of a request: with the sample application also one of its own, such as events/charge-payment.json."""
+    sample = template.parent / name
+    is_sample = template.parent == application.folder() and name != "-"
+    return str(sample) if is_sample and not Path(name).exists() and sample.is_file() else name
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.cloud import clear_errors, find_event, find_template, local_cloud
 from oncekit.cli.here.drawing.vertices import Edge, Node
 from oncekit.cli.here.lane import lane_to_start
 from oncekit.cli.lanes import chosen
@@ -74,7 +74,7 @@ def _run(event: str, lane: Lane, template: Path) -> Execution:
     from oncekit.cli.here.progress import follow
     from oncekit.cli.paper import Paper
 
-    text = read_event(event)
+    text = read_event(find_event(event, template))
     with local_cloud(template) as cloud:
         return follow(cloud, cloud.start(text, lane=lane_to_start(cloud, lane)), Paper(error=True))
 

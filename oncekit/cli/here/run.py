@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oncekit.cli.deployed.reading import read_event
-from oncekit.cli.here.cloud import find_template, local_cloud
+from oncekit.cli.here.cloud import find_event, find_template, local_cloud
 from oncekit.cli.here.lane import handed_over, lane_to_start
 from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Template
@@ -58,8 +58,8 @@ def _run(
     as_json: bool,
     template: Path | None,
 ) -> int:
-    requests = [text for text in map(read_event, events) for _ in range(times)]
     path = find_template(template)
+    requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
     from oncekit.cli.here import report
     from oncekit.cli.here.effects import Effects
     from oncekit.cli.here.progress import follow, follow_all

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
-from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.cloud import clear_errors, find_event, find_template, local_cloud
 from oncekit.cli.here.files import Watch, broken_python
 from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
@@ -74,7 +74,7 @@ def stay_up(port: int, from_containers: bool, template: Path | None) -> int:
         kept.append(KeptLogs(cloud))
         with watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))):
             Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
-            _tell(cloud)
+            _tell(cloud, find_event("events/charge-payment.json", path))
             while not stopping.is_set():
                 news.tell()
         kept.clear()  # what functions print while the cloud goes down has no place any more
@@ -126,7 +126,7 @@ class News:
             tell(f"✗ Not deployed, what was there stays: {problem}")
 
 
-def _tell(cloud: LocalCloud) -> None:
+def _tell(cloud: LocalCloud, event: str) -> None:
     """Lines that a shell can read: what to know is in comments."""
     outputs = cloud.outputs
     ways = {
@@ -140,14 +140,14 @@ def _tell(cloud: LocalCloud) -> None:
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
         "#",
         "# To use it, paste the lines below in another terminal. Then, for example:",
-        "#   once send events/charge-payment.json --wait",
-        "#   once send events/charge-payment.json --via sqs --duplicates 2",
-        "#   once send events/charge-payment.json --lane fast",
+        f"#   once send {event} --wait",
+        f"#   once send {event} --via sqs --duplicates 2",
+        f"#   once send {event} --lane fast",
         "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
         "#   once doctor",
         "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
-        "--input file://events/charge-payment.json",
+        f"--input file://{event}",
         "#",
         f"# When it has ended: unset {' '.join(cloud.environment)}",
         "",

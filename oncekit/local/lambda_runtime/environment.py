@@ -82,6 +82,11 @@ class Environment:
         """Whether its process has not asked for its first event yet."""
         return not self._begun and self._over is None
 
+    def start(self) -> None:
+        """Start its process ahead of the first invocation."""
+        with self._state:
+            self._start()
+
     def run(self, request_id: str, payload: bytes, arn: str) -> Outcome:
         """Run one invocation to its end, or to the function's timeout, which ends the environment."""
         with self._state:

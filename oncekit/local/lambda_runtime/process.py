@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-_ENTRY = Path(__file__).with_name("entry.py")
+ENTRY = Path(__file__).with_name("entry.py")
 SECONDS_TO_DIE = 10
 """SIGKILL takes milliseconds. A process that is still there after this hangs in the kernel: nothing here could help."""
 
@@ -37,7 +37,7 @@ class FunctionProcess:
     ) -> None:
         # -P: the folder of entry.py does not belong on a function's import path.
         self._process = subprocess.Popen(  # noqa: S603 our own interpreter and file
-            [sys.executable, "-P", str(_ENTRY), handler],
+            [sys.executable, "-P", str(ENTRY), handler],
             env=dict(variables),
             cwd=folder,
             stdin=subprocess.PIPE,

@@ -116,6 +116,16 @@ class LambdaRuntime:
                 return
         self.unregister(name)
 
+    def warm(self, name: str, environments: int) -> None:
+        """Start environments of a function ahead of its invocations, until so many are idle."""
+        with self._lock:
+            function = self._functions[name]
+            wanted = 0 if self._closed else environments - len(function.idle)
+            started = [self._environment_of(function) for _ in range(wanted)]
+            function.idle[:0] = started  # those that have run come first
+            for each in started:
+                each.start()
+
     # ---- what happened ----
 
     @property

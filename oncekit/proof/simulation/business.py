@@ -17,9 +17,9 @@ from typing import Any
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine.patching import replaced
-from oncekit.proof.simulation.faults import Fault
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Item, rows_of
 from oncekit.proof.simulation.functions import Functions
-from oncekit.proof.simulation.journal import Item, rows_of
 from oncekit.proof.simulation.scheduler import Turns
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from oncekit.proof.simulation import checker, fault_weather
+from oncekit.promises import checker
+from oncekit.promises.faults import Fault
+from oncekit.proof.simulation import fault_weather
 from oncekit.proof.simulation.fault_weather import Killing, Recording, Striking, Throttling
-from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.paths import Path, prepare, run_on

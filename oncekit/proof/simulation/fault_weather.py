@@ -8,15 +8,16 @@ from typing import Any, NoReturn, Protocol
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
+from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.local.lambda_runtime.refusals import throttled
-from oncekit.proof.simulation.faults import Fault
+from oncekit.promises.faults import Fault
+from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.functions import Died, Point
-from oncekit.proof.simulation.owners import is_fast
-from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.weather import Proceed, Weather
 from oncekit.proof.simulation.world import World
 
 LONG = 700.0

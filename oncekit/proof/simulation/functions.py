@@ -24,7 +24,7 @@ from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
 from oncekit.local.once_cloud import PREFIX
-from oncekit.proof.simulation.journal import Actor, Journal
+from oncekit.promises.journal import Actor, Journal
 from oncekit.proof.simulation.scheduler import Dropped, Turns
 
 ROOT = Path(__file__).parents[3]

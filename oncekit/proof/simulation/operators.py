@@ -16,10 +16,10 @@ from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.engine import Call
-from oncekit.proof.simulation.checker import executions_of, id_of
-from oncekit.proof.simulation.faults import Fault
-from oncekit.proof.simulation.journal import Actor
-from oncekit.proof.simulation.owners import is_fast
+from oncekit.promises.checker import executions_of, id_of
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Actor
+from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.plans import Act, Plan
 from oncekit.proof.simulation.world import World
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.proof.simulation import checker
+from oncekit.promises import checker
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.plans import Plan, draw
 from oncekit.proof.simulation.scheduler import Endless

@@ -10,6 +10,7 @@ from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
 
+from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
@@ -20,7 +21,7 @@ from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.late import WRITES
 from oncekit.proof.simulation.plans import Plan
 from oncekit.proof.simulation.scheduler import Task
-from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.weather import Proceed, Weather
 from oncekit.proof.simulation.world import World
 
 

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Point
 
 Proceed = Callable[[], dict[str, Any]]
 """Makes the call, and gives its answer."""
-
-
-@dataclass(frozen=True)
-class Boundary:
-    """A state that an execution enters or leaves."""
-
-    place: str
-    """`enter` or `leave`."""
-    state: str
-    execution_arn: str
-    machine: str
 
 
 class Weather:

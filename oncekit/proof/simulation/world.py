@@ -8,25 +8,27 @@ from __future__ import annotations
 import io
 import random
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine import Call, states
+from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
-from oncekit.proof.simulation import business, checker
+from oncekit.promises import checker
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Actor, Journal
+from oncekit.promises.owners import is_fast
+from oncekit.proof.simulation import business
 from oncekit.proof.simulation.climates import CLIMATES, Climate
 from oncekit.proof.simulation.express import Express
-from oncekit.proof.simulation.faults import Fault
 from oncekit.proof.simulation.functions import Functions, Point
-from oncekit.proof.simulation.journal import Actor, Journal
-from oncekit.proof.simulation.owners import is_fast
 from oncekit.proof.simulation.scheduler import Turns, seeded_uuid
-from oncekit.proof.simulation.weather import Boundary, Proceed, Weather
+from oncekit.proof.simulation.weather import Proceed, Weather
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
@@ -72,7 +74,7 @@ class World:
         stack.enter_context(self.functions.installed())
         stack.enter_context(business.pauses_in(self.turns))
         self.express = stack.enter_context(Express(self.turns).watching())
-        stack.enter_context(_boundaries(self._at_boundary))
+        stack.enter_context(boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
     def begin(self, weather: Weather, seed: int = 0, climate: str = "mild") -> None:
@@ -203,25 +205,3 @@ class World:
 
 def operator(world: World) -> Any:
     return world.journal.acting(Actor("operator"))
-
-
-@contextmanager
-def _boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
-    """Told before a state begins its work and after it has left."""
-    enter, leave = states.enter, states.leave
-
-    def on_enter(state: Any, env: Any) -> None:
-        enter(state, env)
-        tell(_boundary("enter", state, env))
-
-    def on_leave(state: Any, env: Any, assigned: dict[str, str]) -> None:
-        leave(state, env, assigned)
-        tell(_boundary("leave", state, env))
-
-    with replaced((states, "enter", on_enter), (states, "leave", on_leave)):
-        yield
-
-
-def _boundary(place: str, state: Any, env: Any) -> Boundary:
-    execution = env.run.execution
-    return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name)

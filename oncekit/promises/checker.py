@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.proof.simulation import reasons
-from oncekit.proof.simulation.faults import Fault
-from oncekit.proof.simulation.journal import Item, Journal, Start, Write, rows_of
-from oncekit.proof.simulation.openings import openings, request_of, retry_faults
-from oncekit.proof.simulation.owners import execution_of_owner, is_fast, is_of_a_lane, name_without_lock
-from oncekit.proof.simulation.writes import history_faults, shape_faults
+from oncekit.promises import reasons
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
+from oncekit.promises.openings import openings, request_of, retry_faults
+from oncekit.promises.owners import execution_of_owner, is_fast, is_of_a_lane, name_without_lock
+from oncekit.promises.writes import history_faults, shape_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
 

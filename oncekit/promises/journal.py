@@ -20,7 +20,7 @@ from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.shortcut import DYNAMODB_LOCK
-from oncekit.proof.simulation import owners
+from oncekit.promises import owners
 
 Item = Mapping[str, Any]
 WRITES = ("put_item", "update_item", "delete_item", "transact_write_items", "execute_statement", "execute_transaction")

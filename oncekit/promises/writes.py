@@ -11,10 +11,10 @@ from typing import Any
 
 from once.step import CLOSINGS
 
-from oncekit.proof.simulation.faults import Fault
-from oncekit.proof.simulation.journal import Item, Write
-from oncekit.proof.simulation.openings import CLOSED, is_expired, is_tried_again
-from oncekit.proof.simulation.owners import has_nonce, is_fast
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Item, Write
+from oncekit.promises.openings import CLOSED, is_expired, is_tried_again
+from oncekit.promises.owners import has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
 SOMETIMES = {"recoveries", "steps"}

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from oncekit.local import Execution
-from oncekit.proof.simulation.faults import Fault
-from oncekit.proof.simulation.journal import Item, Write
-from oncekit.proof.simulation.owners import execution_of_owner, name_of
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Item, Write
+from oncekit.promises.owners import execution_of_owner, name_of
 
 CLOSED = ("COMPLETED", "FAILED")
 BY_RECOVERY = re.compile(r"(recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40}")

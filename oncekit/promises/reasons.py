@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from oncekit.local import Execution
-from oncekit.proof.simulation.faults import Fault
-from oncekit.proof.simulation.journal import Refusal, Start, Write
-from oncekit.proof.simulation.owners import is_fast, owner_of
-from oncekit.proof.simulation.writes import DEAD
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Refusal, Start, Write
+from oncekit.promises.owners import is_fast, owner_of
+from oncekit.promises.writes import DEAD
 
 DIED = ("ABORTED", "TIMED_OUT")
 DECISIONS = ("PermanentError", "NeedsAttention", "LockLostError")

@@ -1,0 +1,21 @@
+"""The application that people install with the command: the template, its definitions, functions and sample requests.
+
+In a checkout these are the folders beside the package; in a wheel, setup.py has put a copy into the package.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGED = Path(__file__).with_name("application")
+TEMPLATE = "template.yaml"
+
+
+def is_installed() -> bool:
+    """Whether this is an installed package, and not a checkout."""
+    return (_PACKAGED / TEMPLATE).is_file()
+
+
+def folder() -> Path:
+    """The folder of the application."""
+    return _PACKAGED if is_installed() else Path(__file__).parents[1]

@@ -1,0 +1,8 @@
+"""The promises P1 to P7, held against what happened: every write to a record, every start of business logic, every end.
+
+checker.py    all rules together; those that need executions, starts and answers are its own
+journal.py    takes down each write, each start and each refused redrive
+writes.py     rules of records and single writes; openings.py of new lives; reasons.py of what business logic decided
+owners.py     who owns a lock, in either lane
+faults.py     a broken promise
+"""

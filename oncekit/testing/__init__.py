@@ -1,0 +1,20 @@
+"""The test kit: a pytest plugin that is on when it is installed. docs/testing.md tells how to use it.
+
+plugin.py       the fixtures
+cloud.py        the local cloud of a test
+request.py      a Request and its lock, without a cloud
+faults.py       faults by name
+matrix.py       strikes a function at each of its calls, and at the boundaries of states
+strikes.py      what is struck, and how
+effects.py      what a run has left in the world, and how two runs differ
+contents.py     what the test has put into the cloud before
+report.py       what a matrix found
+watch.py        the calls of functions; in_function.py is the side that is in their processes
+outside.py      other systems, reached by HTTP
+"""
+
+from __future__ import annotations
+
+from oncekit.testing.faults import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
+
+__all__ = ["answer_lost", "event_lost", "function_crashes", "owner_dies", "runs_twice"]

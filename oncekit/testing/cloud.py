@@ -1,0 +1,116 @@
+"""The cloud of a test: the local cloud whose functions can be seen at work, with other systems and faults by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from oncekit.local.clock import VirtualClock
+from oncekit.local.engine.patching import replaced
+from oncekit.local.execution import Execution
+from oncekit.local.items import plain_item
+from oncekit.local.lambda_runtime import process
+from oncekit.local.lanes import FULL, Lane
+from oncekit.local.once_cloud import LocalCloud
+from oncekit.testing.outside import Outside
+from oncekit.testing.watch import Watch
+
+PERIODS = 8
+"""So often recovery gets its time before something counts as stuck."""
+OPEN = "IN_PROGRESS"
+
+
+Fault = Callable[["TestCloud"], AbstractContextManager[None]]
+"""Is there while the context is open: see faults.py."""
+
+
+class TestCloud(LocalCloud):
+    """A LocalCloud in virtual time. `outside` is what functions reach by HTTP; `watch` has their calls."""
+
+    __test__ = False  # of its name pytest would take it for tests
+
+    def __init__(self, template: Path, parameters: Mapping[str, object] | None = None) -> None:
+        super().__init__(template, parameters, clock=VirtualClock())
+        self.watch = Watch()
+        self.outside = Outside(self.watch)
+        self._own = ExitStack()
+        self._own.callback(self.outside.close)
+
+    def __enter__(self) -> Self:
+        # The path that a function's process is started with; it goes on to the one that is replaced.
+        self._entry = process.ENTRY
+        self._own.enter_context(replaced((process, "ENTRY", Path(__file__).with_name("in_function.py"))))
+        try:
+            return super().__enter__()
+        except BaseException:
+            self._own.close()
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self._own.close()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **super().environment,
+            "ONCE_TESTING_OUTSIDE": self.outside.address,
+            "ONCE_TESTING_ENTRY": str(self._entry),
+        }
+
+    def _watched(self, environ: Any, application: Any) -> Any:
+        return self.watch.around(environ, application)
+
+    def reset(self) -> None:
+        super().reset()
+        self.watch.clear()
+        self.outside.clear()
+
+    # ---- acts ----
+
+    @contextmanager
+    def fault(self, *faults: Fault) -> Iterator[None]:
+        """Each fault happens once while the context is open, at its place."""
+        with ExitStack() as stack:
+            for each in faults:
+                stack.enter_context(each(self))
+            yield
+
+    def finish(self, request: Any, lane: Lane = FULL) -> Execution:
+        """Send a request, let recovery bring it to its end, and send it again: what the sender gets then."""
+        self.start(request, lane=lane)
+        self.recover()
+        return self.run(request, lane=lane)
+
+    def recover(self) -> None:
+        """Let time pass until no record is in progress: recovery gets its turns. Raises TimeoutError when one stays."""
+        self.settle()
+        for _ in range(PERIODS):
+            if not self.open_records():
+                return
+            assert isinstance(self.clock, VirtualClock)
+            self.clock.advance(60.0 * float(self.parameters["RecoveryPeriodMinutes"]) + 1)
+            self.settle()
+        raise TimeoutError(f"after {PERIODS} periods of recovery still in progress: {', '.join(self.open_records())}")
+
+    # ---- what is there ----
+
+    def open_records(self) -> list[str]:
+        return [row["id"] for row in self.rows("IdempotencyTable") if row["status"] == OPEN]
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All items of a table, by its logical id or its name, as plain Python values."""
+        name = self.resources.get(table, table)
+        pages = self.client("dynamodb").get_paginator("scan").paginate(TableName=name, ConsistentRead=True)
+        return [plain_item(item) for page in pages for item in page["Items"]]
+
+    def put(self, table: str, *items: Mapping[str, Any]) -> None:
+        """Write items of plain Python values into a table, by its logical id or its name."""
+        from once.values import to_dynamodb
+
+        for item in items:
+            self.client("dynamodb").put_item(
+                TableName=self.resources.get(table, table), Item=to_dynamodb(item, f"an item of {table}")
+            )

@@ -1,0 +1,222 @@
+"""Starts a function's process in place of `entry.py`, so that the test sees each call of the function.
+
+Each call of AWS says in a header where in the code it is made, and with which parameters. Each request by HTTP to
+another system goes to the test's own (`outside.py`), never to the network: urllib, urllib3, requests and whatever else
+is made of `http.client`. The beginning and the end of each invocation are announced there, too.
+
+This file is started as a script, without its package: nothing of oncekit is imported into a function's process.
+"""
+
+import contextvars
+import functools
+import http.client
+import json
+import os
+import re
+import runpy
+import socket
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+OUTSIDE = os.environ["ONCE_TESTING_OUTSIDE"]
+CALL, LOST = "X-Once-Call", "X-Once-Lost"
+"""Headers: of a request, what is called; of an answer, that the function must not get it."""
+LINES = 2
+MOST = 8_000
+"""Characters of the parameters in a header."""
+ROOT = os.environ.get("LAMBDA_TASK_ROOT", "") + os.sep
+
+_step: contextvars.ContextVar[str] = contextvars.ContextVar("step", default="")
+_call: contextvars.ContextVar[str] = contextvars.ContextVar("call", default="")
+_keys: list[str] = []
+_begun = False
+
+
+def line() -> str:
+    """The innermost line of the function's own code, and the one that called it: `app.py:12 in pay, called at ...`."""
+    found: list[str] = []
+    frame = sys._getframe(1)
+    while frame is not None and len(found) < LINES:
+        name = frame.f_code.co_filename
+        if name.startswith(ROOT) and "site-packages" not in name:
+            found.append(f"{name.removeprefix(ROOT)}:{frame.f_lineno} in {frame.f_code.co_name}")
+        frame = frame.f_back  # type: ignore[assignment]  # None is the end
+    return ", called at ".join(found)
+
+
+def told(service: str, action: str, parameters: Any) -> str:
+    """A call, as the header says it."""
+    text = json.dumps(parameters, default=str)
+    return json.dumps(
+        {
+            "function": os.environ.get("AWS_LAMBDA_FUNCTION_NAME", ""),
+            "pid": os.getpid(),
+            "service": service,
+            "action": action,
+            "parameters": text if len(text) <= MOST else json.dumps({"bytes": len(text)}),
+            "line": line(),
+            "step": _step.get(),
+            "begun": _begun,
+            "keys": _keys,
+        }
+    )
+
+
+# ---- AWS ----
+
+
+def watch_aws() -> None:
+    """The calls of all clients, whoever makes them. A client waits for no retry, as its test would."""
+    import types
+
+    import botocore.client
+    import botocore.endpoint
+    import botocore.httpsession
+    from botocore import xform_name
+    from botocore.exceptions import ConnectionClosedError
+
+    client: Any = botocore.client.BaseClient
+    session: Any = botocore.httpsession.URLLib3Session
+    make, send = client._make_api_call, session.send
+
+    def make_watched(self: Any, operation_name: str, api_params: Any) -> Any:
+        service = self._service_model.service_name
+        token = _call.set(told(service, xform_name(operation_name), api_params))
+        try:
+            return make(self, operation_name, api_params)
+        finally:
+            _call.reset(token)
+
+    def send_watched(self: Any, request: Any) -> Any:
+        if _call.get():
+            request.headers[CALL] = _call.get()
+        answer = send(self, request)
+        if LOST in answer.headers:
+            raise ConnectionClosedError(endpoint_url=request.url)
+        return answer
+
+    client._make_api_call, session.send = make_watched, send_watched
+    botocore.endpoint.time = types.SimpleNamespace(sleep=lambda _seconds: None)  # type: ignore[attr-defined]
+
+
+# ---- the library ----
+
+
+def watch_library() -> None:
+    """The names of steps, and the keys that are handed to providers."""
+    try:
+        from once.request import Request
+    except ImportError:  # a function that knows nothing of Once
+        return
+    step, provider_key = Request.step, Request.provider_key
+
+    def step_watched(self: Any, name: str, *arguments: Any, **options: Any) -> Any:
+        from once import step_log  # as late as the library itself
+
+        log: Any = step_log
+        log.StepLog = functools.partial(_step_log(log), pause=lambda _seconds: None)
+        token = _step.set(name)
+        try:
+            return step(self, name, *arguments, **options)
+        finally:
+            _step.reset(token)
+
+    def key_watched(self: Any, name: str) -> str:
+        key = provider_key(self, name)
+        _keys.append(key)
+        return key
+
+    Request.step, Request.provider_key = step_watched, key_watched  # type: ignore[method-assign]
+
+
+def _step_log(module: Any) -> Any:
+    """The class, whether or not it stands behind our own already."""
+    return getattr(module.StepLog, "func", module.StepLog)
+
+
+# ---- other systems ----
+
+
+def watch_http() -> None:
+    """Connections to other machines are made to the test; a request says where it was to go."""
+    for connection in _connections():
+        connection.connect = _redirected(connection.connect)  # type: ignore[attr-defined]
+    putrequest = http.client.HTTPConnection.putrequest
+
+    def put_watched(self: Any, method: str, url: str, *arguments: Any, **options: Any) -> None:
+        putrequest(self, method, url, *arguments, **options)
+        if not _is_here(self.host):
+            scheme = "https" if isinstance(self, http.client.HTTPSConnection) or self.port == 443 else "http"
+            usual = {"https": 443, "http": 80}[scheme]
+            place = self.host if self.port in (None, usual) else f"{self.host}:{self.port}"
+            self.putheader(CALL, told("http", method, f"{scheme}://{place}{url}"))
+
+    http.client.HTTPConnection.putrequest = put_watched  # type: ignore[method-assign]
+
+
+def _connections() -> Iterator[type]:
+    yield http.client.HTTPConnection
+    yield http.client.HTTPSConnection
+    try:
+        from urllib3 import connection
+    except ImportError:
+        return
+    yield connection.HTTPConnection
+    yield connection.HTTPSConnection
+
+
+def _redirected(connect: Any) -> Any:
+    def connected(self: Any) -> None:
+        if _is_here(self.host):
+            connect(self)
+            return
+        host, _, port = OUTSIDE.rpartition(":")
+        self.sock = socket.create_connection((host, int(port)))
+        self.is_verified = True  # what urllib3 asks after
+
+    return connected
+
+
+def _is_here(host: str) -> bool:
+    return re.fullmatch(r"127\..*|localhost|\[?::1\]?", host) is not None
+
+
+# ---- invocations ----
+
+
+def watch_invocations() -> None:
+    """Announces the beginning of each invocation, and its end when it has succeeded."""
+    from awslambdaric import bootstrap
+
+    get = bootstrap._get_handler
+
+    def get_watched(name: str) -> Any:
+        handler = get(name)
+
+        def watched(event: Any, context: Any) -> Any:
+            global _begun
+            _begun = True
+            announce("begin", event)
+            result = handler(event, context)
+            announce("end", None)
+            return result
+
+        return watched
+
+    bootstrap._get_handler = get_watched
+
+
+def announce(action: str, event: Any) -> None:
+    connection = http.client.HTTPConnection(OUTSIDE)
+    connection.request("POST", "/", headers={CALL: told("function", action, event)})
+    connection.getresponse().read()
+    connection.close()
+
+
+if __name__ == "__main__":
+    watch_http()
+    watch_aws()
+    watch_library()
+    watch_invocations()
+    runpy.run_path(os.environ["ONCE_TESTING_ENTRY"], run_name="__main__")

@@ -1,0 +1,224 @@
+"""Strikes a function at each of its calls and at the boundaries of states, and looks for effects that are not usual.
+
+Three runs show what is usual: two that nothing disturbs, and one whose function dies at its beginning, before it has
+done anything. Then each strike has a run of its own, on the contents that the test has put into the cloud; recovery
+brings it to its end, and the request is sent once more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oncekit.local.boundaries import Boundary, boundaries
+from oncekit.local.execution import as_text
+from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.promises import checker
+from oncekit.promises.journal import Actor, Journal
+from oncekit.testing.contents import Contents
+from oncekit.testing.effects import Difference, Document, Usual, documents
+from oncekit.testing.report import Finding, Report
+from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_of
+from oncekit.testing.watch import FunctionCall
+
+if TYPE_CHECKING:
+    from oncekit.testing.cloud import TestCloud
+
+SECONDS = 60.0
+ANSWER, END = "the answer", "the end"
+
+
+class NothingToStrike(AssertionError):
+    """The request does not run without a fault, so no strike can be judged."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run has left, which calls it made, and what is wrong with it by itself."""
+
+    left: list[Document]
+    calls: list[FunctionCall]
+    boundaries: list[tuple[str, str]]
+    faults: list[Difference]
+    status: str
+    end: str
+
+
+class Matrix:
+    """The runs of one request."""
+
+    def __init__(self, cloud: TestCloud, request: Mapping[str, Any], lane: Lane, states: bool) -> None:
+        self._cloud, self._request, self._lane, self._states = cloud, request, lane, states
+        self._operation = str(request["operation"])
+        self._contents = Contents.of(cloud)
+        self._before = documents(cloud)
+        self._careful = request.get("onCrash") == "quarantine"
+
+    def run(self, may_repeat: Collection[str], seconds: float) -> Report:
+        began = time.monotonic()
+        try:
+            self._run()  # a function that is started does more than one that is warm
+            usual = self._run()
+            if usual.faults or usual.status not in ("COMPLETED", "FAILED"):
+                told = "; ".join(each.what for each in usual.faults) or f"it ends as {usual.status}"
+                raise NothingToStrike(f"{self._operation}, without any fault: {told}")
+            again = [self._run(), self._run(dies_at_its_beginning(self._operation))]
+            expected = Usual([usual.left, *(each.left for each in again)], self._before)
+            strikes = strikes_of(self._operation, usual.calls, usual.boundaries if self._states else [])
+            struck, found = [], []
+            for strike in strikes:
+                if time.monotonic() - began > seconds:
+                    break
+                run = self._run(strike)
+                struck.append(strike.what)
+                differences = self._judge(run, usual, expected, strike)
+                found += [(each, strike.what, self._lines(each, run, usual)) for each in differences]
+        finally:
+            self._contents.put_into(self._cloud)
+        findings = [
+            each for each in _grouped(found) if not each.place.startswith(tuple(may_repeat)) or each.kind != "twice"
+        ]
+        left_out = [each.what for each in strikes[len(struck) :]]
+        return Report(self._operation, findings, struck, left_out, time.monotonic() - began)
+
+    def _judge(self, run: Run, usual: Run, expected: Usual, strike: Strike) -> Iterator[Difference]:
+        yield from run.faults
+        differences = list(expected.differences(run.left))
+        effects = [each for each in differences if each.place not in (ANSWER, END)]
+        if run.status == "QUARANTINED" and (self._careful or strike.of_owner):
+            # Where a person decides, what is not done yet is not lost.
+            yield from (each for each in effects if each.kind == "twice")
+            return
+        yield from effects
+        ends = [each for each in differences if each.place == END] or differences
+        kind = "stuck" if run.status == "QUARANTINED" else "differs"
+        told = {END: f"{run.end}, not {usual.end}"}
+        for each in ends:
+            if each.place in (ANSWER, END):
+                yield Difference(kind, each.place, told.get(each.place, each.what))
+
+    # ---- one run ----
+
+    def _run(self, strike: Strike | None = None) -> Run:
+        cloud, reached = self._cloud, list[tuple[str, str]]()
+        self._contents.put_into(cloud)
+        machine = cloud.outputs[MACHINES[self._lane]].rpartition(":")[2]
+
+        def at_boundary(boundary: Boundary) -> None:
+            if boundary.machine == machine:
+                reached.append((boundary.place, boundary.state))
+
+        journal = Journal(cloud)
+        with journal.open(), journal.acting(Actor("operator")), cloud.intercept(journal.interceptor):
+            with boundaries(at_boundary):
+                faults = self._strike(strike)
+            path = list(reached)
+            calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
+            cloud.run(self._request, lane=self._lane)
+            cloud.settle()
+        for each in cloud.invocations():
+            journal.started(each.event)
+        self._warm()
+        faults += [Difference(each.kind, each.promise, each.what) for each in checker.faults(journal)]
+        record = cloud.record(checker.id_of(as_text(self._request))) or {"status": "NOTHING"}
+        left = [*documents(cloud), *_ends(record)]
+        return Run(left, calls, path, faults, str(record["status"]), _told(record))
+
+    def _strike(self, strike: Strike | None) -> list[Difference]:
+        cloud = self._cloud
+        if strike is None:
+            cloud.start(self._request, lane=self._lane)
+            return self._recover()
+        with strike.laid(cloud):
+            cloud.start(self._request, lane=self._lane)
+            stuck = self._recover()
+            strike.released.set()
+            self._let_functions_end()
+        return stuck
+
+    def _recover(self) -> list[Difference]:
+        try:
+            self._cloud.recover()
+        except TimeoutError as error:
+            return [Difference("stuck", END, str(error))]
+        return []
+
+    def _let_functions_end(self) -> None:
+        """One that was held goes on to its end."""
+        end = time.monotonic() + 30
+        while any(each.outcome == "running" for each in self._cloud.invocations()) and time.monotonic() < end:
+            time.sleep(0.005)
+
+    def _warm(self) -> None:
+        """A second process of the function starts beside the next run: one that dies is not waited for."""
+        from oncekit.local.once_cloud import PREFIX
+
+        if (name := PREFIX + self._operation) in self._cloud.functions.functions:
+            self._cloud.functions.warm(name, 2)
+
+    # ---- whose line it is ----
+
+    def _lines(self, difference: Difference, run: Run, usual: Run) -> tuple[str, ...]:
+        """Of the calls that wrote to the place; where something was decided otherwise, of those that read."""
+        calls = usual.calls if difference.kind == "lost" else run.calls
+        mine = [call for call in calls if self._is_about(call, difference.place)]
+        if difference.place in (ANSWER, END):
+            mine = [call for call in calls if call.is_read] or calls
+        counted: dict[str, int] = {}
+        for call in mine:
+            counted[str(call)] = counted.get(str(call), 0) + 1
+        return tuple(f"{line} ({count} times)" if count > 1 else line for line, count in counted.items())
+
+    def _is_about(self, call: FunctionCall, place: str) -> bool:
+        if call.is_read:
+            return False
+        if call.service == "http":
+            return place == f"{call.action} {call.parameters}"
+        names = [name for name, ref in self._cloud.resources.items() if f'"{ref}"' in call.names]
+        return place in (f"{call.service}.{call.action}", *names) or f'"{place}"' in call.names
+
+
+def _ends(record: Mapping[str, Any]) -> Iterator[Document]:
+    """The end of the operation and its answer, as its record has them."""
+    yield Document.of(END, {"status": record["status"], **record.get("error", {})})
+    if "resultRef" in record:
+        yield Document.of(ANSWER, {name: record["resultRef"][name] for name in ("sha256", "bytes")})
+    elif "result" in record:
+        yield Document.of(ANSWER, record["result"])
+
+
+def _told(record: Mapping[str, Any]) -> str:
+    error = record.get("error")
+    why = f" ({error['name']}: {error['message']})" if error else ""
+    return f"{record['status']}{why}"
+
+
+def _grouped(found: Iterable[tuple[Difference, str, tuple[str, ...]]]) -> list[Finding]:
+    """The same difference of several strikes is one finding."""
+    groups: dict[tuple[str, str], list[tuple[Difference, str, tuple[str, ...]]]] = {}
+    for each in found:
+        groups.setdefault((each[0].kind, each[0].place), []).append(each)
+    return [
+        Finding(kind, place, group[0][0].what, group[0][2], tuple(dict.fromkeys(strike for _, strike, _ in group)))
+        for (kind, place), group in groups.items()
+    ]
+
+
+def run_matrix(
+    cloud: TestCloud,
+    request: Mapping[str, Any],
+    *,
+    lane: Lane = FULL,
+    may_repeat: Collection[str] = (),
+    states: bool = True,
+    seconds: float = SECONDS,
+) -> Report:
+    """Strikes the function of a request everywhere.
+
+    `may_repeat` names places where an effect may happen twice, such as a mail that harms nobody: the beginning of what
+    a finding calls its place. Without `states` only the function is struck, not its execution. After `seconds` what is
+    left is left out, and the report says so.
+    """
+    return Matrix(cloud, request, lane, states).run(may_repeat, seconds)

@@ -1,0 +1,123 @@
+"""The pytest plugin: fixtures for tests of business logic. Nothing is imported or started before a test asks for it.
+
+once_template, once_parameters   override them in conftest.py: which template, and values of its parameters
+once_cloud                       a local cloud of the template in virtual time: one for the session, clean for each test
+once_request                     makes a Request and its lock, without a cloud
+once_matrix                      strikes the function of a request at each of its calls, and at the boundaries of states
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from oncekit.testing.cloud import TestCloud
+    from oncekit.testing.report import Report
+    from oncekit.testing.request import Requests
+
+
+class RunMatrix(Protocol):
+    """The fixture `once_matrix`."""
+
+    def __call__(
+        self,
+        request: Mapping[str, Any],
+        *,
+        lane: str = "full",
+        may_repeat: Collection[str] = (),
+        states: bool = True,
+        seconds: float = 60.0,
+        check: bool = True,
+    ) -> Report: ...
+
+
+@pytest.fixture(scope="session")
+def once_template(request: pytest.FixtureRequest) -> Path:
+    """The template of the cloud: template.yaml at pytest's root or in a folder above, else that of the samples."""
+    from oncekit import application
+
+    root = request.config.rootpath
+    found = (each / application.TEMPLATE for each in (root, *root.parents))
+    return next((each for each in found if each.is_file()), application.folder() / application.TEMPLATE)
+
+
+@pytest.fixture(scope="session")
+def once_parameters() -> Mapping[str, object]:
+    """The parameters of the template that have other values than their defaults."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object]) -> Iterator[TestCloud]:
+    """The cloud of the session. Tests use `once_cloud`."""
+    try:
+        import moto  # noqa: F401 the local cloud is made of it
+    except ModuleNotFoundError:
+        pytest.fail("once_cloud needs the local cloud: pip install 'oncekit[local]'", pytrace=False)
+    from oncekit.testing.cloud import TestCloud
+
+    with TestCloud(once_template, once_parameters) as cloud:
+        if "StateMachineArn" not in cloud.outputs:
+            pytest.fail(
+                f"{once_template} is a template without Once: override the fixture once_template", pytrace=False
+            )
+        yield cloud
+
+
+@pytest.fixture
+def once_cloud(once_session_cloud: TestCloud) -> TestCloud:
+    """The local cloud of your template, empty, at a whole second of its virtual time."""
+    from oncekit.local import VirtualClock
+
+    once_session_cloud.reset()
+    clock = once_session_cloud.clock
+    assert isinstance(clock, VirtualClock)
+    clock.advance(math.ceil(clock.now()) - clock.now())
+    return once_session_cloud
+
+
+@pytest.fixture
+def once_request() -> Iterator[Requests]:
+    """Makes Requests: `once_request("place-order", {...})`. Each holds its lock."""
+    try:
+        import moto  # noqa: F401 the table is in it
+    except ModuleNotFoundError:
+        pytest.fail("once_request needs moto: pip install 'oncekit[local]'", pytrace=False)
+    from oncekit.testing.request import Requests
+
+    with Requests() as requests:
+        yield requests
+
+
+@pytest.fixture
+def once_matrix(once_cloud: TestCloud) -> RunMatrix:
+    """Strikes the function of a request everywhere. The test fails when an effect is not what it is without a fault."""
+
+    def run(
+        request: Mapping[str, Any],
+        *,
+        lane: Any = "full",
+        may_repeat: Collection[str] = (),
+        states: bool = True,
+        seconds: float = 60.0,
+        check: bool = True,
+    ) -> Report:
+        __tracebackhide__ = True
+        report = report_of(once_cloud, request, lane=lane, may_repeat=may_repeat, states=states, seconds=seconds)
+        if check and report.findings:
+            pytest.fail(str(report), pytrace=False)
+        return report
+
+    return run
+
+
+def report_of(cloud: TestCloud, request: Mapping[str, Any], **options: Any) -> Report:
+    """The report of a matrix; what makes it is imported for the first one."""
+    from oncekit.testing.matrix import run_matrix
+
+    return run_matrix(cloud, request, **options)

@@ -1,0 +1,54 @@
+"""What a matrix found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+ADVICE = {
+    "twice": "make it part of a request.step, or use request.put_once, request.apply_once or request.provider_key",
+    "lost": "do it in every attempt, whatever is there already: each attempt begins at the beginning",
+    "differs": "look at what decides inside of the `write` of a step: what is read before sees the attempt before",
+    "stuck": "see the error of the last attempt: it must end, or fail in a way that another attempt can repair",
+    "broken": "a promise of Once itself does not hold: please report it",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An effect that is not what it is without the fault."""
+
+    kind: str
+    """`twice`, `lost`, `differs` (it ends or answers in another way), `stuck`, or `broken`."""
+    place: str
+    """Where: a table, a bucket, `sqs.send_message`, `POST https://...`, `the answer`, `the end`."""
+    what: str
+    lines: tuple[str, ...]
+    """The lines of code that did it, or that should have."""
+    strikes: tuple[str, ...]
+    """What was struck, in all runs that found it."""
+
+    def __str__(self) -> str:
+        more = f" (and in {len(self.strikes) - 1} other runs)" if len(self.strikes) > 1 else ""
+        lines = [f"✗ {self.kind}: {self.place}: {self.what}", *(f"    {line}" for line in self.lines)]
+        return "\n".join([*lines, f"    when {self.strikes[0]}{more}", f"    → {ADVICE[self.kind]}"])
+
+
+@dataclass(frozen=True)
+class Report:
+    """The result of a matrix."""
+
+    operation: str
+    findings: Sequence[Finding]
+    strikes: Sequence[str]
+    """What was struck."""
+    left_out: Sequence[str]
+    """What there was no time for."""
+    seconds: float
+
+    def __str__(self) -> str:
+        found = f"{len(self.findings)} findings" if self.findings else "every effect happened once"
+        head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
+        if self.left_out:
+            head += f"; no time for {len(self.left_out)} more (give more `seconds`)"
+        return "\n".join([head, *map(str, self.findings)])

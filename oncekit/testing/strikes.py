@@ -1,0 +1,157 @@
+"""What a matrix strikes: each call of a function, its beginning and its end, and the boundaries of states."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from oncekit.testing.faults import Once, event_lost, owner_dies, stop_owner
+from oncekit.testing.watch import FunctionCall, Lost, Make, kill
+
+if TYPE_CHECKING:
+    from oncekit.testing.cloud import TestCloud
+
+SECONDS_TO_ARRIVE = 30.0
+"""Real seconds that a call is held at most."""
+
+
+@dataclass
+class Strike:
+    """One fault at one place. `reached` says whether the run came there."""
+
+    what: str
+    """`the function dies after app.py:12 in handler: dynamodb.put_item`."""
+    lay: Callable[[TestCloud, Strike], AbstractContextManager[None]]
+    of_owner: bool = False
+    """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""
+    reached: bool = False
+    released: threading.Event = field(default_factory=threading.Event)
+    """Set when what is held may go on."""
+
+    def laid(self, cloud: TestCloud) -> AbstractContextManager[None]:
+        return self.lay(cloud, self)
+
+
+def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequence[tuple[str, str]]) -> list[Strike]:
+    """Every strike for a run that made these calls and came to these boundaries (`enter` or `leave`, a state)."""
+    # After a read the world is as it was before it.
+    writes = [(n, call) for n, call in enumerate(calls) if not call.is_read]
+    strikes = [dies_at_its_beginning(operation)]
+    strikes += [Strike(f"the function dies after {call}", _at(operation, n, _dies_after)) for n, call in writes]
+    strikes += [Strike(f"the answer is lost of {call}", _at(operation, n, _answer_lost)) for n, call in writes]
+    strikes += [Strike(f"another owner has finished before {call}", _at(operation, n, _late)) for n, call in writes]
+    strikes += [Strike(f"the service is away at {call}", _away(operation, n)) for n, call in writes]
+    of_owner = [_owner_dies(place, state) for place, state in boundaries]
+    of_owner += [event_is_lost_too(each) for each in of_owner[-1:]]
+    # In turns: while an execution is struck, a process that was killed is replaced.
+    return [each for pair in zip_longest(strikes, of_owner) for each in pair if each is not None]
+
+
+def _owner_dies(place: str, state: str) -> Strike:
+    when = "after" if place == "leave" else "before"
+    fault = owner_dies(after=state) if place == "leave" else owner_dies(before=state)
+
+    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
+        strike.reached = True
+        return fault(cloud)
+
+    return Strike(f"the execution dies {when} {state}", lay, of_owner=True)
+
+
+def dies_at_its_beginning(operation: str) -> Strike:
+    """Nothing was done before: what comes of it is another attempt that does everything."""
+    now = Once()
+
+    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
+        def intercept(call: FunctionCall, make: Make) -> None:
+            if (call.operation, call.service, call.action) == (operation, "function", "begin") and now():
+                strike.reached = True
+                kill(call)
+            make()
+
+        return cloud.watch.intercept(intercept)
+
+    return Strike("the function dies at its beginning", lay)
+
+
+def event_is_lost_too(strike: Strike) -> Strike:
+    """The same, and recovery hears of no death: the sweep has to find it."""
+
+    @contextmanager
+    def lay(cloud: TestCloud, same: Strike) -> Iterator[None]:
+        with ExitStack() as stack:
+            stack.enter_context(event_lost()(cloud))
+            stack.enter_context(strike.lay(cloud, same))
+            yield
+
+    return Strike(f"{strike.what}, and the event of it is lost", lay, strike.of_owner)
+
+
+# ---- calls ----
+
+Act = Callable[["TestCloud", Strike, FunctionCall, Make], None]
+
+
+def is_counted(operation: str, call: FunctionCall) -> bool:
+    """Calls of business logic, without what a function does while it is loaded: one that is warm does not do it."""
+    return call.operation == operation and call.begun and call.service != "function"
+
+
+def _at(operation: str, number: int, act: Act) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
+    """At the call with this number, counted from 0 over all attempts."""
+
+    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
+        now = Once(number + 1)
+
+        def intercept(call: FunctionCall, make: Make) -> None:
+            if not (is_counted(operation, call) and now()):
+                make()
+                return
+            strike.reached = True
+            act(cloud, strike, call, make)
+
+        return cloud.watch.intercept(intercept)
+
+    return lay
+
+
+def _dies_after(_cloud: TestCloud, _strike: Strike, call: FunctionCall, make: Make) -> None:
+    make()
+    kill(call)
+
+
+def _answer_lost(_cloud: TestCloud, _strike: Strike, _call: FunctionCall, make: Make) -> None:
+    make()
+    raise Lost
+
+
+def _late(cloud: TestCloud, strike: Strike, call: FunctionCall, make: Make) -> None:
+    """The execution dies; the function hangs until another attempt has done everything, and goes on then."""
+    stop_owner(cloud, call)
+    strike.released.wait(SECONDS_TO_ARRIVE)
+    make()
+
+
+def _away(operation: str, number: int) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
+    """The call, and whatever the same attempt sends again from there, does not arrive."""
+
+    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
+        now, refused = Once(number + 1), set[tuple[object, ...]]()
+
+        def intercept(call: FunctionCall, make: Make) -> None:
+            same = (call.pid, call.line, call.service, call.action, call.names)
+            if call.service == "function":
+                refused.clear()
+            elif is_counted(operation, call) and (same in refused or now()):
+                strike.reached = True
+                refused.add(same)
+                raise Lost
+            make()
+
+        return cloud.watch.intercept(intercept)
+
+    return lay

@@ -1,0 +1,173 @@
+"""What functions do, seen from the test: each of their calls, as it comes in, and what a fault makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from oncekit.local.once_cloud import PREFIX
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+CALL, LOST = "X-Once-Call", "X-Once-Lost"
+READS = ("get_", "list_", "describe_", "head_", "batch_get_", "transact_get_", "query", "scan", "select_", "receive_")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""RFC 9110, 9.2.1."""
+
+
+class Lost(Exception):
+    """The function gets no answer: its connection breaks."""
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A call of a function: of AWS, of another system, or the announcement that it begins or ends."""
+
+    function: str
+    pid: int
+    service: str
+    """As boto3 names it; `http` for another system, `function` for the function's own beginning and end."""
+    action: str
+    """boto3's method, HTTP's method, or `begin` and `end`."""
+    parameters: Any
+    """Of AWS; the URL; or the event."""
+    line: str
+    """`app.py:12 in pay, called at app.py:5 in handler`; empty when no code of the function leads to the call."""
+    step: str
+    """The fenced step that the call is a part of."""
+    begun: bool
+    """Whether an invocation has begun; else the function is being loaded."""
+    keys: tuple[str, ...]
+    """The provider keys that the function has asked for."""
+
+    @classmethod
+    def of(cls, header: str) -> FunctionCall:
+        told = json.loads(header)
+        return cls(**{**told, "parameters": json.loads(told["parameters"]), "keys": tuple(told["keys"])})
+
+    @property
+    def operation(self) -> str:
+        return self.function.removeprefix(PREFIX)
+
+    @property
+    def is_read(self) -> bool:
+        return self.action in SAFE_METHODS if self.service == "http" else self.action.startswith(READS)
+
+    @property
+    def names(self) -> str:
+        """Every name that the parameters have: tables, buckets, queues."""
+        return self.parameters if isinstance(self.parameters, str) else json.dumps(self.parameters)
+
+    def __str__(self) -> str:
+        if self.service == "function":
+            return f"its {'beginning' if self.action == 'begin' else 'end'}"
+        what = f"{self.service}.{self.action}"
+        if self.step:
+            what = f"step {self.step}" if self.action == "transact_write_items" else f"{what} of step {self.step}"
+        if self.service == "http":
+            what = f"{self.action} {self.parameters}"
+        return f"{self.line or 'the library'}: {what}"
+
+
+Make = Callable[[], bool]
+"""Makes the call; whether the service did it."""
+FunctionInterceptor = Callable[[FunctionCall, Make], None]
+"""Stands between a function and the services; raises Lost for a call without an answer."""
+
+
+@dataclass
+class Watch:
+    """All calls since the last reset, in their order, each with whether it was done."""
+
+    calls: list[tuple[FunctionCall, bool]] = field(default_factory=list)
+    _interceptors: list[FunctionInterceptor] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def clear(self) -> None:
+        with self._lock:
+            self.calls.clear()
+            self._interceptors.clear()
+
+    @contextmanager
+    def intercept(self, interceptor: FunctionInterceptor) -> Iterator[None]:
+        """Interceptors see the calls of functions while the context is open, the first one outermost."""
+        self._interceptors = [*self._interceptors, interceptor]
+        try:
+            yield
+        finally:
+            self._interceptors = [each for each in self._interceptors if each is not interceptor]
+
+    def passing(self, call: FunctionCall, make: Make) -> None:
+        """A call on its way. Raises Lost."""
+
+        def made() -> bool:
+            done = make()
+            with self._lock:
+                self.calls.append((call, done))
+            return done
+
+        for interceptor in reversed(self._interceptors):
+            made = _around(interceptor, call, made)
+        made()
+
+    def around(self, environ: WSGIEnvironment, application: WSGIApplication) -> WSGIApplication:
+        """The application, or what stands before it, for a request that a watched function makes."""
+        header = environ.get("HTTP_X_ONCE_CALL")
+        return application if header is None else self._watched(FunctionCall.of(header), application)
+
+    def _watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
+        def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+            answers: list[_Answer] = []
+
+            def make() -> bool:
+                answers.append(_answer_of(application, environ))
+                return answers[-1].status < "4"
+
+            try:
+                self.passing(call, make)
+            except Lost:
+                answers.append(_Answer("200 OK", [(LOST, "yes"), ("Content-Length", "0")], []))
+            start_response(answers[-1].status, answers[-1].headers)
+            return answers[-1].body
+
+        return answer
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: str
+    headers: list[tuple[str, str]]
+    body: list[bytes]
+
+
+def _answer_of(application: WSGIApplication, environ: Mapping[str, Any]) -> _Answer:
+    begun: list[tuple[str, list[tuple[str, str]]]] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        begun.append((status, headers))
+        return lambda _data: None
+
+    body = list(application(dict(environ), start_response))
+    return _Answer(*begun[-1], body)
+
+
+def _around(interceptor: FunctionInterceptor, call: FunctionCall, make: Make) -> Make:
+    def made() -> bool:
+        interceptor(call, make)
+        return True
+
+    return made
+
+
+def kill(call: FunctionCall) -> None:
+    """The process that makes the call is gone, with all that it started: it leads a group of its own."""
+    with suppress(ProcessLookupError):
+        os.killpg(call.pid, signal.SIGKILL)
+    raise Lost

@@ -1,0 +1,78 @@
+"""Faults by name: each strikes at its place, and Once brings the operation to its end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncekit.testing import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
+from oncekit.testing.cloud import Fault, TestCloud
+from oncekit.testing.faults import NoSuchPlace
+
+EVENTS = Path(__file__).parents[3] / "events"
+ORDER: dict[str, Any] = json.loads((EVENTS / "place-order.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("faults", "attempts"),
+    [
+        ([owner_dies(after="step:place")], 2),
+        ([owner_dies(before="Finalize")], 1),
+        ([owner_dies(after="AcquireLock")], 1),
+        ([function_crashes()], 2),
+        ([function_crashes(after="step:place")], 2),
+        ([function_crashes(before="call:dynamodb.get_item")], 2),
+        ([answer_lost(of="step:place")], 1),
+        ([answer_lost(of="Finalize")], 1),
+    ],
+    ids=["owner-step", "owner-finalize", "owner-lock", "begin", "step", "call", "answer-of-step", "answer-of-state"],
+)
+def test_an_order_is_placed_once_whatever_happens(once_cloud: TestCloud, faults: list[Fault], attempts: int) -> None:
+    with once_cloud.fault(*faults):
+        once_cloud.start(ORDER)
+        once_cloud.recover()
+    answered = once_cloud.run(ORDER)
+    assert answered.output["disposition"] == "REPLAYED" and len(once_cloud.rows("OrdersTable")) == 1
+    assert (len(once_cloud.invocations()), answered.output["attempt"]) == (attempts, attempts)
+
+
+def test_a_death_that_nobody_heard_of_is_found_later(once_cloud: TestCloud) -> None:
+    with once_cloud.fault(owner_dies(after="step:place"), event_lost()):
+        once_cloud.start(ORDER)
+        once_cloud.settle()
+        assert once_cloud.open_records() == ["acme#place-order#basket-77"]
+        once_cloud.recover()
+    assert not once_cloud.open_records() and len(once_cloud.rows("OrdersTable")) == 1
+
+
+def test_an_execution_in_the_fast_lane_runs_twice_and_orders_once(once_cloud: TestCloud) -> None:
+    charge = json.loads((EVENTS / "charge-payment.json").read_text())
+    with once_cloud.fault(runs_twice()):
+        assert once_cloud.finish(charge, lane="fast").output["disposition"] == "REPLAYED"
+    assert len(once_cloud.rows("ProviderLedgerTable")) == 1
+
+
+def test_each_test_has_a_clean_cloud(once_cloud: TestCloud) -> None:
+    assert not once_cloud.rows("OrdersTable") and not once_cloud.watch.calls and not once_cloud.invocations()
+
+
+def test_a_place_that_is_no_place_is_said(once_cloud: TestCloud) -> None:
+    with pytest.raises(NoSuchPlace, match="no state Finalise"), once_cloud.fault(owner_dies(before="Finalise")):
+        pass
+    with pytest.raises(NoSuchPlace, match="either before= or after="):
+        owner_dies()
+    with pytest.raises(NoSuchPlace, match="does not run in Finalize"):
+        function_crashes(after="Finalize")
+
+
+def test_a_provider_answers_as_the_test_says_and_knows_a_key_again(application: TestCloud) -> None:
+    application.outside.answer("https://api.provider.example/charges", lambda sent: {"id": f"of {sent.body}"})
+    application.put("StockTable", {"sku": "mug", "available": 1})
+    request = {"operation": "careful", "idempotencyKey": "k", "payload": {"amount": 7}}
+    with application.fault(answer_lost(of="call:POST https://api.provider.example")):
+        answer = application.finish(request).output
+    assert json.loads(answer["result"])["charge"] == 'of {"amount": 7}'
+    assert [each.effect for each in application.outside.sent] == [True, False]
