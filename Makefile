@@ -24,6 +24,8 @@ development: .venv/developing ## Add what the tests, the proof and `make lint` n
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
 	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/local.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
+	@# Everything else is compiled by whoever imports it first; a function's process, as on Lambda, keeps nothing.
+	@$(BIN)/python -m compileall -q $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/{awslambdaric,aws_lambda_powertools,fastjsonschema}
 	@touch $@
 
 .venv/developing: .venv/installed requirements/development.txt

@@ -12,6 +12,7 @@ deploy.py          makes the resources on moto, and adds what moto drops
 execution.py       an execution, and a start of business logic, as plain values
 items.py           DynamoDB items as plain values
 server.py          the endpoint on loopback
+start_errors.py    why a cloud cannot be opened
 account.py         the account and region of the local cloud
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one

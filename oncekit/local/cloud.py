@@ -14,7 +14,7 @@ from oncekit.local.account import REGION
 from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.contents import empty_everything
+from oncekit.local.contents import count_items, empty_everything
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Door, Interceptor
@@ -32,11 +32,12 @@ from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_calls import quick_calls
-from oncekit.local.quick_start import import_interpreter, models_are_read_once, without_collections
+from oncekit.local.quick_start import import_interpreter, models_are_read_once, quick_backends
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
 from oncekit.local.template import Template, load
+from oncekit.local.without_collections import without_collections
 
 _open = threading.Lock()
 
@@ -110,6 +111,7 @@ class Cloud:
         self._stack.enter_context(
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
+        self._stack.enter_context(quick_backends())
         self.permissions = Permissions()
         guard = HttpGuard(self._caller, self.permissions)
         self._server = Server(self._keys, guard, self._port, self._names, self._watched)
@@ -180,6 +182,10 @@ class Cloud:
         resources = self.deployed.resources.items()
         return {logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table"}
 
+    def item_counts(self) -> Mapping[str, int]:
+        """How many items each DynamoDB table has, by logical id."""
+        return {logical_id: count_items(name) for logical_id, name in self.tables.items()}
+
     @property
     def parameters(self) -> Mapping[str, str]:
         """The parameters of the template, with their values."""
@@ -224,7 +230,7 @@ class Cloud:
             self.redeploy(*before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
-        deployed = deploy(template, self._door.direct, self.functions, self.endpoint_url, before)
+        deployed = deploy(template, self._door.quickly, self.functions, self.endpoint_url, before)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         self.deployed = deployed

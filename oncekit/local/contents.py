@@ -1,4 +1,4 @@
-"""The contents of tables, buckets and queues: kept when their properties change, deleted on a reset."""
+"""The contents of tables, buckets and queues: kept when their properties change, counted, deleted on a reset."""
 
 from __future__ import annotations
 
@@ -31,6 +31,14 @@ def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
     model = _model(kind, ref)
     for attribute, content in held.items():
         setattr(model, attribute, content)
+
+
+def count_items(table: str) -> int:
+    """The number of items in a DynamoDB table."""
+    from oncekit.local.engine.shortcut import DYNAMODB_LOCK
+
+    with DYNAMODB_LOCK:
+        return len(_model("AWS::DynamoDB::Table", table))
 
 
 def empty_everything() -> None:

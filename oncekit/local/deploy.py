@@ -34,6 +34,11 @@ from oncekit.local.template import Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
+ADDED_TO_TABLES = {
+    "update_time_to_live": "TimeToLiveSpecification",
+    "update_continuous_backups": "PointInTimeRecoverySpecification",
+}
+"""Properties of tables that moto's CloudFormation ignores, by the calls that set them."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +59,18 @@ class Functions(Protocol):
     def register(self, name: str, spec: FunctionSpec) -> None: ...
 
 
-Clients = Callable[[str], Any]
-"""Gives the boto3 client of a service on the in-process backend."""
+Call = Callable[[str, str, dict[str, Any]], object]
+"""Calls a service on the in-process backend: its name and that of a method in boto3, and the parameters."""
 
 
 def deploy(
-    template: Template, clients: Clients, functions: Functions, endpoint_url: str, before: Stack | None = None
+    template: Template, call: Call, functions: Functions, endpoint_url: str, before: Stack | None = None
 ) -> Stack:
     """Create everything in the template. A resource of `before` with the same properties stays, with its data.
 
     Raises TemplateError, or DefinitionError for a state machine's definition.
     """
-    deployment = _Deployment(template, clients, endpoint_url, before.resources if before else {})
+    deployment = _Deployment(template, call, endpoint_url, before.resources if before else {})
     for logical_id in template.section("Resources"):
         deployment.deployed(logical_id)
     resolver = deployment.resolver
@@ -87,7 +92,7 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
     `operation` is the name of OperationStateMachine. Two machines can have one file with other substitutions.
     """
     template = load(path, parameters)
-    deployment = _Deployment(template, _no_clients, "", {}, dry=True)
+    deployment = _Deployment(template, _no_call, "", {}, dry=True)
     rendered = {}
     for logical_id, resource in template.section("Resources").items():
         if resource["Type"] == "AWS::StepFunctions::StateMachine":
@@ -101,14 +106,14 @@ def machine_name(logical_id: str) -> str:
     return logical_id.removesuffix("StateMachine").lower()
 
 
-def _no_clients(service: str) -> Any:
-    raise AssertionError(f"a dry deployment must not call services, but it called {service}")
+def _no_call(service: str, action: str, _: dict[str, Any]) -> object:
+    raise AssertionError(f"a dry deployment must not call services, but it called {action} of {service}")
 
 
 @dataclass
 class _Deployment:
     template: Template
-    clients: Clients
+    call: Call
     endpoint_url: str
     before: Mapping[str, Deployed]
     dry: bool = False
@@ -213,9 +218,7 @@ class _Deployment:
         if kind == "AWS::DynamoDB::Table":
             self._add_to_table(made.name, properties)
         if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
-            self.clients("s3").put_bucket_lifecycle_configuration(
-                Bucket=made.name, LifecycleConfiguration={"Rules": rules}
-            )
+            made.set_lifecycle(rules)
         ref = made.physical_resource_id
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
@@ -227,11 +230,9 @@ class _Deployment:
             model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
 
     def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:
-        dynamodb = self.clients("dynamodb")
-        if ttl := properties.get("TimeToLiveSpecification"):
-            dynamodb.update_time_to_live(TableName=name, TimeToLiveSpecification=ttl)
-        if recovery := properties.get("PointInTimeRecoverySpecification"):
-            dynamodb.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=recovery)
+        for action, specification in ADDED_TO_TABLES.items():
+            if given := properties.get(specification):
+                self.call("dynamodb", action, {"TableName": name, specification: given})
 
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("StateMachineName", f"{logical_id}-local")
@@ -242,14 +243,14 @@ class _Deployment:
         role = properties.get("RoleArn", "")
         kind = properties.get("StateMachineType", "STANDARD")
         if known is not None and kind != known.properties.get("StateMachineType", "STANDARD"):
-            self.clients("stepfunctions").delete_state_machine(stateMachineArn=arn)  # a type cannot be updated
+            self.call("stepfunctions", "delete_state_machine", {"stateMachineArn": arn})  # a type cannot be updated
             known = None
         if known is None:
-            self.clients("stepfunctions").create_state_machine(
-                name=name, definition=definition, roleArn=role, type=kind
-            )
+            given = {"name": name, "definition": definition, "roleArn": role, "type": kind}
+            self.call("stepfunctions", "create_state_machine", given)
         elif known.properties != made_of:
-            self.clients("stepfunctions").update_state_machine(stateMachineArn=arn, definition=definition, roleArn=role)
+            given = {"stateMachineArn": arn, "definition": definition, "roleArn": role}
+            self.call("stepfunctions", "update_state_machine", given)
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
         return Deployed("AWS::StepFunctions::StateMachine", made_of, arn, _reader("", logical_id, attributes))
 

@@ -15,12 +15,9 @@ from oncekit.local.account import REGION
 from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.knocking import Environ, every_door, strange_key
 from oncekit.local.permissions.http import HttpGuard
+from oncekit.local.start_errors import PortInUseError
 
 HOST = "127.0.0.1"
-
-
-class PortInUseError(OSError):
-    """Another program uses the port."""
 
 
 Watch = Callable[[Environ, Any], Any]

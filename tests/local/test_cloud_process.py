@@ -19,7 +19,7 @@ import os, socket, sys
 from pathlib import Path
 from oncekit.local import LocalCloud, RealClock
 from oncekit.local.definition import DefinitionError
-from oncekit.local.server import PortInUseError
+from oncekit.local.start_errors import PortInUseError
 
 payload = {"orderId": "1", "amount": 1, "currency": "EUR"}
 charge = {"operation": "charge-payment", "idempotencyKey": "k", "payload": payload}

@@ -69,7 +69,7 @@ def test_short_way_to_dynamodb_is_like_the_long_one(cloud: LocalCloud, action: s
     client = cloud.client("dynamodb")
     given = {"TableName": cloud.outputs["TableName"], **parameters}
     outcomes = []
-    for way in (lambda: getattr(client, action)(**given), lambda: shortcut.call(client, "dynamodb", action, given)):
+    for way in (lambda: getattr(client, action)(**given), lambda: shortcut.call("dynamodb", action, given)):
         client.put_item(TableName=cloud.outputs["TableName"], Item=ITEM)
         outcomes.append(outcome(way))
     assert outcomes[0] == outcomes[1]
@@ -79,11 +79,11 @@ def test_what_a_call_gave_is_nobody_elses(cloud: LocalCloud) -> None:
     client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
     client.put_item(TableName=table, Item=ITEM)
     read = {"TableName": table, "Key": KEY}
-    shortcut.call(client, "dynamodb", "get_item", read)["Item"]["map"]["M"]["list"]["L"].clear()
+    shortcut.call("dynamodb", "get_item", read)["Item"]["map"]["M"]["list"]["L"].clear()
     assert client.get_item(**read)["Item"] == ITEM
     value = {"M": {"a": {"L": [{"S": "x"}]}}}
     update = {**SET, "TableName": table, "ExpressionAttributeValues": {":a": value}}
-    shortcut.call(client, "dynamodb", "update_item", update)
+    shortcut.call("dynamodb", "update_item", update)
     value["M"]["a"]["L"].clear()
     assert client.get_item(**read)["Item"]["number"] == {"M": {"a": {"L": [{"S": "x"}]}}}
 
@@ -98,13 +98,12 @@ def test_short_way_to_start_raises_what_the_long_one_does(cloud: LocalCloud, giv
     parameters = {"stateMachineArn": machine, "name": "n", "input": "{}", **given}
     long = outcome(lambda: client.start_execution(**parameters))
     assert isinstance(long, tuple)
-    assert outcome(lambda: shortcut.call(client, "stepfunctions", "start_execution", parameters)) == long
+    assert outcome(lambda: shortcut.call("stepfunctions", "start_execution", parameters)) == long
 
 
 def test_short_way_starts_an_execution(cloud: LocalCloud) -> None:
-    client = cloud.client("stepfunctions")
     parameters = {"stateMachineArn": create(cloud, {"E": END}), "name": "n"}
-    started = shortcut.call(client, "stepfunctions", "start_execution", parameters)
+    started = shortcut.call("stepfunctions", "start_execution", parameters)
     assert cloud.wait(started["executionArn"]).input == {}
     assert started["startDate"].timestamp() == pytest.approx(cloud.clock.now(), abs=0.001)
 
@@ -132,4 +131,4 @@ def test_short_way_to_executions_is_like_the_long_one(cloud: LocalCloud, action:
     of = {"stateMachineArn": machine} if action == "list_executions" else {"executionArn": arns[1]}
     parameters = {**of, **given}
     long = outcome(lambda: getattr(client, action)(**parameters))
-    assert outcome(lambda: shortcut.call(client, "stepfunctions", action, parameters)) == long
+    assert outcome(lambda: shortcut.call("stepfunctions", action, parameters)) == long

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oncekit import application
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
+from oncekit.local.without_collections import without_collections
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
@@ -48,13 +49,15 @@ def local_cloud(
     names: Iterable[str] = (),
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
-    with clear_errors():
+    with ExitStack() as start, clear_errors():
+        start.enter_context(without_collections())
         from oncekit.local.cloud import LocalCloudError
         from oncekit.local.once_cloud import LocalCloud
 
         try:
             with LocalCloud(template, clock=clock, port=port, on_output=on_output, names=names) as cloud:
                 gc.freeze()  # what is there now stays as long as the command
+                start.close()
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
                     raise Problem(
                         f"{template} is a template without Once: it has no output {', '.join(missing)}; "
@@ -69,8 +72,7 @@ def local_cloud(
 def clear_errors() -> Iterator[None]:
     """Errors of the template, the definition, the port and the engine as problems."""
     from oncekit.local.definition import DefinitionError
-    from oncekit.local.engine import EngineReplaced
-    from oncekit.local.server import PortInUseError
+    from oncekit.local.start_errors import EngineReplaced, PortInUseError
     from oncekit.local.template import TemplateError
 
     try:

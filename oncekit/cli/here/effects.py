@@ -35,7 +35,5 @@ class Effects:
         return SideEffects(starts, {table: n - self._before[table] for table, n in self._items().items()})
 
     def _items(self) -> dict[str, int]:
-        client = self._cloud.client("dynamodb")
-        tables = {logical: name for logical, name in self._cloud.tables.items() if logical != "IdempotencyTable"}
-        pages = {t: client.get_paginator("scan").paginate(TableName=name, Select="COUNT") for t, name in tables.items()}
-        return {table: sum(page["Count"] for page in found) for table, found in pages.items()}
+        counts = self._cloud.item_counts()
+        return {table: count for table, count in counts.items() if table != "IdempotencyTable"}

@@ -7,6 +7,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     jsonata_functions.py   functions of Step Functions, and corrections of those that the engine has
     expression.py          JSONata 2.0.6 with bindings
     jsonata.py             expressions in the interpreter
+    service_models.py      names, shapes and errors of services, without a client
     service_calls.py       the one place that every service call goes through, with interceptors
     shortcut.py            the most frequent calls, without HTTP
     services.py            names and shapes of parameters, responses and errors
@@ -31,16 +32,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from oncekit.local.clock import Clock
-from oncekit.local.engine.repeats import Repeats
-from oncekit.local.engine.service_calls import Call, Door, Interceptor
+from oncekit.local.start_errors import EngineReplaced
+
+if TYPE_CHECKING:
+    from oncekit.local.clock import Clock
+    from oncekit.local.engine.repeats import Repeats
+    from oncekit.local.engine.service_calls import Call, Door, Interceptor
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
-
-
-class EngineReplaced(RuntimeError):
-    """The installed engine is not the one that was patched and tested."""
 
 
 def check_pins() -> None:
@@ -115,3 +116,12 @@ def _deep_recursion(limit: int) -> Iterator[None]:
 
 
 __all__ = ["Call", "Door", "EngineReplaced", "Interceptor", "check_pins", "install"]
+
+
+def __getattr__(name: str) -> Any:
+    """Calls on first use: with them come boto3 and moto, and some commands need of this package only a small module."""
+    if name in ("Call", "Door", "Interceptor"):
+        from oncekit.local.engine import service_calls
+
+        return getattr(service_calls, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,7 @@
 """Calls moto's backends directly, without boto3 and HTTP: the same names, shapes and errors, in half the time.
 
-Only for the operations named here, which executions call often. All other calls, and those of functions and tests, use
-HTTP; both use the same lock for DynamoDB.
+Only for the operations named here: those that executions call often, and those of every deployment, which then needs no
+client. All other calls, and those of functions and tests, use HTTP; both use the same lock for DynamoDB.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from contextlib import nullcontext
 from typing import Any
 
 from botocore.parsers import create_parser
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult
 from moto.dynamodb.responses import DynamoHandler
 from moto.stepfunctions.responses import StepFunctionResponse
 from werkzeug.exceptions import HTTPException
+
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.engine.service_models import exceptions, operations, service_model
 
 DYNAMODB_LOCK = threading.RLock()
 """Held for every call of DynamoDB."""
@@ -26,7 +28,10 @@ DYNAMODB_LOCK = threading.RLock()
 HANDLERS: Mapping[tuple[str, str], Any] = {
     ("dynamodb", "get_item"): DynamoHandler,
     ("dynamodb", "query"): DynamoHandler,
+    ("dynamodb", "update_continuous_backups"): DynamoHandler,
     ("dynamodb", "update_item"): DynamoHandler,
+    ("dynamodb", "update_time_to_live"): DynamoHandler,
+    ("stepfunctions", "create_state_machine"): StepFunctionResponse,
     ("stepfunctions", "start_execution"): StepFunctionResponse,
     ("stepfunctions", "describe_execution"): StepFunctionResponse,
     ("stepfunctions", "list_executions"): StepFunctionResponse,
@@ -34,50 +39,46 @@ HANDLERS: Mapping[tuple[str, str], Any] = {
 }
 
 
-def call(client: Any, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What `getattr(client, action)(**parameters)` gives or raises."""
-    handler_class = HANDLERS.get((service, action))
-    if handler_class is None:
-        response: dict[str, Any] = getattr(client, action)(**parameters)
-        return response
-    operation = client.meta.method_to_api_mapping[action]
-    shape = client.meta.service_model.operation_model(operation).output_shape
-    handler = _handler(handler_class, operation, client.meta.region_name, _copy(parameters))
+def call(service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What `getattr(client, action)(**parameters)` gives or raises; the two names are a key of HANDLERS."""
+    operation = operations(service)[action]
+    shape = service_model(service).operation_model(operation).output_shape
+    handler = _handler(HANDLERS[service, action], operation, _copy(parameters))
     with DYNAMODB_LOCK if service == "dynamodb" else nullcontext():
         try:
             answer = getattr(handler, action)()
         except ServiceException as error:
-            raise _error(client, operation, shape, handler.serialized(ActionResult(error))) from error
+            raise _error(service, operation, shape, handler.serialized(ActionResult(error))) from error
         except HTTPException as error:
-            raise _error(client, operation, shape, (error.code, {}, error.description)) from error
+            raise _error(service, operation, shape, (error.code, {}, error.description)) from error
         result = _shaped(shape, answer.result, service == "dynamodb")
     return {**result, "ResponseMetadata": {"RequestId": "local", "HTTPStatusCode": 200, "RetryAttempts": 0}}
 
 
-def _handler(handler_class: Any, operation: str, region: str, parameters: dict[str, Any]) -> Any:
+def _handler(handler_class: Any, operation: str, parameters: dict[str, Any]) -> Any:
     """One of moto's handlers, as if a request had been parsed into it."""
     handler = handler_class()
     handler.headers = {"x-amz-target": f"_.{operation}", "Content-Type": "application/x-amz-json-1.0"}
     handler.response_headers = {}
-    handler.current_account, handler.region, handler.partition = DEFAULT_ACCOUNT_ID, region, "aws"
+    handler.current_account, handler.region, handler.partition = ACCOUNT, REGION, "aws"
     handler.automated_parameter_parsing = True
     handler.uri_match = {}
     handler.params = handler.body = parameters
     return handler
 
 
-def _error(client: Any, operation: str, shape: Any, answer: Any) -> Exception:
+def _error(service: str, operation: str, shape: Any, answer: Any) -> Exception:
     """The exception that boto3 makes of an error's response."""
     status, headers, body = answer
     response = {"status_code": int(status), "headers": headers, "body": str(body).encode()}
     parser = create_parser("json")
     parsed = parser.parse(response, shape)
     code = parsed["Error"]["Code"]
-    if (modelled := client.meta.service_model.shape_for_error_code(code)) is not None:
+    if (modelled := service_model(service).shape_for_error_code(code)) is not None:
         parsed.update(parser.parse(response, modelled))
     metadata = {"RequestId": "local", "RetryAttempts": 0, "MaxAttemptsReached": True}
     parsed["ResponseMetadata"] = metadata | parsed.get("ResponseMetadata", {})
-    error: Exception = client.exceptions.from_code(code)(parsed, operation)
+    error: Exception = exceptions(service).from_code(code)(parsed, operation)
     return error
 
 

@@ -64,9 +64,12 @@ def _sift(
     position: dict[Vertex, int],
 ) -> bool:
     """Move each vertex of the row to its best place in it; true when something moved."""
+    ends = {v: [[position[other] for other in beside[v]] for beside in (above, below)] for v in row}
 
-    def crossing(left: Vertex, right: Vertex) -> int:
-        return sum(position[a] > position[b] for beside in (above, below) for a in beside[left] for b in beside[right])
+    def more(vertex: Vertex, other: Vertex) -> int:
+        """How many crossings more there are with `other` on the left of `vertex` than the other way round."""
+        beside = zip(ends[other], ends[vertex], strict=True)
+        return sum((a > b) - (a < b) for others, own in beside for a in others for b in own)
 
     moved = False
     for vertex in list(row):
@@ -74,7 +77,7 @@ def _sift(
         others = row[:here] + row[here + 1 :]
         costs = [0]
         for other in others:
-            costs.append(costs[-1] + crossing(other, vertex) - crossing(vertex, other))
+            costs.append(costs[-1] + more(vertex, other))
         best = min(range(len(costs)), key=lambda i: (costs[i], abs(i - here)))
         if costs[best] < costs[here]:
             row[:] = [*others[:best], vertex, *others[best:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True)
@@ -24,9 +25,8 @@ class Edge:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Bend:
-    """Where edges of one kind to `target` pass a row."""
+class Bend(NamedTuple):
+    """Where edges of one kind to `target` pass a row. A tuple: it is looked up millions of times."""
 
     target: str
     up: bool
