@@ -12,23 +12,14 @@ from __future__ import annotations
 
 import json
 import sys
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO, cast
 
 import typer
 
+from oncekit.console.visible import visible
 
-def visible(value: object) -> str:
-    """The text of a value on one line, each character that cannot be seen as its escape."""
-    text = str(value)
-    return text if text.isprintable() else "".join(map(_seen, text))
-
-
-def _seen(character: str) -> str:
-    if character.isprintable() or unicodedata.category(character) == "Zs":  # spaces of other scripts can be seen
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+__all__ = ["Stream", "ask", "guard", "say", "say_json", "short", "tell", "through", "visible"]
 
 
 def _seen_by_line(text: str) -> str:

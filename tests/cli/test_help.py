@@ -30,7 +30,7 @@ def test_help_names_no_type_of_python_and_a_short_option_asks_for_it(command: st
     assert not re.search(r"<[a-z]", rest), "such as <list[str]>"
 
 
-@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("graph", "[EVENT]"), ("show", "ID")])
+@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("graph", "[EVENT|ID|ARN]"), ("show", "ID")])
 def test_usage_names_the_arguments(command: str, arguments: str) -> None:
     assert told(command, "-h").out.splitlines()[0] == f"Usage: once {command} [OPTIONS] {arguments}"
 

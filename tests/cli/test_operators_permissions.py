@@ -140,6 +140,11 @@ def tells_history(operator: Watched) -> None:
     operator.watch("history", ID)
 
 
+def draws(operator: Watched) -> None:
+    operator.cloud.run(operator.request())
+    operator.watch("graph", ID)
+
+
 def tells_logs(operator: Watched) -> None:
     _quarantined(operator)
     with logged(operator, [(0, own("printed"))]):
@@ -225,6 +230,7 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
     "history": tells_history,
+    "graph": draws,
     "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,

@@ -11,7 +11,7 @@ from operating import ID, Operator, put
 
 from oncekit.cli.deployed.kept_request import place_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.requests import id_of, opened
+from oncekit.console.requests import id_of, opened
 from oncekit.local.faults import never_arrives
 
 TODAY = {"operation": "told", "idempotencyKey": "k", "payload": {"note": "日" * 38_000}, "onCrash": "quarantine"}

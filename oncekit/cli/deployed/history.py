@@ -1,4 +1,4 @@
-"""`once history`: what an execution did, state by state; states.py reads it."""
+"""`once history`: what an execution did, state by state."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed.fast_owners import no_history
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.owners import iso
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records import OPERATOR, find, retry_name
+from oncekit.cli.deployed.runs import run_on
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.deployed.states import states_of
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.problem import Problem
-from oncekit.cli.requests import id_in
 from oncekit.cli.terminal import short
+from oncekit.console.events import iso
+from oncekit.console.run import Run
 
 LONG = 400
 """Characters of an input or output that people are shown; --json has all."""
@@ -52,35 +49,28 @@ def _history(place: Place, about: str, as_json: bool) -> int:
 
 
 def _told(stack: Stack, about: str) -> dict[str, Any]:
-    id = None if about.startswith("arn:") else about
-    execution = about if id is None else _owner(stack, id)
-    client = stack.client("stepfunctions")
-    if fast := stack.fast_execution(execution):
-        raise Problem(no_history(stack, fast))
-    if not stack.has_execution(execution):
-        raise Problem(f"{execution} is no execution of the operations of the stack {stack.name}")
-    try:
-        described = client.describe_execution(executionArn=execution)
-        if id is not None and id_in(described["input"]) != id:  # a function may have written any owner
-            raise Problem(f"{id}: its record names an owner that has another request: {execution}")
-        return {
-            "execution": execution,
-            "status": described["status"],
-            "startedAt": iso(described["startDate"]),
-            "endedAt": iso(described.get("stopDate")),
-            "error": described.get("error"),
-            "cause": described.get("cause"),
-            "states": states_of(stack, execution),
+    run = run_on(stack, about)
+    return {
+        "execution": run.arn,
+        "status": run.status,
+        "startedAt": iso(run.started_at),
+        "endedAt": iso(run.ended_at),
+        "error": run.error,
+        "cause": run.cause,
+        "states": list(_states(run)),
+    }
+
+
+def _states(run: Run) -> Iterator[dict[str, Any]]:
+    for visit in run.visits:
+        yield {
+            "state": visit.state,
+            "enteredAt": iso(visit.entered_at),
+            "exitedAt": None if visit.outcome == "redriven" else iso(visit.exited_at),
+            "input": visit.input,
+            "output": visit.output,
+            "errors": [{"error": each.error, "cause": each.cause} for each in visit.failures],
         }
-    except client.exceptions.ExecutionDoesNotExist as error:
-        raise Problem(f"{execution}: the execution is gone; Step Functions keeps one for 90 days") from error
-
-
-def _owner(stack: Stack, id: str) -> str:
-    """The owner in the record of an id; of an operator's lock the execution that the operator started."""
-    record = find(stack, id)
-    owner: str = record["owner"]
-    return stack.execution(retry_name(record)) if OPERATOR in owner else owner
 
 
 def _lines(told: dict[str, Any]) -> Iterator[str]:

@@ -11,8 +11,8 @@ from oncekit.cli.deployed import kept_request, originals, owners
 from oncekit.cli.deployed.fast_owners import LEASE_OVER, MAY_RUN, is_fast, owner_status, where_its_path_is
 from oncekit.cli.deployed.records import OPERATOR, RELEASED, STATUSES, Record, find, has_expired
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.requests import is_deeper, opened
 from oncekit.cli.terminal import short
+from oncekit.console.requests import is_deeper, opened
 from oncekit.local.lanes import FAST, FULL
 
 IN_THE_RECORD, WITH_ITS_OWNER = "in the record", "by its owner's execution"

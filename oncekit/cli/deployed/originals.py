@@ -14,8 +14,8 @@ from oncekit.cli.deployed import kept_request
 from oncekit.cli.deployed.records import OPERATOR, Record, owner_before_operator, retry_name
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
-from oncekit.cli.requests import id_in
 from oncekit.cli.terminal import short
+from oncekit.console.requests import id_in
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from oncekit.cli.deployed.fast_owners import ENDED, is_fast, owner_status
 from oncekit.cli.deployed.records import FOREIGN, OPERATOR, Record, hash_of, owner_before_operator
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.requests import id_in
+from oncekit.console.requests import id_in
 
 MOST_OWNERS = 20
 MOST_LISTED = 5000

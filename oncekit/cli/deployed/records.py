@@ -10,7 +10,7 @@ from typing import Any
 from oncekit.cli.deployed.attributes import check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
-from oncekit.cli.requests import id_in
+from oncekit.console.requests import id_in
 from oncekit.local.items import plain_item
 
 STATUSES = ("IN_PROGRESS", "QUARANTINED")

@@ -8,7 +8,7 @@ from typing import Any
 
 from oncekit.cli.deployed.originals import input_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.requests import id_of
+from oncekit.console.requests import id_of
 
 HIDDEN_SECONDS = 120
 """How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""

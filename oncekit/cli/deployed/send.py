@@ -18,8 +18,8 @@ from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.problem import Problem
-from oncekit.cli.requests import id_in
 from oncekit.cli.terminal import say, say_json, tell
+from oncekit.console.requests import id_in
 from oncekit.local.lanes import FULL, Lane
 
 GOOD = ("EXECUTED", "COMPLETED")

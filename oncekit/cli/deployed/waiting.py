@@ -12,7 +12,7 @@ from oncekit.cli.deployed.records import Missing, find
 from oncekit.cli.deployed.sending import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import CONFLICTS, message_in
-from oncekit.cli.requests import id_in
+from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, Lane
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0

@@ -10,8 +10,8 @@ from typing import Any
 from oncekit.cli.here.report import mark, message_of, outcome
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
-from oncekit.cli.requests import id_of
 from oncekit.cli.terminal import short
+from oncekit.console.requests import id_of
 from oncekit.local import Execution
 from oncekit.local.lanes import FAST, lane_of
 

@@ -33,27 +33,44 @@ Port = Annotated[
     int,
     typer.Option("--port", metavar="PORT", min=0, max=65535, help="The port of AWS_ENDPOINT_URL; 0 takes a free one."),
 ]
+ConsolePort = Annotated[
+    int | None,
+    typer.Option(
+        "--console-port",
+        metavar="PORT",
+        min=0,
+        max=65535,
+        help="The port of the console; 4600, or a free one where that is taken.",
+    ),
+]
 FromContainers = Annotated[
     bool,
     typer.Option("--from-containers", help="Answer functions that `sam local invoke` runs in a container, too."),
 ]
 
 
-def up(port: Port = 4599, from_containers: FromContainers = False, template: Template = None) -> None:
+def up(
+    port: Port = 4599,
+    console_port: ConsolePort = None,
+    from_containers: FromContainers = False,
+    template: Template = None,
+) -> None:
     """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
 
+    Prints first the address of the console: a page that shows each request, run and record while it happens.
     Prints the lines to paste in other terminals: which settings of real accounts to unset, the endpoint, and an access
     key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container gets there.
     """
-    raise typer.Exit(stay_up(port, from_containers, template))
+    raise typer.Exit(stay_up(port, console_port, from_containers, template))
 
 
-def stay_up(port: int, from_containers: bool, template: Path | None) -> int:
+def stay_up(port: int, console_port: int | None, from_containers: bool, template: Path | None) -> int:
     path = find_template(template).resolve()
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
+    from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local import RealClock
@@ -72,9 +89,12 @@ def stay_up(port: int, from_containers: bool, template: Path | None) -> int:
     with local_cloud(path, RealClock(), port, on_output, names) as cloud:
         news = News(cloud, path)
         kept.append(KeptLogs(cloud))
-        with watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))):
+        with (
+            console_of(cloud, path.parent, console_port) as console,
+            watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
+        ):
             Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
-            _tell(cloud, find_event("events/charge-payment.json", path))
+            _tell(cloud, console, find_event("events/charge-payment.json", path))
             while not stopping.is_set():
                 news.tell()
         kept.clear()  # what functions print while the cloud goes down has no place any more
@@ -126,7 +146,7 @@ class News:
             tell(f"✗ Not deployed, what was there stays: {problem}")
 
 
-def _tell(cloud: LocalCloud, event: str) -> None:
+def _tell(cloud: LocalCloud, console: str, event: str) -> None:
     """Lines that a shell can read: what to know is in comments."""
     outputs = cloud.outputs
     ways = {
@@ -136,6 +156,7 @@ def _tell(cloud: LocalCloud, event: str) -> None:
         "fast lane": MACHINES[FAST],
     }
     say(
+        f"# Watch it in a browser: {console}",
         f"# The local cloud is up at {cloud.endpoint_url}.",
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
         "#",

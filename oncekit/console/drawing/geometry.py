@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from oncekit.cli.here.drawing.across import spread
-from oncekit.cli.here.drawing.layers import Layers, layers
-from oncekit.cli.here.drawing.vertices import Bend, Edge, Node, Vertex
+from oncekit.console.drawing.across import spread
+from oncekit.console.drawing.layers import Layers, layers
+from oncekit.console.drawing.vertices import Bend, Edge, Node, Vertex
 
 LETTER = 7.9
 """Width of a letter in the widest of the usual fonts at 13 px, so that the text fits with every one."""
@@ -69,7 +70,9 @@ class Geometry:
         return points
 
 
-def geometry(nodes: Sequence[Node], edges: Sequence[Edge]) -> Geometry:
+@functools.lru_cache(maxsize=8)
+def geometry(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> Geometry:
+    """Takes some seconds for thirty states, so a picture that is drawn again has the same."""
     text = {node.name: wrapped(node.name) for node in nodes}
     widths = {n.name: max(map(len, text[n.name])) * LETTER + PADDING * (4 if n.kind == "choice" else 2) for n in nodes}
     placed = layers(nodes, edges, widths)

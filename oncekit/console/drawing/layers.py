@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from oncekit.cli.here.drawing.across import across
-from oncekit.cli.here.drawing.order import ordered
-from oncekit.cli.here.drawing.vertices import Bend, Edge, Link, Node, Vertex
+from oncekit.console.drawing.across import across
+from oncekit.console.drawing.order import ordered
+from oncekit.console.drawing.vertices import Bend, Edge, Link, Node, Vertex
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from xml.sax.saxutils import escape, quoteattr
 
-from oncekit.cli.here.drawing.geometry import HEAD, LINE, MARGIN, PADDING, TOP, Box, Point, geometry
-from oncekit.cli.here.drawing.vertices import Edge, Node, Vertex
-from oncekit.cli.terminal import visible
+from oncekit.console.drawing.geometry import HEAD, LINE, MARGIN, PADDING, TOP, Box, Geometry, Point, geometry
+from oncekit.console.drawing.vertices import NOTHING_TAKEN, Edge, Node, Taken, Vertex
+from oncekit.console.visible import visible
 
 LEGEND_LETTER = 6.9
 BOTTOM, LEGEND_WIDTH = 62, 1060
+CROP = 38
+"""How far above its first state a picture without a heading begins."""
 
 STYLE = """
 .paper { fill: #ffffff; stroke: #e2e8f0; }
@@ -53,25 +55,72 @@ text { fill: #e2e8f0; }
 .step text { fill: #0f172a; }
 }
 """
+SIGNS = """
+.sign rect { fill: #15803d; }
+.sign text { font-size: 11px; font-weight: 700; fill: #ffffff; }
+.caught .sign rect { fill: #b45309; }
+.failed .sign rect, .stopped .sign rect { fill: #b91c1c; }
+.running .sign rect { fill: #2563eb; }
+@media (prefers-color-scheme: dark) {
+.sign text { fill: #0f172a; }
+.sign rect { fill: #4ade80; }
+.caught .sign rect { fill: #fbbf24; }
+.failed .sign rect, .stopped .sign rect { fill: #f87171; }
+.running .sign rect { fill: #60a5fa; }
+}
+"""
 
 
-def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Sequence[str] = (), heading: str = "") -> str:
+def style(within: str) -> str:
+    """The same rules for pictures in a page: they hold within elements of a class only."""
+    lines = []
+    for line in (STYLE + SIGNS).strip().split("\n"):
+        selectors, brace, rest = line.partition(" {")
+        if brace and not selectors.startswith("@"):
+            selectors = ", ".join(f".{within} {each.strip()}" for each in selectors.split(","))
+        lines.append(selectors + brace + rest)
+    return "\n".join(lines) + "\n"
+
+
+def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken = NOTHING_TAKEN, heading: str = "") -> str:
     """The graph as an SVG document, the first node as its start.
 
-    What `taken` (names in order) went through is highlighted, the rest steps back.
+    What was taken is highlighted, the rest steps back.
     """
-    drawn = geometry(nodes, edges)
+    drawn = geometry(tuple(nodes), tuple(edges))
     width = max(drawn.width, len(heading) * 10 + 2 * MARGIN, LEGEND_WIDTH)
     height = drawn.bottoms[-1] + BOTTOM
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label={quoteattr(visible(heading))}>',
-        f"<title>{_text(heading)}</title><style>{STYLE}</style>",
+        f"<title>{_text(heading)}</title><style>{STYLE}{SIGNS if taken else ''}</style>",
         f'<rect class="paper" x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1:.0f}" rx="12"/>',
         f'<text class="heading" x="{MARGIN}" y="34">{_text(heading)}</text>',
-        _start(drawn.boxes[nodes[0].name]),
+        *_graph(nodes, edges, drawn, taken),
+        _legend(height - 26, bool(taken)),
+        "</svg>",
     ]
-    steps = set(pairwise(taken))
+    return "\n".join(parts) + "\n"
+
+
+def embedded(nodes: Sequence[Node], edges: Sequence[Edge], taken: Taken, label: str, within: str) -> str:
+    """The graph alone, for a page: without paper, heading and legend; the page has `style(within)`."""
+    drawn = geometry(tuple(nodes), tuple(edges))
+    top = TOP - CROP
+    height = drawn.bottoms[-1] + MARGIN - top
+    return "\n".join(
+        [
+            f'<svg class="{within}" viewBox="0 {top} {drawn.width:.0f} {height:.0f}" width="{drawn.width:.0f}" '
+            f'height="{height:.0f}" role="group" aria-label={quoteattr(visible(label))}>',
+            *_graph(nodes, edges, drawn, taken),
+            "</svg>",
+        ]
+    )
+
+
+def _graph(nodes: Sequence[Node], edges: Sequence[Edge], drawn: Geometry, taken: Taken) -> list[str]:
+    parts = [_start(drawn.boxes[nodes[0].name])]
+    steps = set(pairwise(taken.steps))
     joined: set[Vertex] = set()
     for edge in sorted(edges, key=lambda e: (e.source, e.target) in steps):
         state = ("taken" if (edge.source, edge.target) in steps else "untaken") if taken else ""
@@ -82,10 +131,7 @@ def drawing(nodes: Sequence[Node], edges: Sequence[Edge], taken: Sequence[str] =
         joins = next((n for n, bend in enumerate(bends, 1) if bend in joined), 0) if state != "taken" else 0
         parts.append(_edge(edge, points[: 2 * joins] or points, state, arrives=not joins))
         joined.update(bends)
-    for node in nodes:
-        visits = [number for number, name in enumerate(taken, 1) if name == node.name]
-        parts.append(_state(node, drawn.boxes[node.name], visits, bool(taken)))
-    return "\n".join([*parts, _legend(height - 26, bool(taken)), "</svg>"]) + "\n"
+    return [*parts, *(_state(node, drawn.boxes[node.name], taken) for node in nodes)]
 
 
 def _text(value: str) -> str:
@@ -133,15 +179,25 @@ def _edge(edge: Edge, points: Sequence[Point], state: str, arrives: bool = True)
     )
 
 
-def _state(node: Node, box: Box, visits: Sequence[int], some_taken: bool) -> str:
-    classes = " ".join(filter(None, (_text(node.kind), ("taken" if visits else "untaken") if some_taken else "")))
+def _state(node: Node, box: Box, taken: Taken) -> str:
+    visits = [number for number, name in enumerate(taken.steps, 1) if name == node.name]
+    mark = taken.marks.get(node.name)
+    way = ("taken" if visits else "untaken") if taken else ""
+    classes = " ".join(filter(None, (_text(node.kind), way, mark.kind if mark else "")))
     first = box.y - (len(box.lines) - 1) * LINE / 2 + 4.5
     lines = "".join(
         f'<text x="{box.x:.0f}" y="{first + LINE * n:.0f}">{_text(line)}</text>' for n, line in enumerate(box.lines)
     )
-    step = _step(box, visits) if visits else ""
-    about = f"<title>{_text(f'{node.name}: {node.comment}')}</title>"
-    return f'<g class="{classes}">{about}{_shape(node.kind, box)}{lines}{step}</g>'
+    if visits:
+        lines += _badge("step", _numbers(visits), box.x - box.width / 2 + 3, box.y - box.height / 2)
+    if mark:
+        lines += _badge("sign", _text(mark.sign), box.x + box.width / 2 - 3, box.y - box.height / 2)
+    words = f" ({mark.words})" if mark else ""
+    about = f"<title>{_text(f'{node.name}{words}: {node.comment}')}</title>"
+    drawn = f'<g class="{classes}">{about}{_shape(node.kind, box)}{lines}</g>'
+    if (link := taken.links.get(node.name)) is None:
+        return drawn
+    return f"<a href={quoteattr(link)} data-state={quoteattr(visible(node.name))}>{drawn}</a>"
 
 
 def _shape(kind: str, box: Box) -> str:
@@ -159,13 +215,16 @@ def _shape(kind: str, box: Box) -> str:
     )
 
 
-def _step(box: Box, visits: Sequence[int]) -> str:
-    """When the run was there, in a corner of the box."""
-    label = ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
-    x, y = box.x - box.width / 2 + 3, box.y - box.height / 2
+def _numbers(visits: Sequence[int]) -> str:
+    """When the run was there."""
+    return ",".join(map(str, visits)) if len(visits) < 4 else f"{visits[0]}…{visits[-1]}"
+
+
+def _badge(kind: str, label: str, x: float, y: float) -> str:
+    """In a corner of a box."""
     half = max(9, len(label) * 3.6 + 4)
     return (
-        f'<g class="step"><rect x="{x - half:.0f}" y="{y - 9:.0f}" width="{2 * half:.0f}" height="18" rx="9"/>'
+        f'<g class="{kind}"><rect x="{x - half:.0f}" y="{y - 9:.0f}" width="{2 * half:.0f}" height="18" rx="9"/>'
         f'<text x="{x:.0f}" y="{y + 4:.0f}">{label}</text></g>'
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from oncekit.cli.here.drawing.vertices import Bend, Link, Vertex
+from oncekit.console.drawing.vertices import Bend, Link, Vertex
 
 BEND_WIDTH = 4.0
 GAP = 26.0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import combinations
 
 import igraph
 
-from oncekit.cli.here.drawing.vertices import Link, Vertex
+from oncekit.console.drawing.vertices import Link, Vertex
 
 STARTS = 24
 """Starts by chance; more of them found nothing better."""
@@ -17,24 +18,31 @@ PASSES = 60
 
 def ordered(rows: Sequence[Sequence[Vertex]], links: Sequence[Link]) -> list[list[Vertex]]:
     """The rows in the best order found; the same for the same input."""
-    above: dict[Vertex, list[Vertex]] = {v: [] for row in rows for v in row}
-    below: dict[Vertex, list[Vertex]] = {v: [] for row in rows for v in row}
+    vertices = [v for row in rows for v in row]
+    number = {v: i for i, v in enumerate(vertices)}
+    above: list[list[int]] = [[] for _ in vertices]
+    below: list[list[int]] = [[] for _ in vertices]
     for upper, lower in links:
-        below[upper].append(lower)
-        above[lower].append(upper)
+        below[number[upper]].append(number[lower])
+        above[number[lower]].append(number[upper])
     chance = random.Random(1)  # noqa: S311 no secret
-    starts = [_by_igraph(rows, links)]
-    starts += [[chance.sample(row, len(row)) for row in rows] for _ in range(STARTS)]
+    numbers = [[number[v] for v in row] for row in rows]
+    starts = [[[number[v] for v in row] for row in _by_igraph(rows, links)]]
+    starts += [[chance.sample(row, len(row)) for row in numbers] for _ in range(STARTS)]
     best: tuple[int, list[list[Vertex]]] | None = None
     for start in starts:
-        position = {v: i for row in start for i, v in enumerate(row)}
+        position = [0] * len(vertices)
+        for row in start:
+            for place, vertex in enumerate(row):
+                position[vertex] = place
         for _ in range(PASSES):
             moved = [_sift(row, above, below, position) for row in start]
             if not any(moved):
                 break
-        count = crossings(start, links)
+        found = [[vertices[i] for i in row] for row in start]
+        count = crossings(found, links)
         if best is None or count < best[0]:
-            best = count, start
+            best = count, found
     assert best is not None
     return best[1]
 
@@ -42,11 +50,10 @@ def ordered(rows: Sequence[Sequence[Vertex]], links: Sequence[Link]) -> list[lis
 def crossings(rows: Sequence[Sequence[Vertex]], links: Sequence[Link]) -> int:
     """How many pairs of lines cross."""
     at = {v: (r, i) for r, row in enumerate(rows) for i, v in enumerate(row)}
-    return sum(
-        (at[a][1] - at[c][1]) * (at[b][1] - at[d][1]) < 0
-        for (a, b), (c, d) in combinations(links, 2)
-        if at[a][0] == at[c][0]
-    )
+    by_row: dict[int, list[tuple[int, int]]] = {}
+    for a, b in links:
+        by_row.setdefault(at[a][0], []).append((at[a][1], at[b][1]))
+    return sum((a - c) * (b - d) < 0 for lines in by_row.values() for (a, b), (c, d) in combinations(lines, 2))
 
 
 def _by_igraph(rows: Sequence[Sequence[Vertex]], links: Sequence[Link]) -> list[list[Vertex]]:
@@ -57,19 +64,17 @@ def _by_igraph(rows: Sequence[Sequence[Vertex]], links: Sequence[Link]) -> list[
     return [sorted(row, key=lambda v: (round(placed[number[v]][0], 3), number[v])) for row in rows]
 
 
-def _sift(
-    row: list[Vertex],
-    above: Mapping[Vertex, Sequence[Vertex]],
-    below: Mapping[Vertex, Sequence[Vertex]],
-    position: dict[Vertex, int],
-) -> bool:
+def _sift(row: list[int], above: Sequence[Sequence[int]], below: Sequence[Sequence[int]], position: list[int]) -> bool:
     """Move each vertex of the row to its best place in it; true when something moved."""
-    ends = {v: [[position[other] for other in beside[v]] for beside in (above, below)] for v in row}
+    sides = [{v: sorted(position[n] for n in beside[v]) for v in row} for beside in (above, below)]
+    counted: dict[tuple[int, int], int] = {}
 
-    def more(vertex: Vertex, other: Vertex) -> int:
-        """How many crossings more there are with `other` on the left of `vertex` than the other way round."""
-        beside = zip(ends[other], ends[vertex], strict=True)
-        return sum((a > b) - (a < b) for others, own in beside for a in others for b in own)
+    def crossing(left: int, right: int) -> int:
+        """How many lines cross when they stand so; the other rows do not move meanwhile."""
+        pair = left, right
+        if pair not in counted:
+            counted[pair] = sum(bisect_left(side[right], a) for side in sides for a in side[left])
+        return counted[pair]
 
     moved = False
     for vertex in list(row):
@@ -77,10 +82,11 @@ def _sift(
         others = row[:here] + row[here + 1 :]
         costs = [0]
         for other in others:
-            costs.append(costs[-1] + more(vertex, other))
+            costs.append(costs[-1] + crossing(other, vertex) - crossing(vertex, other))
         best = min(range(len(costs)), key=lambda i: (costs[i], abs(i - here)))
         if costs[best] < costs[here]:
             row[:] = [*others[:best], vertex, *others[best:]]
-            position.update({v: i for i, v in enumerate(row)})
+            for place, each in enumerate(row):
+                position[each] = place
             moved = True
     return moved

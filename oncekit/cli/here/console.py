@@ -1,0 +1,143 @@
+"""The console of `once up`: it serves the page, and does what is asked for on it, as the operator's commands do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oncekit.cli.deployed import interventions
+from oncekit.cli.deployed.reading import MOST_BYTES
+from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.stack import Stack, clear_aws_errors
+from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.problem import Problem
+from oncekit.console.requests import id_of
+from oncekit.console.source import Refused
+from oncekit.local.lanes import MACHINES, Lane
+from oncekit.local.resources import STACK
+
+if TYPE_CHECKING:
+    from oncekit.local.once_cloud import LocalCloud
+
+
+PORT = 4600
+"""Of the console, where it is free and no other one is given."""
+
+
+@contextmanager
+def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iterator[str]:
+    """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
+    from oncekit.console.local_source import LocalSource
+    from oncekit.console.server.serving import ConsoleServer
+    from oncekit.local.server import PortInUseError
+
+    source, actions = LocalSource(cloud), LocalActions(cloud, folder)
+    with source.watching():
+        with clear_errors():
+            try:
+                server = ConsoleServer(source, actions, PORT if port is None else port)
+            except PortInUseError:
+                if port is not None:
+                    raise
+                server = ConsoleServer(source, actions, 0)
+        try:
+            yield server.address
+        finally:
+            server.close()
+
+
+class LocalActions:
+    """Implements `Actions` on the local cloud."""
+
+    def __init__(self, cloud: LocalCloud, folder: Path) -> None:
+        self._cloud = cloud
+        self._folder = folder / "events"
+
+    def events(self) -> Mapping[str, str]:
+        return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._folder.glob("*.json"))}
+
+    def start(self, text: str, times: int, lane: str) -> str:
+        """The id that the request names, or nothing where it names none."""
+        if (size := len(text.encode("utf-8", "replace"))) > MOST_BYTES:
+            raise Refused(f"{size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}")
+        try:
+            request = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Refused(f"not JSON: {error}") from error
+        chosen: Lane = "fast" if lane == "fast" else "full"
+        if MACHINES[chosen] not in self._cloud.outputs:
+            raise Refused(f"the template has no {chosen} lane")
+
+        def work() -> str:
+            for _ in range(times):
+                self._cloud.start(text, lane=chosen)
+            return id_of(request) or ""
+
+        return _done(work)
+
+    def retry(self, id: str) -> str:
+        return _done(lambda: f"{id}: started again as {_name(interventions.retry(self._stack(), id))}")
+
+    def release(self, id: str) -> str:
+        def work() -> str:
+            shown, _ = interventions.may_be_released(self._stack(), id)
+            interventions.release(self._stack(), shown)
+            return f"{id}: released; the next request with this id runs business logic"
+
+        return _done(work)
+
+    def resolve(self, id: str, result: str | None, failed: str | None) -> str:
+        if (result is None) == (failed is None):
+            raise Refused("say either what its result is, or why it failed")
+
+        def work() -> str:
+            text = None if result is None else _result(result)
+            answer = interventions.resolve(self._stack(), id, text, failed)
+            return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
+
+        return _done(work)
+
+    def _stack(self) -> Stack:
+        return Stack(
+            STACK,
+            self._cloud.outputs,
+            self._cloud.parameters,
+            _Session(self._cloud),
+            self._cloud.endpoint_url,
+            now=self._cloud.clock.now,
+        )
+
+
+class _Session:
+    """The clients of the cloud in this process, where a command has a session."""
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._cloud = cloud
+
+    def client(self, service: str, endpoint_url: str | None = None) -> Any:
+        return self._cloud.client(service)
+
+
+def _done(work: Callable[[], str]) -> str:
+    try:
+        with clear_aws_errors():
+            return work()
+    except (Problem, Changed) as why:
+        raise Refused(str(why)) from why
+
+
+def _result(text: str) -> str:
+    from once.errors import NeedsAttention
+    from once.result import serialise
+
+    try:
+        return serialise(json.loads(text))
+    except (ValueError, RecursionError, NeedsAttention) as error:
+        raise Refused(f"the result is not JSON: {error}") from error
+
+
+def _name(answer: Mapping[str, Any]) -> str:
+    return str(answer["executionArn"]).rpartition(":")[2]

@@ -1,0 +1,63 @@
+"""JSON as people read it: indented, each kind of piece in its class; every piece stays as it was written.
+
+A number is never parsed: 1e400 and 0.1000000000000000055 are shown as they came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markupsafe import Markup, escape
+
+from oncekit.console.visible import visible
+
+LONGEST = 262_144
+"""Characters that are set out; a longer text is shown as it is."""
+_PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
+_OPENS, _CLOSES = ("{", "["), ("}", "]")
+INDENT = "  "
+
+
+def set_out(text: str) -> Markup:
+    """As HTML; what is no JSON is shown as it is."""
+    pieces = _PIECE.findall(text) if len(text) <= LONGEST else []
+    if not pieces or "".join(pieces) != _without_spaces(text):
+        return escape(_lines(text))
+    return Markup("").join(_parts(pieces))
+
+
+def _without_spaces(text: str) -> str:
+    return re.sub(r'("(?:[^"\\]|\\.)*")|\s+', r"\1", text)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
+
+
+def _parts(pieces: list[str]) -> Iterator[str]:
+    depth = 0
+    for number, piece in enumerate(pieces):
+        after = pieces[number + 1] if number + 1 < len(pieces) else ""
+        if piece in _OPENS:
+            depth += 1
+            yield piece if after in _CLOSES else piece + _line(depth)
+        elif piece in _CLOSES:
+            depth = max(0, depth - 1)
+            yield piece if pieces[number - 1] in _OPENS else _line(depth) + piece
+        elif piece == ",":
+            yield piece + _line(depth)
+        elif piece == ":":
+            yield ": "
+        else:
+            yield Markup('<span class="{}">{}</span>').format(_kind(piece, after), visible(piece))
+
+
+def _line(depth: int) -> str:
+    return "\n" + INDENT * depth
+
+
+def _kind(piece: str, after: str) -> str:
+    if piece.startswith('"'):
+        return "key" if after == ":" else "string"
+    return "word" if piece in ("true", "false", "null") else "number"

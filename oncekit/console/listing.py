@@ -1,0 +1,94 @@
+"""Which executions the page of requests lists, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from oncekit.console.source import Row
+
+CHUNK = 100
+"""Rows that are sent at once; the page asks for more as it is scrolled."""
+KINDS = {
+    "running": "Running",
+    "succeeded": "Executed",
+    "replayed": "Answered",
+    "failed": "Failed",
+    "stopped": "Stopped",
+}
+"""By class: what a filter calls it."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is asked for; what is empty matches all."""
+
+    kind: str = ""
+    operation: str = ""
+    tenant: str = ""
+    text: str = ""
+    grouped: bool = False
+    after: str = ""
+    """The ARN of the last row that the page has."""
+
+    @classmethod
+    def of(cls, asked: Mapping[str, str]) -> Filter:
+        names = ("kind", "operation", "tenant", "text", "after")
+        return cls(**{name: asked.get(name, "").strip() for name in names}, grouped=asked.get("group") == "id")
+
+    def matches(self, row: Row) -> bool:
+        text = self.text.lower()
+        return (
+            self.kind in ("", row.kind)
+            and self.operation in ("", row.operation)
+            and self.tenant in ("", row.tenant)
+            and (not text or any(text in each.lower() for each in (row.id, row.outcome, row.name)))
+        )
+
+
+@dataclass(frozen=True)
+class Listed:
+    row: Row
+    follows: bool
+    """Whether it is of the same id as the one above it, in a list that is grouped."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    rows: Sequence[Listed]
+    matching: int
+    counts: Mapping[str, int]
+    """By class, over all that match whatever class is asked for."""
+    more: bool
+    operations: Sequence[str]
+    tenants: Sequence[str]
+    total: int
+
+
+def listing(rows: Sequence[Row], asked: Filter) -> Listing:
+    any_kind = Filter("", asked.operation, asked.tenant, asked.text)
+    found = [row for row in rows if any_kind.matches(row)]
+    counts = Counter(row.kind for row in found)
+    matching = [row for row in found if asked.kind in ("", row.kind)]
+    ordered = list(_grouped(matching)) if asked.grouped else [Listed(row, False) for row in matching]
+    first = next((n for n, each in enumerate(ordered, 1) if each.row.arn == asked.after), 0)
+    return Listing(
+        rows=ordered[first : first + CHUNK],
+        matching=len(matching),
+        counts={kind: counts[kind] for kind in KINDS},
+        more=first + CHUNK < len(ordered),
+        operations=sorted({row.operation for row in rows if row.operation}),
+        tenants=sorted({row.tenant for row in rows if row.tenant}),
+        total=len(rows),
+    )
+
+
+def _grouped(rows: Iterable[Row]) -> Iterable[Listed]:
+    """The ids by their newest execution; of each, first the one that did the work, then the newest."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.id or row.arn, []).append(row)
+    for group in groups.values():
+        ordered = sorted(group, key=lambda row: row.outcome != "EXECUTED")
+        yield from (Listed(row, number > 0) for number, row in enumerate(ordered))

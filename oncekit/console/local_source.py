@@ -1,0 +1,132 @@
+"""The local cloud as the console sees it: executions as they begin and end, told by its engine."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.console.here import run_here
+from oncekit.console.machine import Definition
+from oncekit.console.requests import id_of
+from oncekit.console.run import RUNNING, Outcome, Run
+from oncekit.console.run_view import kind_and_outcome
+from oncekit.console.source import Row, Unknown
+from oncekit.local.execution import execution_of
+from oncekit.local.executions import NoSuchExecution
+from oncekit.local.lanes import MACHINES, lane_of
+from oncekit.local.once_cloud import LocalCloud
+
+
+class LocalSource:
+    """Implements `Source`. `watching` must be open while it is used."""
+
+    name = "the local cloud"
+    read_only = False
+
+    def __init__(self, cloud: LocalCloud) -> None:
+        self._cloud = cloud
+        self._known: dict[str, Any] = {}
+        self._rows: dict[str, Row] = {}
+        self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
+        self._version = 0
+        self._changed = threading.Condition()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        from oncekit.local.engine.runs import watchers
+
+        for output in MACHINES.values():
+            for execution in self._cloud.executions.of(self._cloud.outputs.get(output, "")):
+                self._see(execution)
+        watchers.append(self._see)
+        try:
+            yield
+        finally:
+            watchers.remove(self._see)
+
+    def _see(self, execution: Any) -> None:
+        """An execution began, ended or was redriven."""
+        if execution.state_machine_arn not in {self._cloud.outputs.get(output) for output in MACHINES.values()}:
+            return
+        with self._changed:
+            self._known[execution.exec_arn] = execution
+            self._rows.pop(execution.exec_arn, None)
+            self._ways.pop(execution.exec_arn, None)
+            self._version += 1
+            self._changed.notify_all()
+
+    # ---- what is there ----
+
+    def now(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(self._cloud.clock.now(), datetime.UTC)
+
+    def rows(self) -> list[Row]:
+        with self._changed:
+            known = list(reversed(self._known.items()))
+        return [self._rows.get(arn) or self._row(arn, execution) for arn, execution in known]
+
+    def _row(self, arn: str, execution: Any) -> Row:
+        status = str(execution.status)
+        output = None if status != "SUCCEEDED" else json.dumps(execution.output)
+        kind, outcome = kind_and_outcome(status, output, execution.error)
+        id = id_of(execution.input_data) or ""
+        tenant, operation, key = id.split("#", 2) if id else ("", "", "")
+        row = Row(
+            arn=arn,
+            name=execution.name,
+            id=id,
+            operation=operation,
+            tenant=tenant,
+            key=key,
+            lane=lane_of(arn),
+            kind=kind,
+            outcome=outcome,
+            started_at=execution.start_date,
+            ended_at=None if status == RUNNING else execution.stop_date,
+        )
+        with self._changed:
+            if status != RUNNING and str(execution.status) == status:
+                self._rows[arn] = row
+        return row
+
+    def way(self, arn: str) -> Sequence[tuple[str, Outcome]]:
+        if (known := self._ways.get(arn)) is not None:
+            return known
+        run, _ = self.run(arn)
+        way = [(each.state, each.outcome) for each in run.visits]
+        if run.status != RUNNING:
+            self._ways[arn] = way
+        return way
+
+    def run(self, arn: str) -> tuple[Run, Definition | None]:
+        execution = self._execution(arn)
+        return run_here(execution_of(execution)), json.loads(execution.state_machine.definition)
+
+    def _execution(self, arn: str) -> Any:
+        if (execution := self._known.get(arn)) is not None:
+            return execution
+        try:
+            return self._cloud.executions.find(arn)
+        except NoSuchExecution as error:
+            raise Unknown(str(error)) from error
+
+    def record(self, id: str) -> Mapping[str, Any] | None:
+        return self._cloud.record(id)
+
+    # ---- what changes ----
+
+    def version(self) -> int:
+        return self._version
+
+    def wait(self, version: int, seconds: float) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version, seconds)
+            return self._version
+
+    def size(self, arn: str) -> int:
+        worker = self._execution(arn).exec_worker
+        return 0 if worker is None or worker.env is None else len(worker.env.event_manager._history_event_list)

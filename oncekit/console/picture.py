@@ -1,0 +1,57 @@
+"""The picture of a state machine, and of a run in it."""
+
+from __future__ import annotations
+
+from oncekit.console.drawing.vertices import NOTHING_TAKEN, Mark, Taken
+from oncekit.console.machine import Definition, edges, nodes
+from oncekit.console.run import Outcome, Run, Visit
+
+WITHIN = "graph"
+"""The class of a picture in a page."""
+SIGNS: dict[Outcome, str] = {
+    "succeeded": "✓",
+    "caught": "↷",
+    "failed": "✗",
+    "stopped": "■",
+    "running": "●",
+    "redriven": "⟲",
+}
+WORDS: dict[Outcome, str] = {
+    "succeeded": "succeeded",
+    "caught": "failed, caught",
+    "failed": "failed",
+    "stopped": "stopped",
+    "running": "running",
+    "redriven": "redriven",
+}
+
+
+def picture(definition: Definition, run: Run | None, heading: str) -> str:
+    """An SVG document; with a run also its path, and what became of each state."""
+    from oncekit.console.drawing.svg import drawing  # slow to import
+
+    return drawing(nodes(definition), edges(definition), NOTHING_TAKEN if run is None else taken(run), heading)
+
+
+def picture_in_page(definition: Definition, run: Run) -> str:
+    """The same for a page, each state a link to where the page tells of it."""
+    from oncekit.console.drawing.svg import embedded
+
+    return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}", WITHIN)
+
+
+def taken(run: Run, links: bool = False) -> Taken:
+    """What a run took; of a state that was entered more than once, what became of it the last time."""
+    last = {each.state: each for each in run.visits if each.outcome != "redriven"}
+    retries = {name: sum(each.retries for each in run.visits if each.state == name) for name in last}
+    return Taken(
+        steps=run.path,
+        marks={name: _mark(visit, retries[name]) for name, visit in last.items()},
+        links={name: f"#visit-{visit.number}" for name, visit in last.items()} if links else {},
+    )
+
+
+def _mark(visit: Visit, retries: int) -> Mark:
+    again = "" if not retries else f", {retries} {'retry' if retries == 1 else 'retries'}"
+    sign = SIGNS[visit.outcome] + (f" ↻{retries}" if retries else "")
+    return Mark(visit.outcome, sign, WORDS[visit.outcome] + again)

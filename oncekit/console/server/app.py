@@ -1,0 +1,94 @@
+"""Which address is which page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from werkzeug.exceptions import HTTPException
+from werkzeug.routing import Map, Rule
+from werkzeug.wrappers import Request, Response
+
+from oncekit.console.server import live
+from oncekit.console.server.answers import elsewhere, file, html, plain
+from oncekit.console.server.guard import Guard
+from oncekit.console.server.views import Console
+from oncekit.console.source import Actions, Source, Unknown
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
+LARGEST_FORM = 1_000_000
+FILES = ("console.css", "console.js", "icon.svg")
+ADDRESSES = Map(
+    [
+        Rule("/", endpoint="requests", methods=["GET"]),
+        Rule("/rows", endpoint="rows", methods=["GET"]),
+        Rule("/body/run/<path:arn>", endpoint="run_body", methods=["GET"]),
+        Rule("/steps/<path:arn>", endpoint="steps", methods=["GET"]),
+        Rule("/run/<path:arn>", endpoint="run", methods=["GET"]),
+        Rule("/body/record/<path:id>", endpoint="record_body", methods=["GET"]),
+        Rule("/record/<path:id>", endpoint="record", methods=["GET"]),
+        Rule("/act/<any(retry, release, resolve):action>/<path:id>", endpoint="act", methods=["POST"]),
+        Rule("/start", endpoint="start_page", methods=["GET"]),
+        Rule("/start", endpoint="start", methods=["POST"]),
+        Rule("/changes", endpoint="changes", methods=["GET"]),
+        *(Rule(f"/{name}", endpoint=f"file:{name}", methods=["GET"]) for name in FILES),
+    ],
+    merge_slashes=False,
+)
+
+
+def application(source: Source, actions: Actions | None, guard: Guard) -> WSGIApplication:
+    """The console as a WSGI application."""
+    console = Console(source, None if source.read_only else actions, guard.token)
+
+    def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        request = Request(environ)
+        request.max_content_length = LARGEST_FORM
+        request.max_form_memory_size = LARGEST_FORM
+        return _answer(console, guard, request)(environ, start_response)
+
+    return app
+
+
+def _answer(console: Console, guard: Guard, request: Request) -> Response:
+    try:
+        if (why := guard.refusal(request)) is not None:
+            return plain(why, 403)
+        if guard.brings_key(request):
+            return _with_cookie(guard)
+        endpoint, arguments = ADDRESSES.bind_to_environ(request.environ).match()
+        if endpoint.startswith("file:"):
+            return file(endpoint.removeprefix("file:"))
+        if endpoint == "changes":
+            return live.changes(console.source)
+        if endpoint == "steps":
+            return live.steps(console.source, arguments["arn"])
+        answer: Response = getattr(console, endpoint)(request, **arguments)
+    except Unknown as unknown:
+        return _not_there(console, str(unknown))
+    except HTTPException as error:
+        if error.code == 404:
+            return _not_there(console, "There is no such page.")
+        return plain(f"{error.code} {error.name}", error.code or 500)
+    return answer
+
+
+def _with_cookie(guard: Guard) -> Response:
+    """To the same console, without the key in the address: it would stay in the history and in bookmarks."""
+    response = elsewhere("/")
+    response.set_cookie(guard.cookie, guard.key, httponly=True, samesite="Lax", path="/")
+    return response
+
+
+def _not_there(console: Console, why: str) -> Response:
+    return html(
+        "missing.html",
+        404,
+        here="",
+        place=console.source.name,
+        can_act=console.actions is not None,
+        token=console.token,
+        why=why,
+    )

@@ -1,0 +1,169 @@
+"""One function a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+from urllib.parse import quote as in_url
+
+from markupsafe import escape
+from werkzeug.wrappers import Request, Response
+
+from oncekit.console.listing import KINDS, Filter, Listing, listing
+from oncekit.console.picture import SIGNS
+from oncekit.console.record_view import record_view
+from oncekit.console.run_view import run_view, sign_of
+from oncekit.console.server.answers import elsewhere, html
+from oncekit.console.source import Actions, Refused, Row, Source, Unknown
+from oncekit.console.words import clock, day_and_time, duration
+from oncekit.local.lanes import FAST, lane_of
+
+MOST_RUNS = 50
+"""Of an id, the newest: those whose writes its page shows."""
+LONGEST_WAY = 30
+"""States of a sparkline."""
+
+
+@dataclass(frozen=True)
+class Console:
+    """What every page is about."""
+
+    source: Source
+    actions: Actions | None
+    token: str
+
+    def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
+        return html(
+            template,
+            status,
+            here=here,
+            place=self.source.name,
+            can_act=self.actions is not None,
+            token=self.token,
+            **values,
+        )
+
+    # ---- requests ----
+
+    def requests(self, request: Request) -> Response:
+        asked = Filter.of(request.args)
+        found = listing(self.source.rows(), asked)
+        return self.page("requests.html", "requests", asked=asked, kinds=KINDS, **self._listed(found))
+
+    def rows(self, request: Request) -> Response:
+        """The rows alone, for a page that is open."""
+        return html("rows.html", **self._listed(listing(self.source.rows(), Filter.of(request.args))))
+
+    def _listed(self, found: Listing) -> dict[str, Any]:
+        shown = [(each, sign_of(each.row.kind), self._way(each.row), self._lasted(each.row)) for each in found.rows]
+        return {"listing": found, "rows": shown, "address": run_address, "clock": clock, "day": day_and_time}
+
+    def _way(self, row: Row) -> list[tuple[str, str, str]]:
+        """Of each state its name, what became of it, and the sign of that."""
+        try:
+            way = self.source.way(row.arn)
+        except Unknown:
+            return []
+        return [(name, outcome, SIGNS[outcome]) for name, outcome in way[-LONGEST_WAY:]]
+
+    def _lasted(self, row: Row) -> str:
+        end = row.ended_at or self.source.now()
+        return duration((end - row.started_at).total_seconds())
+
+    # ---- a run, a record ----
+
+    def run(self, request: Request, arn: str) -> Response:
+        return self.page("run.html", "requests", **self._run(arn))
+
+    def run_body(self, request: Request, arn: str) -> Response:
+        return html("run_body.html", **self._run(arn))
+
+    def _run(self, arn: str) -> dict[str, Any]:
+        run, definition = self.source.run(arn)
+        view = run_view(run, definition, self.source.now())
+        commands = {"history": f"once history {quote(arn)}", "export": f"once graph {quote(arn)} -o run.html"}
+        if lane_of(arn) == FAST:  # Step Functions keeps no history of it, so that no command can read one
+            commands = {"record": f"once show {quote(view.id)}"} if view.id else {}
+        record = record_address(view.id) if view.id else ""
+        return {"view": view, "commands": commands, "record": record, "others": self._others(view.id, arn)}
+
+    def _others(self, id: str, arn: str) -> list[tuple[Row, str, str]]:
+        """Executions of the same id, the newest first."""
+        rows = [row for row in self.source.rows() if id and row.id == id and row.arn != arn]
+        return [(row, sign_of(row.kind), run_address(row.arn)) for row in rows[:MOST_RUNS]]
+
+    def record(self, request: Request, id: str) -> Response:
+        done = request.args.get("done", "")
+        return self.page("record.html", "requests", **self._record(id), done=done, refused="")
+
+    def record_body(self, request: Request, id: str) -> Response:
+        values: dict[str, Any] = {"can_act": self.actions is not None, "token": self.token}
+        return html("record_body.html", **self._record(id), **values)
+
+    def _record(self, id: str) -> dict[str, Any]:
+        record = self.source.record(id)
+        rows = [row for row in self.source.rows() if row.id == id]
+        if record is None and not rows:
+            raise Unknown(f"there is no record and no execution of {id}")
+        runs = [self.source.run(row.arn)[0] for row in reversed(rows[:MOST_RUNS])]
+        view = record_view(id, record or {}, runs, self.source.now())
+        shown = [(row, sign_of(row.kind), run_address(row.arn), self._lasted(row)) for row in rows]
+        at = record_address(id)
+        return {
+            "view": view,
+            "rows": shown,
+            "there": record is not None,
+            "now": self.source.now().timestamp(),
+            "at": at,
+            "run_at": run_address,
+            "commands": {name: f"once {name} {quote(id)}" for name in ("show", "retry", "release")},
+        }
+
+    # ---- what changes something ----
+
+    def start_page(self, request: Request, refused: str = "", given: str = "") -> Response:
+        events = self._actions().events()
+        name = request.args.get("event", "") or next(iter(events), "")
+        status = 422 if refused else 200
+        text = given or events.get(name, "")
+        return self.page("start.html", "start", status, events=events, name=name, text=escape(text), refused=refused)
+
+    def start(self, request: Request) -> Response:
+        text = request.form.get("request", "")
+        try:
+            id = self._actions().start(text, _times(request.form.get("times", "1")), request.form.get("lane", "full"))
+        except Refused as refused:
+            return self.start_page(request, str(refused), text)
+        return elsewhere(f"/?group=id&text={in_url(id)}")
+
+    def act(self, request: Request, action: str, id: str) -> Response:
+        actions = self._actions()
+        result, failed = (request.form.get(name, "").strip() or None for name in ("result", "failed"))
+        try:
+            if action == "resolve":
+                done = actions.resolve(id, result, failed)
+            else:
+                done = actions.retry(id) if action == "retry" else actions.release(id)
+        except Refused as refused:
+            return self.page("record.html", "requests", 409, **self._record(id), done="", refused=str(refused))
+        return elsewhere(f"{record_address(id)}?done={in_url(done)}")
+
+    def _actions(self) -> Actions:
+        if self.actions is None:
+            raise Unknown("this console only shows: nothing can be changed here")
+        return self.actions
+
+
+def _times(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise Refused("how often: a whole number from 1 to 1000")
+    return int(text)
+
+
+def run_address(arn: str) -> str:
+    return f"/run/{in_url(arn, safe=':', errors='replace')}"
+
+
+def record_address(id: str) -> str:
+    return f"/record/{in_url(id, safe='', errors='replace')}"

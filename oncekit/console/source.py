@@ -1,0 +1,86 @@
+"""What the console needs of a place where operations run: the local cloud, or a stack on AWS."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from oncekit.console.machine import Definition
+from oncekit.console.run import Outcome, Run
+
+
+class Unknown(LookupError):
+    """There is no such execution or record, or no longer."""
+
+
+class Refused(Exception):
+    """What was asked for was not done; the message says why."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An execution as it is listed."""
+
+    arn: str
+    name: str
+    id: str
+    """Empty where its input names none."""
+    operation: str
+    tenant: str
+    key: str
+    lane: str
+    kind: str
+    """The class of its colour and sign: succeeded, replayed, failed, stopped or running."""
+    outcome: str
+    """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+
+
+class Source(Protocol):
+    """Where executions and records are read. Every method may be called by several threads at once."""
+
+    name: str
+    """`the local cloud`, or `stack once in eu-central-1`."""
+    read_only: bool
+
+    def now(self) -> datetime.datetime:
+        """The time there, which the local cloud's clock may have moved."""
+
+    def rows(self) -> Sequence[Row]:
+        """Executions of both lanes, the newest first."""
+
+    def way(self, arn: str) -> Sequence[tuple[str, Outcome]]:
+        """The states that an execution entered, and what became of each."""
+
+    def run(self, arn: str) -> tuple[Run, Definition | None]:
+        """A run, and the definition that it follows. Raises Unknown."""
+
+    def record(self, id: str) -> Mapping[str, Any] | None:
+        """The record of an id, in plain values."""
+
+    def version(self) -> int:
+        """A number that grows with every change of what is listed."""
+
+    def wait(self, version: int, seconds: float) -> int:
+        """The version, as soon as it is another one, or after this many seconds."""
+
+    def size(self, arn: str) -> int:
+        """How many events an execution has; a look at it costs little. 0 where nobody knows."""
+
+
+class Actions(Protocol):
+    """What can be done from the page. Each raises Refused with the reason, and else says what it did."""
+
+    def start(self, text: str, times: int, lane: str) -> str: ...
+
+    def retry(self, id: str) -> str: ...
+
+    def release(self, id: str) -> str: ...
+
+    def resolve(self, id: str, result: str | None, failed: str | None) -> str: ...
+
+    def events(self) -> Mapping[str, str]:
+        """Requests to start from, by name: those in `events/`."""

@@ -1,0 +1,29 @@
+"""Times, durations and sizes as people read them."""
+
+from __future__ import annotations
+
+import datetime
+
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+
+
+def duration(seconds: float) -> str:
+    """`840 ms`, `1.2 s`, `2 min 5 s`, `3 h 20 min`."""
+    if seconds < 1:
+        return f"{round(max(0.0, seconds) * 1000)} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s".replace(".0 s", " s")
+    whole = round(seconds)
+    size, unit = next(each for each in _UNITS if whole >= each[0])
+    smaller, smaller_unit = next(((s, u) for s, u in _UNITS if s < size), (1, "s"))
+    rest = whole % size // smaller
+    return f"{whole // size} {unit}" + (f" {rest} {smaller_unit}" if rest else "")
+
+
+def clock(at: datetime.datetime) -> str:
+    """The time of day with milliseconds, UTC."""
+    return f"{at.astimezone(datetime.UTC):%H:%M:%S}.{at.microsecond // 1000:03}"
+
+
+def day_and_time(at: datetime.datetime) -> str:
+    return f"{at.astimezone(datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,50 @@
+"""The console over the shared local cloud: asked without a server, and in a browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from visitor import Visitor
+
+from oncekit.cli.here.console import LocalActions
+from oncekit.console.local_source import LocalSource
+from oncekit.local import LocalCloud
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+ROOT = Path(__file__).parents[2]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture
+def source(cloud: LocalCloud) -> Iterator[LocalSource]:
+    source = LocalSource(cloud)
+    with source.watching():
+        yield source
+
+
+@pytest.fixture
+def visitor(cloud: LocalCloud, source: LocalSource) -> Visitor:
+    """Somebody who opened the address that was printed."""
+    return Visitor(source, LocalActions(cloud, ROOT))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real one, for all tests of a session; skipped where there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        assert not os.environ.get("CI"), "no browser is here: install Chromium"
+        pytest.skip(f"no browser is here ({', '.join(BROWSERS)}): the console is not tried in a real one")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()

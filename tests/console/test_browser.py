@@ -1,0 +1,217 @@
+"""The console in a real browser: by clicks and keys, in light and dark, from 360 to 2,560 pixels, and with axe.
+
+Pictures of the views are left in `build/console/`, for people to look at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from scenario import charge
+
+from oncekit.cli.here.console import LocalActions
+from oncekit.console.local_source import LocalSource
+from oncekit.console.server.serving import ConsoleServer
+from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).parents[2]
+PICTURES = ROOT / "build" / "console"
+AXE = ROOT / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
+RECORD = "/record/acme%23charge-payment%23order-1"
+QUARANTINED = "/record/acme%23no-such%23order-3"
+QUICK_MS = 5_000
+"""How long a test waits for what should be there at once."""
+
+
+@pytest.fixture
+def console(cloud: LocalCloud) -> Iterator[ConsoleServer]:
+    """A console of a cloud in which something happened: an answer after a crash, duplicates, a refusal, quarantine."""
+    source = LocalSource(cloud)
+    with source.watching():
+        server = ConsoleServer(source, LocalActions(cloud, ROOT))
+        with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
+            cloud.run(charge())
+        for request in (charge(), charge("order-2"), charge(amount=1), charge("order-3") | {"operation": "no-such"}):
+            cloud.run(request)
+        cloud.run(charge("order-4"), lane="fast")
+        yield server
+        server.close()
+
+
+@pytest.fixture
+def page(browser: Browser, console: ConsoleServer) -> Iterator[Page]:
+    """A tab at the requests; what the browser complains of fails the test."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, base_url=console.origin)
+    page = context.new_page()
+    page.set_default_timeout(QUICK_MS)
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(console.address)
+    yield page
+    context.close()
+    assert [each for each in complaints if "net::ERR_" not in each] == []
+
+
+def until(page: Page, selector: str, count: int) -> None:
+    """Wait until so many elements are there."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(selector)).to_have_count(count, timeout=QUICK_MS)
+
+
+def keys_of(page: Page) -> list[str]:
+    return page.locator("#rows li .what b").all_inner_texts()
+
+
+def test_the_list_goes_on_while_requests_come(page: Page, cloud: LocalCloud) -> None:
+    page.wait_for_selector("#rows li >> nth=5")
+    cloud.run(charge("while-it-is-open"))
+    page.wait_for_selector("text=while-it-is-open")
+    assert keys_of(page)[:2] == ["while-it-is-open", "order-4"]
+    assert page.inner_text('[data-count="succeeded"]') == "4"
+
+
+def test_requests_are_filtered_and_grouped_by_keys(page: Page) -> None:
+    page.keyboard.press("/")
+    page.keyboard.type("order-1")
+    until(page, "#rows li", 3)
+    assert page.url.endswith("/?text=order-1"), "it can be linked to"
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.wait_for_selector("#rows li.follows")
+    assert page.locator("#rows li .outcome").first.inner_text().endswith("EXECUTED")
+    page.click("text=Answered")
+    until(page, "#rows li", 1)
+
+
+def test_a_run_is_opened_and_walked_through_by_keys(page: Page) -> None:
+    page.goto("/?text=order-1&kind=succeeded")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/run/**")
+    for _ in range(3):
+        page.keyboard.press("j")
+    assert "ExecuteBusinessLogic" in page.inner_text(".visits > li.chosen")
+    page.keyboard.press("Enter")
+    assert "Lambda.Unknown" in page.inner_text(".visits > li.chosen .failure")
+    page.keyboard.press("k")
+    assert "AcquireLock" in page.inner_text(".visits > li.chosen")
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+
+
+def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page, console: ConsoleServer) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=console.origin)
+    page.goto("/?text=order-2")
+    page.click("#rows li")
+    page.click('.picture a[data-state="Finalize"]')
+    item = page.locator(".visits > li.chosen")
+    assert "Finalize" in item.inner_text() and item.locator("pre").first.is_visible()
+    output = item.locator(".said", has=page.locator("summary", has_text=re.compile("^output$")))
+    output.locator("button").click()
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert copied["disposition"] == "EXECUTED"
+
+
+def test_from_a_key_to_the_execution_that_had_the_effect_in_two_clicks(page: Page) -> None:
+    page.goto("/?text=order-1&kind=replayed")
+    page.click("#rows li")
+    page.click(".others li.succeeded a")
+    page.wait_for_selector(".visits >> text=RenewLock")
+    assert "EXECUTED" in page.inner_text(".status")
+
+
+def test_a_record_shows_its_writes_and_a_refused_one(page: Page) -> None:
+    page.goto(RECORD)
+    assert page.locator(".writes > li").count() == 5
+    assert page.locator(".writes > li.failed").count() == 2
+    page.click(".writes > li >> nth=1 >> a")
+    page.wait_for_url("**/run/**#visit-6")
+    assert "RenewLock" in page.inner_text(".visits > li.chosen")
+
+
+def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalCloud) -> None:
+    page.goto(QUARANTINED)
+    page.click("text=Release the lock")
+    assert "happens twice" in page.inner_text("#confirm")
+    page.click("#confirm >> text=Cancel")
+    assert (cloud.record("acme#no-such#order-3") or {})["status"] == "QUARANTINED"
+    page.click("text=Release the lock")
+    page.click("#confirm >> text=Do it")
+    page.wait_for_selector(".notice.good")
+    assert (cloud.record("acme#no-such#order-3") or {})["status"] == "FAILED"
+
+
+def test_a_request_is_started_on_the_page_and_its_duplicates_are_answered(page: Page) -> None:
+    page.keyboard.press("s")
+    page.wait_for_url("**/start")
+    page.click("text=charge-payment")
+    page.fill("[name=times]", "3")
+    page.click("button:has-text('Start')")
+    page.wait_for_url("**/?group=id&text=acme%23charge-payment%23order-12345")
+    until(page, "#rows li.replayed", 2)
+
+
+def test_a_server_that_is_gone_is_said(page: Page, console: ConsoleServer) -> None:
+    page.context.set_offline(True)
+    page.route("**/rows*", lambda route: route.abort())
+    page.evaluate("refresh()")
+    page.wait_for_selector("#link.lost")
+    assert "trying again" in page.inner_text("#link")
+
+
+VIEWS = {"requests": "/", "grouped": "/?group=id", "record": RECORD, "quarantined": QUARANTINED, "start": "/start"}
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 360), ("dark", 1440), ("light", 1440), ("light", 2560)])
+def test_each_view_fits_and_is_pictured(page: Page, scheme: Any, width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for view, address in run_and(page):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{view} is wider than the window"
+        page.screenshot(path=PICTURES / f"{view}-{scheme}-{width}.png")
+
+
+RULES = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
+"""Only colours are others in the dark."""
+
+
+@pytest.mark.parametrize("scheme", RULES)
+def test_axe_finds_nothing_serious(page: Page, scheme: Any) -> None:
+    if not AXE.is_file():
+        assert not os.environ.get("CI"), "axe is not here: run make tools"
+        pytest.skip("axe is not here: `make tools` fetches it")
+    page.emulate_media(color_scheme=scheme)
+    found = []
+    for view, address in run_and(page):
+        page.goto(address)
+        if view == "run":
+            page.click(".visits > li >> nth=2 >> summary")
+        page.evaluate(AXE.read_text("utf-8"))
+        answer = page.evaluate("only => axe.run(document, {resultTypes: ['violations'], ...only})", RULES[scheme])
+        found += [
+            (view, each["id"], each["nodes"][0]["html"], each["nodes"][0]["failureSummary"])
+            for each in answer["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+    assert found == []
+
+
+def run_and(page: Page) -> list[tuple[str, str]]:
+    """The views, and a run."""
+    page.goto("/?text=order-1&kind=succeeded")
+    run = page.get_attribute("#rows li a", "href") or ""
+    return [("run", run), *VIEWS.items()]

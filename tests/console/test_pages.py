@@ -1,0 +1,202 @@
+"""What the pages of the console say, and do."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from scenario import charge
+from visitor import Visitor, record_at, run_at
+
+from oncekit.console.listing import CHUNK
+from oncekit.console.local_source import LocalSource
+from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
+
+ID = "acme#charge-payment#order-1"
+
+
+def listed(text: str) -> list[tuple[str, str]]:
+    """Outcome and key of each row."""
+    rows = re.findall(r"<li class=.*?</li>", text, re.DOTALL)
+    return [
+        (
+            html.unescape(re.findall(r"</span><span>(.*?)</span>", row)[0]),
+            html.unescape(re.findall(r"<b>(.*?)</b>", row)[0]),
+        )
+        for row in rows
+    ]
+
+
+def test_requests_are_listed_with_what_became_of_them_the_newest_first(cloud: LocalCloud, visitor: Visitor) -> None:
+    for request in (charge(), charge(), charge("order-2") | {"operation": "no-such"}, charge(amount=1)):
+        cloud.run(request)
+    cloud.run(charge("fast"), lane="fast")
+    page = visitor.get("/").text
+    assert listed(page) == [
+        ("EXECUTED", "fast"),
+        ("PayloadMismatch", "order-1"),
+        ("NeedsAttention", "order-2"),
+        ("REPLAYED", "order-1"),
+        ("EXECUTED", "order-1"),
+    ]
+    assert 'Executed <b data-count="succeeded">2</b>' in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "keys"),
+    [
+        ("kind=failed", ["order-2"]),
+        ("operation=no-such", ["order-2"]),
+        ("tenant=acme&kind=replayed", ["order-1"]),
+        ("text=ORDER-1", ["order-1", "order-1"]),
+        ("text=needsattention", ["order-2"]),
+        ("group=id&text=order", ["order-2", "order-1", "order-1"]),
+        ("kind=stopped", []),
+    ],
+)
+def test_requests_are_filtered(cloud: LocalCloud, visitor: Visitor, asked: str, keys: list[str]) -> None:
+    for request in (charge(), charge(), charge("order-2") | {"operation": "no-such"}):
+        cloud.run(request)
+    assert [key for _, key in listed(visitor.get(f"/rows?{asked}").text)] == keys
+
+
+def test_in_a_group_the_execution_that_did_the_work_stands_above_those_that_were_answered(
+    cloud: LocalCloud, visitor: Visitor
+) -> None:
+    for key in ("order-1", "order-2", "order-1", "order-1"):
+        cloud.run(charge(key))
+    text = visitor.get("/rows?group=id").text
+    assert listed(text) == [
+        ("EXECUTED", "order-1"),
+        ("REPLAYED", "order-1"),
+        ("REPLAYED", "order-1"),
+        ("EXECUTED", "order-2"),
+    ]
+    assert text.count("follows") == 2
+
+
+def test_further_rows_follow_those_that_the_page_has(cloud: LocalCloud, visitor: Visitor) -> None:
+    arns = [cloud.run("{}").arn for _ in range(CHUNK + 3)]
+    first = visitor.get("/rows").text
+    assert first.count("data-arn") == CHUNK and f'data-after="{arns[3]}"' in first
+    rest = visitor.get(f"/rows?after={arns[3]}").text
+    assert re.findall(r'data-arn="(.*?)"', rest) == arns[2::-1] and "data-after" not in rest
+
+
+def test_an_empty_list_says_what_to_do(cloud: LocalCloud, visitor: Visitor) -> None:
+    assert "once send events/charge-payment.json" in visitor.get("/").text
+    cloud.run(charge())
+    assert "Nothing matches this filter" in visitor.get("/?text=nothing-like-it").text
+
+
+def test_a_run_has_its_path_each_state_and_every_event(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(fails("ThrottlingException", state="AcquireLock", nth=1)):
+        ended = cloud.run(charge())
+    page = visitor.get(run_at(ended.arn)).text
+    assert "<title>AcquireLock (succeeded, 1 retry): " in page and "✓ ↻1" in page
+    assert "DynamoDB.ThrottlingException" in page and page.count("data-event") == len(ended.events)
+    assert f"once history {ended.arn}" in page and record_at(ID) in page
+
+
+def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor) -> None:
+    ended = cloud.run(charge(), lane="fast")
+    page = visitor.get(run_at(ended.arn)).text
+    assert "ReadRecord" in page and page.count('<li id="visit-') == len(ended.states)
+
+
+def test_a_record_shows_who_wrote_it_and_which_write_was_refused(cloud: LocalCloud, visitor: Visitor) -> None:
+    owner, duplicate = cloud.run(charge()), cloud.run(charge())
+    page = visitor.get(record_at(ID)).text
+    writes = re.findall(r'#visit-(\d+)"><b>(\w+)</b></a> <span class="ended">(.*?)</span>', page)
+    assert writes == [
+        ("2", "AcquireLock", "written"),
+        ("5", "Finalize", "written"),
+        ("2", "AcquireLock", "refused"),
+    ]
+    assert "COMPLETED" in page and page.count("fence 1") == 2
+    assert f"{run_at(duplicate.arn)}#visit-2" in page and f"{run_at(owner.arn)}#visit-5" in page
+
+
+def test_a_take_over_is_seen_in_the_record(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
+        cloud.run(charge())
+    page = visitor.get(record_at(ID)).text
+    assert "RenewLock" in page and ">fence 2<" in page and "attempts 2" in page
+
+
+def test_what_is_not_there_is_said(visitor: Visitor) -> None:
+    for address in ("/run/arn:aws:states:us-east-1:123456789012:execution:x:y", record_at("a#b#c"), "/no-such-page"):
+        answer = visitor.get(address)
+        assert answer.status_code == 404 and "To the requests" in answer.text
+
+
+def test_a_pasted_request_is_started_as_often_as_asked(cloud: LocalCloud, visitor: Visitor) -> None:
+    answer = visitor.post("/start", {"request": json.dumps(charge()), "times": "3", "lane": "full"})
+    assert (answer.status_code, answer.headers["Location"]) == (303, "/?group=id&text=acme%23charge-payment%23order-1")
+    cloud.settle()
+    assert listed(visitor.get("/rows?group=id").text)[0] == ("EXECUTED", "order-1")
+    assert visitor.get("/rows").text.count("data-arn") == 3
+    assert "charge-payment" in visitor.get("/start").text, "events of the folder"
+
+
+@pytest.mark.parametrize(
+    ("form", "why"),
+    [
+        ({"request": "{", "times": "1"}, "not JSON"),
+        ({"request": "{}", "times": "0"}, "from 1 to 1000"),
+        ({"request": json.dumps("x" * 262_144), "times": "1"}, "at most 262,144"),
+    ],
+)
+def test_what_cannot_be_started_is_refused_with_the_reason(
+    cloud: LocalCloud, visitor: Visitor, form: dict[str, str], why: str
+) -> None:
+    answer = visitor.post("/start", form)
+    assert answer.status_code == 422 and why in answer.text and visitor.get("/rows").text.count("data-arn") == 0
+
+
+def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(charge() | {"operation": "no-such"})
+    at = "acme%23no-such%23order-1"
+    assert "QUARANTINED" in visitor.get(f"/record/{at}").text
+    refused = visitor.post(f"/act/resolve/{at}", {"result": "", "failed": ""})
+    assert refused.status_code == 409 and "say either what its result is" in refused.text
+    done = visitor.post(f"/act/resolve/{at}", {"result": '{"a": 1.10}', "failed": ""})
+    assert done.status_code == 303
+    assert (cloud.record("acme#no-such#order-1") or {})["result"] == '{"a":1.1}'
+    again = visitor.post(f"/act/retry/{at}", {})
+    assert again.status_code == 409 and "COMPLETED, not" in html.unescape(again.text)
+
+
+def test_a_quarantined_operation_is_started_again_or_released_from_its_record(
+    cloud: LocalCloud, visitor: Visitor
+) -> None:
+    for action, status in (("retry", "QUARANTINED"), ("release", "FAILED")):
+        cloud.run(charge(action) | {"operation": "no-such"})
+        done = visitor.post(f"/act/{action}/acme%23no-such%23{action}", {})
+        assert done.status_code == 303
+        cloud.settle()
+        assert (cloud.record(f"acme#no-such#{action}") or {})["status"] == status
+
+
+def told(visitor: Visitor, address: str) -> Iterator[str]:
+    """Server-sent events, one after the other as they are waited for."""
+    for each in visitor.get(address).response:
+        yield each.decode() if isinstance(each, bytes) else each
+
+
+def test_a_page_is_told_of_what_changes(cloud: LocalCloud, source: LocalSource, visitor: Visitor) -> None:
+    events = told(visitor, "/changes")
+    assert next(events).endswith(f"data: {source.version()}\n\n")
+    cloud.run(charge())
+    assert next(events) == f"data: {source.version()}\n\n"
+
+
+def test_a_run_is_told_of_as_it_goes_on(cloud: LocalCloud, source: LocalSource, visitor: Visitor) -> None:
+    ended = cloud.run(charge())
+    events = told(visitor, f"/steps/{ended.arn}")
+    assert [next(events), next(events)][1] == f"data: {len(ended.events)}.{source.version()}\n\n"
+    assert visitor.get("/steps/arn:aws:states:no:such:execution:a:b").status_code == 404

@@ -1,0 +1,39 @@
+"""Somebody at the console, without a browser: each visit is a request to the application itself."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from werkzeug.test import Client, TestResponse
+
+from oncekit.console.server.app import application
+from oncekit.console.server.guard import Guard
+from oncekit.console.source import Actions, Source
+
+PORT = 4600
+HERE = f"http://127.0.0.1:{PORT}"
+
+
+class Visitor:
+    """Has the key, as a cookie; sends a token with what changes something, unless told."""
+
+    def __init__(self, source: Source, actions: Actions | None) -> None:
+        self.guard = Guard(PORT)
+        self.client = Client(application(source, actions, self.guard))
+        self.client.set_cookie(self.guard.cookie, self.guard.key, domain="127.0.0.1")
+
+    def get(self, path: str, **headers: str) -> TestResponse:
+        return self.client.get(path, base_url=HERE, headers=headers)
+
+    def post(self, path: str, form: dict[str, Any], *, token: str | None = None, **headers: str) -> TestResponse:
+        form = {"token": self.guard.token if token is None else token, **form}
+        return self.client.post(path, base_url=HERE, data=form, headers={"Origin": HERE, **headers})
+
+
+def run_at(arn: str) -> str:
+    return f"/run/{arn}"
+
+
+def record_at(id: str) -> str:
+    return f"/record/{quote(id, safe='')}"
