@@ -32,7 +32,7 @@ def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iter
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
     from oncekit.console.server.serving import ConsoleServer
-    from oncekit.local.server import PortInUseError
+    from oncekit.local.start_errors import PortInUseError
 
     source, actions = LocalSource(cloud), LocalActions(cloud, folder)
     with source.watching():

@@ -12,7 +12,8 @@ from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 from oncekit.console.server.app import application
 from oncekit.console.server.guard import Guard
 from oncekit.console.source import Actions, Source
-from oncekit.local.server import HOST, PortInUseError
+from oncekit.local.server import HOST
+from oncekit.local.start_errors import PortInUseError
 
 
 class _Handler(WSGIRequestHandler):
