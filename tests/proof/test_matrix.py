@@ -64,6 +64,13 @@ def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:
     assert ["point", "payment after put_item"] in places
 
 
+def test_recovery_that_could_see_no_dead_execution_keeps_its_request_when_it_can(in_world: Callable[..., Any]) -> None:
+    found = ["DescribeDeadExecution describe_execution", "ReadItsHistory get_execution_history"]
+    for label in found:
+        cells = in_world("cells", "fast: refused in the full lane", ["call"], ["refused for ever"], label)
+        assert {each[2] for each in cells} == {"refused"}, cells
+
+
 # What is replaced by what; then the path, the place, the fault, and what the cell must come to.
 BREAKAGES = {
     "business logic that succeeded is started again": (

@@ -37,6 +37,9 @@ HARMLESS = (
 LASTING = ("fails for good", "slow", "late", "down for hours")
 """Of those, what takes longer than an Express execution may."""
 
+SWEEPS_THAT_MAY_FAIL = 1
+"""Recovery looks three periods back for executions that died without a record, and lists them after the records."""
+
 Lay = Callable[[Weather], Weather]
 """Lays a weather over another one, which then is what there is besides."""
 
@@ -190,6 +193,9 @@ def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tup
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}", path.lane_of(number))
+        world.recover(SWEEPS_THAT_MAY_FAIL)
+        if isinstance(weather, Striking) and weather.hides_the_dead:
+            weather.end()
         world.recover()
         if isinstance(weather, Striking) and weather.down_until:
             world.pass_time(max(0.0, weather.down_until - world.turns.now()))

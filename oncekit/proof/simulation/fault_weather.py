@@ -45,6 +45,8 @@ ASKING_FAULTS = ("refused for ever", "too large for ever")
 OPERATOR_FAULTS = ("operator redrives", "operator retries", "operator resolves", "operator releases")
 """Just before a call, on paths with something for an operator to do."""
 ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
+LOOKS = ("DescribeDeadExecution", "ReadItsEnd", "ReadItsHistory")
+"""Where recovery looks at executions that died without a record: of those it forgets the ones that ended long ago."""
 BOUNDARY_FAULTS = ("dies", "dies, event lost")
 HANGS = "hangs to its end"
 """At the boundary of a state in the fast lane: there AWS ends the execution, 300 seconds after its start."""
@@ -155,6 +157,7 @@ class Striking(Weather):
         self._sweeps = 0
         self._down: Callable[[Call], bool] = lambda call: False
         self.blinds_recovery = False
+        self.hides_the_dead = False
 
     def end(self) -> None:
         """Whatever was down answers again."""
@@ -211,6 +214,7 @@ class Striking(Weather):
             return self._refuse(call, proceed)
         if kind.endswith("for ever"):
             self.blinds_recovery = kind == "refused for ever" and call.state == "AskOwner"
+            self.hides_the_dead = call.state in LOOKS
             self._down = lambda each: _asks_the_same(each, call, kind)
             return self._refuse(call, proceed)
         if kind.startswith("fails"):
