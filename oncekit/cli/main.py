@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated
 
 import typer
 
-from oncekit.cli.deployed.env_vars import env_vars
-from oncekit.cli.deployed.history import history
-from oncekit.cli.deployed.logs import logs
-from oncekit.cli.deployed.ls import ls
-from oncekit.cli.deployed.redrive import redrive
-from oncekit.cli.deployed.release import release
-from oncekit.cli.deployed.replay_rejected import replay_rejected
-from oncekit.cli.deployed.resolve import resolve
-from oncekit.cli.deployed.retry import retry
-from oncekit.cli.deployed.send import send
-from oncekit.cli.deployed.show import show
-from oncekit.cli.doctor.command import doctor
-from oncekit.cli.here.demo import demo
-from oncekit.cli.here.graph import graph
-from oncekit.cli.here.run import run
-from oncekit.cli.here.up import up
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
 from oncekit.cli.usage import Command
@@ -33,32 +19,25 @@ HELP = """Run operations effectively once: here as on AWS, with the same templat
 
 Exit codes: 0 done, 1 failed, 2 usage, or nothing there to work on, 3 in progress or conflict, 130 interrupted.
 """
-app = typer.Typer(
-    help=HELP,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"], "color": False},
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
-COMMANDS: Mapping[str, Callable[..., None]] = {
-    "run": run,
-    "demo": demo,
-    "up": up,
-    "graph": graph,
-    "send": send,
-    "doctor": doctor,
-    "env-vars": env_vars,
-    "ls": ls,
-    "show": show,
-    "history": history,
-    "logs": logs,
-    "retry": retry,
-    "resolve": resolve,
-    "release": release,
-    "redrive": redrive,
-    "replay-rejected": replay_rejected,
+COMMANDS: Mapping[str, str] = {
+    "run": "here.run",
+    "demo": "here.demo",
+    "up": "here.up",
+    "graph": "here.graph",
+    "send": "deployed.send",
+    "doctor": "doctor.command",
+    "env-vars": "deployed.env_vars",
+    "ls": "deployed.ls",
+    "show": "deployed.show",
+    "history": "deployed.history",
+    "logs": "deployed.logs",
+    "retry": "deployed.retry",
+    "resolve": "deployed.resolve",
+    "release": "deployed.release",
+    "redrive": "deployed.redrive",
+    "replay-rejected": "deployed.replay_rejected",
 }
-"""In the order of the help."""
+"""The module of each, which has a function of its name; in the order of the help."""
 
 
 COMPLETION = "_ONCE_COMPLETE"
@@ -73,23 +52,36 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def once(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Options that go before a command."""
 
 
-for _name, _command in COMMANDS.items():
-    app.command(_name, cls=Command)(_command)
+@functools.cache
+def app(*names: str) -> typer.Typer:
+    """The command with these commands: to import all and to read their options takes longer than most of them."""
+    made = typer.Typer(
+        help=HELP,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"], "color": False},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    made.callback()(once)
+    for name in names:
+        module = importlib.import_module(f"oncekit.cli.{COMMANDS[name]}")
+        made.command(name, cls=Command)(getattr(module, name.replace("-", "_")))
+    return made
 
 
 def main() -> None:
     """Entry point: problems become one line on standard error and exit code 2."""
     if COMPLETION not in os.environ:  # to a shell go only names and help of the commands, and tabs between them
         guard()
+    given = [name for name in sys.argv[1:2] if name in COMMANDS]
     try:
-        app(prog_name="once")
+        app(*given or COMMANDS)(prog_name="once")
     except Problem as problem:
         tell(f"once: {problem}")
         sys.exit(2)

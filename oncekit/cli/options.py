@@ -7,16 +7,26 @@ from typing import Annotated
 
 import typer
 
+
+def _file(name: str) -> Path:
+    """Typer would look at the file, which fails with a traceback where no file can have the name."""
+    if "\0" in name:
+        raise typer.BadParameter("no file has NUL in its name")
+    return Path(name)
+
+
 Template = Annotated[
     Path | None,
     typer.Option(
         "--template",
+        parser=_file,
         metavar="FILE",
         help="The template to deploy locally; by default template.yaml here or in a folder above.",
     ),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
+    Path | None,
+    typer.Option("--output", "-o", parser=_file, metavar="FILE", help="Write to this file instead of standard output."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="tenant#operation#idempotencyKey, in quotes for the shell.")]

@@ -34,11 +34,6 @@ from oncekit.local.template import Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
-ADDED_TO_TABLES = {
-    "update_time_to_live": "TimeToLiveSpecification",
-    "update_continuous_backups": "PointInTimeRecoverySpecification",
-}
-"""Properties of tables that moto's CloudFormation ignores, by the calls that set them."""
 
 
 @dataclass(frozen=True)
@@ -230,9 +225,13 @@ class _Deployment:
             model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
 
     def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:
-        for action, specification in ADDED_TO_TABLES.items():
-            if given := properties.get(specification):
-                self.call("dynamodb", action, {"TableName": name, specification: given})
+        from moto.dynamodb.models import dynamodb_backends
+
+        dynamodb = dynamodb_backends[ACCOUNT][REGION]
+        if ttl := properties.get("TimeToLiveSpecification"):
+            dynamodb.update_time_to_live(name, ttl)
+        if recovery := properties.get("PointInTimeRecoverySpecification"):
+            dynamodb.update_continuous_backups(name, recovery)
 
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("StateMachineName", f"{logical_id}-local")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from commands import Done, once
 
 from oncekit.cli.main import COMMANDS, COMPLETION
+
+ROOT = Path(__file__).parents[2]
 
 
 def told(*arguments: str) -> Done:
@@ -48,7 +51,27 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     assert told().out.startswith("replay-rejected\tStart refused requests again")
 
 
+SLOW = {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "pydantic", "yaml"}
+
+
+def imported_by(program: str) -> set[str]:
+    program = f"import sys\nfrom oncekit.cli.main import COMMANDS, app, main\n{program}\nprint(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(done.stdout.split())
+
+
 def test_help_waits_for_nothing_that_only_a_command_needs() -> None:
-    program = "import sys, oncekit.cli.main; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "yaml"} & set(done.stdout.split())
+    assert not SLOW & imported_by("app(*COMMANDS)")
+
+
+def test_a_command_waits_for_no_other() -> None:
+    assert not [
+        name for name in imported_by('app("ls")') if name.startswith(("oncekit.cli.here", "oncekit.cli.doctor"))
+    ]
+
+
+def test_a_drawing_waits_for_no_cloud(tmp_path: Path) -> None:
+    drawn = tmp_path / "drawn.svg"
+    program = f"sys.argv = ['once', 'graph', '-o', {str(drawn)!r}]\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    assert not {"moto", "werkzeug", "awslambdaric"} & imported_by(program)
+    assert drawn.read_text().startswith("<svg")

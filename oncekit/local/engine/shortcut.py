@@ -1,7 +1,7 @@
 """Calls moto's backends directly, without boto3 and HTTP: the same names, shapes and errors, in half the time.
 
-Only for the operations named here: those that executions call often, and those of every deployment, which then needs no
-client. All other calls, and those of functions and tests, use HTTP; both use the same lock for DynamoDB.
+Only for the operations named here: those that executions call often, and the one of every deployment, which then needs
+no client. All other calls, and those of functions and tests, use HTTP; both use the same lock for DynamoDB.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ DYNAMODB_LOCK = threading.RLock()
 HANDLERS: Mapping[tuple[str, str], Any] = {
     ("dynamodb", "get_item"): DynamoHandler,
     ("dynamodb", "query"): DynamoHandler,
-    ("dynamodb", "update_continuous_backups"): DynamoHandler,
     ("dynamodb", "update_item"): DynamoHandler,
-    ("dynamodb", "update_time_to_live"): DynamoHandler,
     ("stepfunctions", "create_state_machine"): StepFunctionResponse,
     ("stepfunctions", "start_execution"): StepFunctionResponse,
     ("stepfunctions", "describe_execution"): StepFunctionResponse,
