@@ -193,6 +193,15 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+@functools.lru_cache(maxsize=4096)
+def _compiled(source: str, _syntax: object) -> Any:
+    """The tree of an expression, for all evaluators; another one in another syntax (`strict_syntax`)."""
+    tree = Parser().parse(source, Pattern)
+    if tree.errors:
+        raise tree.errors[0]
+    return tree
+
+
 class Evaluator:
     """Compiles each expression once and evaluates it with values as bindings.
 
@@ -205,13 +214,10 @@ class Evaluator:
         for name, function in functions(dice).items():
             self._base.bind(name, function)
         self._threads = threading.local()
-        self.compiled = functools.lru_cache(maxsize=4096)(self._compile)
 
-    def _compile(self, source: str) -> Any:
-        tree = Parser().parse(source, Pattern)
-        if tree.errors:
-            raise tree.errors[0]
-        return tree
+    @staticmethod
+    def compiled(source: str) -> Any:
+        return _compiled(source, Tokenizer.create)
 
     def evaluate(self, source: str, bindings: Mapping[str, Any]) -> Any:
         """The value of `source` as plain JSON; the bindings are values of the engine (`values.bound`).
