@@ -14,19 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.testing.watch import FunctionCall
 
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
 
 OF_ONCE = ("IdempotencyTable", "ResponseBucket")
 """Logical ids of what the library writes to by itself."""
+DOORS = ("RequestQueue", "RequestBus", "OperationStateMachine", "FastStateMachine")
+"""Logical ids of what takes requests."""
 SEEN_AS_CONTENTS = ("dynamodb", "s3", "http", "function", "lambda")
 """Services whose effects are what they hold, or what the functions do that are called."""
 TELEMETRY = ("cloudwatch", "logs", "xray", "sts", "kms", "secretsmanager", "ssm", "firehose", "appconfigdata")
 TOKENS = ("MessageDeduplicationId", "ClientRequestToken", "ClientToken", "IdempotencyToken", "name")
 """By these the service knows a second sending again."""
 TIME = "a time"
+COUNTS_ATTEMPTS = re.compile("attempt|fence|tries|try", re.IGNORECASE)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _SECONDS, _MILLISECONDS = (1_500_000_000, 2_500_000_000), (1_500_000_000_000, 2_500_000_000_000)
 """Epoch times of the years 2017 to 2049. Two runs may be in the same second, and a third in the next."""
@@ -57,7 +59,7 @@ class Difference:
 
 def documents(cloud: TestCloud) -> list[Document]:
     """Everything that business logic has left."""
-    return [*_items(cloud), *_objects(cloud), *_messages(cloud.watch.calls), *_outside(cloud)]
+    return [*_items(cloud), *_objects(cloud), *_messages(cloud), *_outside(cloud)]
 
 
 def _items(cloud: TestCloud) -> Iterator[Document]:
@@ -82,12 +84,15 @@ def _objects(cloud: TestCloud) -> Iterator[Document]:
                 yield Document.of(place, {"key": key, "body": content.value.decode("utf-8", "replace")})
 
 
-def _messages(calls: Iterable[tuple[FunctionCall, bool]]) -> Iterator[Document]:
+def _messages(cloud: TestCloud) -> Iterator[Document]:
     """What was sent by services whose effects cannot be looked at afterwards."""
     known = set()
-    for call, done in calls:
+    doors = [f'"{cloud.resources[name]}"' for name in DOORS if name in cloud.resources]
+    for call, done in list(cloud.watch.calls):
         if done and not call.is_read and call.service not in (*SEEN_AS_CONTENTS, *TELEMETRY):
             token = next((f"{call.action} {call.parameters[name]}" for name in TOKENS if name in call.parameters), None)
+            if any(door in call.names for door in doors):  # the same request again is a duplicate, which Once answers
+                token = call.names
             if token is None or token not in known:
                 known.add(token)
                 yield Document.of(f"{call.service}.{call.action}", call.parameters)
@@ -138,12 +143,14 @@ def _is_a_time(text: str) -> bool:
 
 
 class Usual:
-    """What a request leaves when nothing goes wrong, by several runs of it."""
+    """What a request leaves when nothing goes wrong, by several runs of it; in the last one by a second attempt."""
 
     def __init__(self, runs: Sequence[Sequence[Document]], before: Sequence[Document]) -> None:
         self._documents = list(runs[0])
         self._before = list(before)
-        self._varying = {each for run in runs[1:] for each in _varying(self._documents, run)}
+        *undisturbed, second_attempt = runs[1:]
+        self._varying = {each for run in undisturbed for each in _varying(self._documents, run)}
+        self._varying |= set(_of_attempts(self._documents, second_attempt))
 
     def differences(self, found: Sequence[Document]) -> Iterator[Difference]:
         """How another run differs from it."""
@@ -197,6 +204,19 @@ def _varying(one: Iterable[Document], other: Iterable[Document]) -> Iterator[tup
     for where in values[0].keys() & values[1].keys():
         if values[0][where] != values[1][where] and values[0][where].total() == values[1][where].total():
             yield where
+
+
+def _of_attempts(first: Sequence[Document], second: Sequence[Document]) -> Iterator[tuple[str, str]]:
+    """What differs because it is the second attempt, which is no effect. A number is one that is named so."""
+    values = [_by_path(first), _by_path(second)]
+    for place, path in _varying(first, second):
+        texts = [*values[0][place, path], *values[1][place, path]]
+        if COUNTS_ATTEMPTS.search(path) or not all(_is_number(text) for text in texts):
+            yield place, path
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"-?\d+(\.\d+)?", text) is not None
 
 
 def _by_path(documents: Iterable[Document]) -> dict[tuple[str, str], Counter[str]]:

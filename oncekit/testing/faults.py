@@ -138,7 +138,8 @@ def _at_boundary(state: str, place: str, now: Once) -> Fault:
         from oncekit.local.boundaries import boundaries
         from oncekit.local.engine.history import Abandoned
 
-        names = {name for machine in cloud.executions.machines for name in _states_of(machine)}
+        definitions = [json.loads(machine.definition) for machine in cloud.executions.machines]
+        names = {name for definition in definitions for name in _states_in(definition)}
         if state not in names:
             raise NoSuchPlace(f"there is no state {state}; a call of the function is step:NAME or call:SERVICE.ACTION")
 
@@ -154,8 +155,12 @@ def _at_boundary(state: str, place: str, now: Once) -> Fault:
     return struck
 
 
-def _states_of(machine: Any) -> set[str]:
-    return set(json.loads(machine.definition)["States"])
+def _states_in(part: Any) -> Iterator[str]:
+    """The names of all states, also of those inside of a Map."""
+    if isinstance(part, dict):
+        yield from part.get("States", {})
+        for member in part.values():
+            yield from _states_in(member)
 
 
 # ---- acts ----

@@ -1,22 +1,27 @@
 """The world outside AWS: what functions send by HTTP to other systems comes here, and is answered as a test says.
 
-It behaves as providers with idempotency keys do: the same key with the same request gets the first answer, and has no
-second effect; the same key with another request is refused. Sources: Stripe, "Idempotent requests"
+What goes to a server on this machine, which the test itself may have started, is passed on to it. The rest is answered
+here, as providers with idempotency keys do: the same key with the same request gets the first answer and has no second
+effect; the same key with another request is refused. Sources: Stripe, "Idempotent requests"
 (https://docs.stripe.com/api/idempotent_requests), and IETF draft-ietf-httpapi-idempotency-key-header.
 """
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import urlsplit
 
 from oncekit.testing.watch import CALL, SAFE_METHODS, FunctionCall, Lost, Watch
 
+NOT_PASSED_ON = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding", CALL.lower())
 LEAST_OF_A_KEY = 16
 """Characters of a key that a request must carry: some providers take shorter ones than `provider_key` gives."""
 
@@ -33,6 +38,15 @@ class Sent:
     key: str
     """By which the provider knows it again; empty when it cannot."""
     effect: bool
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a system answers."""
+
+    status: int
+    content: bytes
+    kind: str = "application/json"
 
 
 Reply = Callable[[Sent], Any]
@@ -86,45 +100,65 @@ class Outside:
     # ---- requests ----
 
     def _take(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0)).decode("utf-8", "replace")
+        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0)).decode("utf-8", "surrogateescape")
         told = handler.headers.get(CALL)
         if told is None:
             handler.send_error(403)
             return
         call = FunctionCall.of(told)
-        answers: list[tuple[int, bytes]] = [(200, b"{}")]
+        answers = [Answer(200, b"{}")]
 
         def make() -> bool:
             if call.service == "http":
                 answers.append(self._provide(call, {k.lower(): v for k, v in handler.headers.items()}, body))
-            return answers[-1][0] < 400
+            return answers[-1].status < 400
 
         try:
             self._watch.passing(call, make)
         except Lost:
             handler.close_connection = True
             return
-        status, content = answers[-1]
-        handler.send_response(status)
-        handler.send_header("Content-Type", "application/json")
-        handler.send_header("Content-Length", str(len(content)))
+        answer = answers[-1]
+        handler.send_response(answer.status)
+        handler.send_header("Content-Type", answer.kind)
+        handler.send_header("Content-Length", str(len(answer.content)))
         handler.end_headers()
-        handler.wfile.write(b"" if handler.command == "HEAD" else content)
+        handler.wfile.write(b"" if handler.command == "HEAD" else answer.content)
 
-    def _provide(self, call: FunctionCall, headers: Mapping[str, str], body: str) -> tuple[int, bytes]:
+    def _provide(self, call: FunctionCall, headers: Mapping[str, str], body: str) -> Answer:
         key = _key_of(call, headers, body)
         with self._lock:
             known = self._known.get(key) if key else None
             sent = Sent(call.action, str(call.parameters), headers, body, call.line, key, known is None)
-            if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
-                self.sent.append(sent)
-                return 422, json.dumps({"error": "this idempotency key was used with another request"}).encode()
             if key:
                 self._known.setdefault(key, sent)
             self.sent.append(sent)
+        if _is_here(sent.url):
+            return _passed_on(sent)
+        if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
+            return Answer(422, b'{"error": "this idempotency key was used with another request"}')
         begins = [each for each in self._answers if sent.url.startswith(each)]
         answer = self._answers[max(begins, key=len)] if begins else {}
-        return 200, json.dumps(answer(sent) if callable(answer) else answer).encode()
+        return Answer(200, json.dumps(answer(sent) if callable(answer) else answer).encode())
+
+
+def _is_here(url: str) -> bool:
+    return re.fullmatch(r"127\..*|localhost|::1", urlsplit(url).hostname or "") is not None
+
+
+def _passed_on(sent: Sent) -> Answer:
+    parts = urlsplit(sent.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=30)
+    kept = {name: value for name, value in sent.headers.items() if name not in NOT_PASSED_ON}
+    try:
+        path = sent.url.partition(parts.netloc)[2] or "/"
+        connection.request(sent.method, path, sent.body.encode("utf-8", "surrogateescape"), kept)
+        answer = connection.getresponse()
+        return Answer(answer.status, answer.read(), answer.headers.get("Content-Type", "application/json"))
+    except OSError as error:
+        raise Lost from error
+    finally:
+        connection.close()
 
 
 def _key_of(call: FunctionCall, headers: Mapping[str, str], body: str) -> str:

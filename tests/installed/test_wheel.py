@@ -68,6 +68,13 @@ def test_the_wheel_has_types_and_nothing_that_breaks_or_measures_this_repository
     assert not [name for name in names if name.startswith(("oncekit/proof", "oncekit/bench")) or "__pycache__" in name]
 
 
+def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+    left_out = ("proof", "bench", "application", "__pycache__")
+    files = [path.relative_to(ROOT) for path in (ROOT / "oncekit").rglob("*") if path.is_file()]
+    wanted = {str(path) for path in files if not set(path.parts) & set(left_out)}
+    assert wanted <= set(zipfile.ZipFile(wheel).namelist())
+
+
 @pytest.mark.parametrize("folder", ["statemachine", "functions", "shared", "events"])
 def test_the_application_in_the_wheel_is_the_one_here(wheel: Path, folder: str) -> None:
     packed = zipfile.ZipFile(wheel)

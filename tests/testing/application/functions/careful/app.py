@@ -26,7 +26,8 @@ def handler(request: Request) -> JSON:
 
 
 def charged(request: Request) -> JSON:
-    asked = urllib.request.Request("https://api.provider.example/charges", json.dumps(request.payload).encode())
+    url = request.payload.get("url", "https://api.provider.example/charges")
+    asked = urllib.request.Request(url, json.dumps(request.payload).encode())
     asked.add_header("Idempotency-Key", request.provider_key("charge"))
     with urllib.request.urlopen(asked) as answer:
         return json.loads(answer.read())["id"]
