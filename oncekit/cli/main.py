@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, str] = {
     "ls": "deployed.ls",
     "show": "deployed.show",
     "history": "deployed.history",
+    "console": "deployed.console",
     "logs": "deployed.logs",
     "retry": "deployed.retry",
     "resolve": "deployed.resolve",

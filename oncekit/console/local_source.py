@@ -11,14 +11,17 @@ from typing import Any
 
 from oncekit.console.here import run_here
 from oncekit.console.machine import Definition
-from oncekit.console.requests import id_of
+from oncekit.console.requests import id_in, id_of
 from oncekit.console.run import RUNNING, Outcome, Run
 from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.source import Row, Unknown
+from oncekit.console.source import Message, Row, Unknown, Waiting
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
+
+INDEX = "open-operations"
+MOST_OPEN = 500
 
 
 class LocalSource:
@@ -117,6 +120,22 @@ class LocalSource:
     def record(self, id: str) -> Mapping[str, Any] | None:
         return self._cloud.record(id)
 
+    def waiting(self) -> Waiting:
+        table = self._cloud.outputs["TableName"]
+        pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
+        ids = [item["id"]["S"] for page in pages for item in page["Items"]]
+        records = [record for record in map(self._cloud.record, ids[:MOST_OPEN]) if record is not None]
+        return Waiting(records, list(map(_message, self._cloud.rejected())), self._queues())
+
+    def _queues(self) -> dict[str, int]:
+        sqs, name = self._cloud.client("sqs"), "ApproximateNumberOfMessages"
+        made = self._cloud.deployed.resources
+        return {
+            logical_id: int(sqs.get_queue_attributes(QueueUrl=queue.ref, AttributeNames=[name])["Attributes"][name])
+            for logical_id, queue in made.items()
+            if queue.type == "AWS::SQS::Queue"
+        }
+
     # ---- what changes ----
 
     def version(self) -> int:
@@ -130,3 +149,9 @@ class LocalSource:
     def size(self, arn: str) -> int:
         worker = self._execution(arn).exec_worker
         return 0 if worker is None or worker.env is None else len(worker.env.event_manager._history_event_list)
+
+
+def _message(body: Mapping[str, Any]) -> Message:
+    text = body.get("inputText") or (json.dumps(body["input"], ensure_ascii=False) if "input" in body else "")
+    said = {name: str(body.get(name) or "") for name in ("error", "message", "executionArn")}
+    return Message(said["error"], said["message"], id_in(str(text)) or "", said["executionArn"], str(text))

@@ -41,11 +41,15 @@ def picture_in_page(definition: Definition, run: Run) -> str:
 
 
 def taken(run: Run, links: bool = False) -> Taken:
-    """What a run took; of a state that was entered more than once, what became of it the last time."""
-    last = {each.state: each for each in run.visits if each.outcome != "redriven"}
-    retries = {name: sum(each.retries for each in run.visits if each.state == name) for name in last}
+    """What a run took; of a state that was entered more than once, what became of it the last time.
+
+    States within a Map or a Parallel have no place of their own in the picture.
+    """
+    drawn = [each for each in run.visits if each.outcome != "redriven" and each.parent is None]
+    last = {each.state: each for each in drawn}
+    retries = {name: sum(each.retries for each in drawn if each.state == name) for name in last}
     return Taken(
-        steps=run.path,
+        steps=[each.state for each in drawn],
         marks={name: _mark(visit, retries[name]) for name, visit in last.items()},
         links={name: f"#visit-{visit.number}" for name, visit in last.items()} if links else {},
     )

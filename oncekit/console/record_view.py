@@ -67,6 +67,7 @@ class RecordView:
     lease: str
     lease_ends: float | None
     """Epoch seconds, while it counts."""
+    error: str
     data: Sequence[Said]
     steps: Sequence[Said]
     writes: Sequence[Write]
@@ -89,6 +90,7 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
         owner=str(record.get("owner", "")),
         lease=_lease(float(lease or 0), now) if counts else "",
         lease_ends=float(lease or 0) if counts else None,
+        error=_error(record.get("error")),
         data=[
             Said(name, set_out(_text(record[name])), _text(record[name]))
             for name in ("error", "result", "resultRef", "request", "requestRef")
@@ -104,6 +106,10 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
 def _steps(record: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     steps = record.get("steps")
     return steps.items() if isinstance(steps, Mapping) else ()
+
+
+def _error(error: Any) -> str:
+    return ": ".join(str(error[name]) for name in ("name", "message") if error.get(name)) if error else ""
 
 
 def _text(value: Any) -> str:

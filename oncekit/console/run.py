@@ -31,6 +31,7 @@ Outcome = Literal["succeeded", "caught", "failed", "stopped", "running", "redriv
 """How a visit ended: `caught` left by a Catch, `stopped` had the execution ended from outside; `redriven` is none of
 a state, but of a redrive, which stands among the visits."""
 RUNNING = "RUNNING"
+BRANCHING = ("Map", "Parallel")
 STOPPED = ("ABORTED", "TIMED_OUT")
 
 
@@ -73,6 +74,8 @@ class Visit:
     failures: Sequence[Failure]
     """Also those that were retried."""
     events: Sequence[int]
+    parent: int | None = None
+    """The visit of the Map or Parallel that it is within."""
 
     @property
     def retries(self) -> int:
@@ -152,6 +155,7 @@ class _Open:
     type: str
     entered_at: datetime.datetime
     input: str | None
+    parent: int | None = None
     exited_at: datetime.datetime | None = None
     output: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -177,6 +181,7 @@ class _Open:
             attempts=tuple(self.attempts),
             failures=tuple(self.failures),
             events=tuple(self.events),
+            parent=self.parent,
         )
 
     def _outcome(self, status: str) -> Outcome:
@@ -247,9 +252,16 @@ class _Reading:
         if details is None:
             visit = _Open(len(self.visits) + 1, REDRIVEN, "", at, None, exited_at=at)
         else:
-            visit = _Open(len(self.visits) + 1, details["name"], type_of_state(event), at, details.get("input"))
+            kind, within = type_of_state(event), self._within(event)
+            visit = _Open(len(self.visits) + 1, details["name"], kind, at, details.get("input"), within)
         self.visits.append(visit)
         return visit
+
+    def _within(self, event: Raw) -> int | None:
+        follows = self._visit_of.get(int(event.get("previousEventId", 0)))
+        if follows is None:
+            return None
+        return follows.number if follows.type in BRANCHING and follows.exited_at is None else follows.parent
 
     def _belonging(self, event: Raw) -> _Open | None:
         """The visit that an event follows; an exit belongs to the state that it names."""

@@ -39,6 +39,30 @@ class Row:
     ended_at: datetime.datetime | None
 
 
+@dataclass(frozen=True)
+class Message:
+    """A refused request that is kept."""
+
+    error: str
+    message: str
+    id: str
+    arn: str
+    """The execution that refused it."""
+    text: str
+    """The request, as JSON; empty where it was not kept."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What waits for somebody, or for recovery."""
+
+    records: Sequence[Mapping[str, Any]]
+    """Open ones: in progress, or quarantined."""
+    refused: Sequence[Message]
+    queues: Mapping[str, int]
+    """Messages in each queue, by its name."""
+
+
 class Source(Protocol):
     """Where executions and records are read. Every method may be called by several threads at once."""
 
@@ -61,6 +85,9 @@ class Source(Protocol):
     def record(self, id: str) -> Mapping[str, Any] | None:
         """The record of an id, in plain values."""
 
+    def waiting(self) -> Waiting:
+        """Open records, refused requests, and messages in queues."""
+
     def version(self) -> int:
         """A number that grows with every change of what is listed."""
 
@@ -74,7 +101,23 @@ class Source(Protocol):
 class Actions(Protocol):
     """What can be done from the page. Each raises Refused with the reason, and else says what it did."""
 
-    def start(self, text: str, times: int, lane: str) -> str: ...
+    def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
+        """Start a request so often; the first execution meets the fault, if one is named."""
+
+    def faults(self) -> Mapping[str, str]:
+        """What can go wrong on purpose: a sentence for each name."""
+
+    def stop(self, arn: str) -> str:
+        """End an execution as if its owner had died."""
+
+    def ahead(self) -> float | None:
+        """Seconds that the clock is ahead of the wall clock; None where it cannot be moved."""
+
+    def advance(self, seconds: float) -> str:
+        """Move the clock forward."""
+
+    def replay(self, error: str) -> str:
+        """Start the refused requests with this error again."""
 
     def retry(self, id: str) -> str: ...
 

@@ -79,6 +79,70 @@ class RealClock:
         return timer.cancel
 
 
+class MovableClock(RealClock):
+    """The wall clock, and what it was moved ahead by hand; sleepers and timers follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._ahead = 0.0
+        self._alarms: dict[int, _Alarm] = {}
+        self._numbers = itertools.count()
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    @property
+    def ahead(self) -> float:
+        """Seconds before the wall clock."""
+        return self._ahead
+
+    def advance(self, seconds: float) -> None:
+        """Move time forward; what is due then happens now. It never goes back."""
+        with self._changed:
+            self._ahead += max(0.0, seconds)
+            for number, alarm in self._alarms.items():
+                alarm.timer.cancel()
+                alarm.timer = self._timer(number, alarm.when)
+            self._changed.notify_all()
+
+    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
+        end = self.now() + seconds
+        with self._changed:
+            while wanted() and (left := end - self.now()) > 0:
+                self._changed.wait(left)
+
+    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
+        with self._changed:
+            number = next(self._numbers)
+            self._alarms[number] = _Alarm(when, action, self._timer(number, when))
+
+        def take_back() -> None:
+            with self._changed:
+                if alarm := self._alarms.pop(number, None):
+                    alarm.timer.cancel()
+
+        return take_back
+
+    def _timer(self, number: int, when: float) -> threading.Timer:
+        timer = threading.Timer(max(0.0, when - self.now()), lambda: self._go_off(number))
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _go_off(self, number: int) -> None:
+        with self._changed:
+            alarm = self._alarms.pop(number, None)
+        if alarm is not None:  # it was not taken back meanwhile, nor did its other timer come first
+            alarm.action()
+
+
+@dataclass
+class _Alarm:
+    when: float
+    action: Callable[[], None]
+    timer: threading.Timer
+
+
 REST_SECONDS = 120
 """Real seconds that `advance` waits for the work that a timer started."""
 SOON_SECONDS = 0.25

@@ -14,7 +14,9 @@ from botocore.exceptions import ClientError
 from logged import logged, own
 from operating import ID, Operator
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.cli.deployed.stack_source import StackSource
 from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
@@ -145,6 +147,17 @@ def draws(operator: Watched) -> None:
     operator.watch("graph", ID)
 
 
+def opens_console(operator: Watched) -> None:
+    """What its pages ask for, without the server, which would go on for ever."""
+    ended = operator.cloud.run(operator.request())
+    operator._command = "console"
+    source = StackSource(operator._connect(Place("once")))
+    source.look()
+    source.run(ended.arn)
+    assert source.record(ID)
+    operator._command = ""
+
+
 def tells_logs(operator: Watched) -> None:
     _quarantined(operator)
     with logged(operator, [(0, own("printed"))]):
@@ -231,6 +244,7 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "show": shows,
     "history": tells_history,
     "graph": draws,
+    "console": opens_console,
     "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,

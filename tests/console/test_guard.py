@@ -91,7 +91,18 @@ def test_the_key_becomes_a_cookie_that_no_script_reads_and_leaves_the_address(vi
 
 
 @pytest.mark.parametrize("token", ["", "guessed"])
-@pytest.mark.parametrize("path", ["/start", "/act/retry/a%23b%23c", "/act/release/a%23b%23c", "/act/resolve/a%23b%23c"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/start",
+        "/advance",
+        "/replay",
+        "/stop/a:b",
+        "/act/retry/a%23b%23c",
+        "/act/release/a%23b%23c",
+        "/act/resolve/a%23b%23c",
+    ],
+)
 def test_nothing_is_changed_without_the_token_of_the_page(visitor: Visitor, path: str, token: str) -> None:
     assert visitor.post(path, {"request": "{}"}, token=token).status_code == 403
     assert visitor.get("/rows").text.count("data-arn") == 0

@@ -14,7 +14,7 @@ from visitor import Visitor, record_at, run_at
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import before, fails
 
 ID = "acme#charge-payment#order-1"
 
@@ -200,3 +200,71 @@ def test_a_run_is_told_of_as_it_goes_on(cloud: LocalCloud, source: LocalSource, 
     events = told(visitor, f"/steps/{ended.arn}")
     assert [next(events), next(events)][1] == f"data: {len(ended.events)}.{source.version()}\n\n"
     assert visitor.get("/steps/arn:aws:states:no:such:execution:a:b").status_code == 404
+
+
+def test_what_waits_is_shown_open_operations_refused_requests_and_queues(cloud: LocalCloud, visitor: Visitor) -> None:
+    assert "Nothing is in progress" in visitor.get("/waiting").text
+    cloud.run(charge() | {"operation": "no-such"})
+    refused = cloud.run(charge("bad") | {"onCrash": "never"})
+    page = visitor.get("/waiting").text
+    assert "QUARANTINED" in page and record_at("acme#no-such#order-1") in page
+    assert "InvalidRequest" in page and run_at(refused.arn) in page and "acme#charge-payment#bad" in page
+    assert "<span>RejectedRequestsQueue</span> <b>1</b>" in page
+
+
+def test_refused_requests_are_started_again(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(charge() | {"onCrash": "never"})
+    done = visitor.post("/replay", {"error": "InvalidRequest"})
+    assert done.status_code == 303 and "1%20of%201" in done.headers["Location"]
+    cloud.settle()
+    assert visitor.get("/rows").text.count("data-arn") == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "path"),
+    [
+        ("dies-after", "TakeOverLock"),
+        ("dies-before", "TakeOverLock"),
+        ("crashes", "RenewLock"),
+        ("crashes-after", "RenewLock"),
+        ("lost-lock", "Finalize"),
+        ("lost-finalize", "Finalize"),
+        ("throttled", "Finalize"),
+    ],
+)
+def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
+    cloud: LocalCloud, visitor: Visitor, fault: str, path: str
+) -> None:
+    assert f'value="{fault}"' in visitor.get("/start").text
+    with cloud.delivering():
+        started = visitor.post(
+            "/start", {"request": json.dumps(charge()), "times": "1", "lane": "full", "fault": fault}
+        )
+        assert started.status_code == 303
+        cloud.settle()
+    assert (cloud.record(ID) or {})["status"] == "COMPLETED"
+    page = visitor.get(record_at(ID)).text
+    assert f"<b>{path}</b>" in page
+    runs = re.findall(r'href="/run/(.*?)"><span class="sign"', page)
+    signs = [each for arn in runs for each in ("OwnerDied", "↷", "↻") if each in visitor.get(run_at(arn)).text]
+    assert signs, "it is seen"
+
+
+def test_an_owner_is_killed_on_its_page(cloud: LocalCloud, visitor: Visitor) -> None:
+    answers: list[int] = []
+
+    def kill() -> None:
+        [running] = cloud.executions.running()
+        assert "Kill this owner" in visitor.get(run_at(running.exec_arn)).text
+        answers.append(visitor.post(f"/stop/{running.exec_arn}", {}).status_code)
+
+    with cloud.intercept(before(kill, state="ExecuteBusinessLogic")):
+        assert cloud.run(charge()).status == "ABORTED"
+    assert answers == [303]
+    assert "OwnerDied" in visitor.get("/").text
+
+
+def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
+    answer = visitor.post("/advance", {"seconds": "300"})
+    assert answer.status_code == 409 and "cannot be moved" in answer.text
+    assert "how far" in visitor.post("/advance", {"seconds": "1e9"}).text

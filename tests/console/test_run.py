@@ -82,6 +82,8 @@ def test_branches_whose_events_alternate_are_told_apart(cloud: LocalCloud) -> No
     assert [each.state for each in run.visits].count("Inner") == 16
     assert {each.outcome for each in run.visits} == {"succeeded"} and all(each.exited_at for each in run.visits)
     inner = [each for each in run.visits if each.state == "Inner"]
+    assert {each.parent for each in inner} == {1} and run.visits[0].parent is None
+    assert taken(run).steps == ["Each"], "what is within has no place of its own in the picture"
     assert all(each.output == each.input for each in inner) and len({each.input for each in inner}) == 16
 
 

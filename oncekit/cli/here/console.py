@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from oncekit.cli.deployed import interventions
+from oncekit.cli.deployed import interventions, rejected
 from oncekit.cli.deployed.reading import MOST_BYTES
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.here.mishaps import MISHAPS, mishap
 from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_of
 from oncekit.console.source import Refused
-from oncekit.local.lanes import MACHINES, Lane
+from oncekit.local.clock import MovableClock
+from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
+
+T = TypeVar("T")
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
@@ -55,12 +60,18 @@ class LocalActions:
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
         self._cloud = cloud
         self._folder = folder / "events"
+        self._mishaps = ExitStack()
 
     def events(self) -> Mapping[str, str]:
         return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._folder.glob("*.json"))}
 
-    def start(self, text: str, times: int, lane: str) -> str:
+    def faults(self) -> Mapping[str, str]:
+        return MISHAPS
+
+    def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
         """The id that the request names, or nothing where it names none."""
+        if fault and fault not in MISHAPS:
+            raise Refused(f"there is no fault {fault}")
         if (size := len(text.encode("utf-8", "replace"))) > MOST_BYTES:
             raise Refused(f"{size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}")
         try:
@@ -72,11 +83,37 @@ class LocalActions:
             raise Refused(f"the template has no {chosen} lane")
 
         def work() -> str:
-            for _ in range(times):
+            name = str(uuid.uuid4())
+            if fault:
+                # Left there: it strikes nothing but this execution, also when that is redriven.
+                self._mishaps.enter_context(self._cloud.intercept(mishap(self._cloud, fault, name)))
+            self._cloud.start(text, name, lane=chosen)
+            for _ in range(times - 1):
                 self._cloud.start(text, lane=chosen)
             return id_of(request) or ""
 
         return _done(work)
+
+    def stop(self, arn: str) -> str:
+        if lane_of(arn) == FAST:
+            raise Refused("an execution in the fast lane cannot be stopped, here as on AWS")
+        stopped = _done(lambda: self._cloud.stop(arn, "OwnerDied", "stopped on the console").name)
+        return f"{stopped}: stopped; recovery hears of it"
+
+    def ahead(self) -> float | None:
+        clock = self._cloud.clock
+        return clock.ahead if isinstance(clock, MovableClock) else None
+
+    def advance(self, seconds: float) -> str:
+        clock = self._cloud.clock
+        if not isinstance(clock, MovableClock):
+            raise Refused("this clock cannot be moved")
+        clock.advance(seconds)
+        return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
+
+    def replay(self, error: str) -> str:
+        done = [each["outcome"] for each in _done(lambda: rejected.replay(self._stack(), error, False, 100))]
+        return f"{done.count('STARTED')} of {len(done)} refused requests started again"
 
     def retry(self, id: str) -> str:
         return _done(lambda: f"{id}: started again as {_name(interventions.retry(self._stack(), id))}")
@@ -121,7 +158,7 @@ class _Session:
         return self._cloud.client(service)
 
 
-def _done(work: Callable[[], str]) -> str:
+def _done(work: Callable[[], T]) -> T:
     try:
         with clear_aws_errors():
             return work()

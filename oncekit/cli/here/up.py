@@ -73,7 +73,7 @@ def stay_up(port: int, console_port: int | None, from_containers: bool, template
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
-    from oncekit.local import RealClock
+    from oncekit.local.clock import MovableClock
     from oncekit.local.knocking import HOST_OF_CONTAINERS
     from oncekit.local.once_cloud import PREFIX
 
@@ -86,7 +86,7 @@ def stay_up(port: int, console_port: int | None, from_containers: bool, template
 
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
     names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, RealClock(), port, on_output, names) as cloud:
+    with local_cloud(path, MovableClock(), port, on_output, names) as cloud:
         news = News(cloud, path)
         kept.append(KeptLogs(cloud))
         with (

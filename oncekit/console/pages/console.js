@@ -8,7 +8,7 @@ const all = (selector, within = document) => [...within.querySelectorAll(selecto
 const part = one("[data-live]");
 const link = one("#link");
 const place = link ? link.textContent : "";
-let asking = false, again = false;
+let asking = false, again = false, ticking;
 
 function lost(is) {
   link.textContent = is ? "connection lost, trying again…" : place;
@@ -41,6 +41,7 @@ function show(html) {
   all(".pan, .scroll, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
   if (focused) one(focused, part)?.focus({ preventScroll: true });
   if (chosen) choose(document.getElementById(chosen), false);
+  if (!one(".status.running", part)) { clearInterval(ticking); one(".stop")?.remove(); }
   wake(part);
 }
 
@@ -186,7 +187,7 @@ addEventListener("keydown", event => {
   }
   const keys = {
     j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(),
-    "/": () => one("#filter [name=text]")?.focus(), r: () => location.assign("/"), s: () => one('nav a[href="/start"]')?.click(),
+    "/": () => one("#filter [name=text]")?.focus(), r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => one('nav a[href="/start"]')?.click(),
     g: () => one("#filter [name=group]")?.click(),
   };
   if (keys[event.key] && !one("dialog[open]")) { event.preventDefault(); keys[event.key](); }
@@ -247,7 +248,7 @@ function wake(within = document) {
 wake();
 if (part) {
   if (part.dataset.changes) listen(part.dataset.changes);
-  if (part.dataset.steps) listen(part.dataset.steps);
+  if (part.dataset.steps) { listen(part.dataset.steps); ticking = setInterval(refresh, 1000); }
 }
 if (filter) {
   filter.addEventListener("input", filtered);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from shlex import quote
 from typing import Any
@@ -21,6 +22,8 @@ from oncekit.local.lanes import FAST, lane_of
 
 MOST_RUNS = 50
 """Of an id, the newest: those whose writes its page shows."""
+MOST_AHEAD_S = 7 * 86_400
+"""That the clock is moved at once."""
 LONGEST_WAY = 30
 """States of a sparkline."""
 
@@ -74,7 +77,7 @@ class Console:
     # ---- a run, a record ----
 
     def run(self, request: Request, arn: str) -> Response:
-        return self.page("run.html", "requests", **self._run(arn))
+        return self.page("run.html", "requests", **self._run(arn), refused="")
 
     def run_body(self, request: Request, arn: str) -> Response:
         return html("run_body.html", **self._run(arn))
@@ -127,15 +130,70 @@ class Console:
         name = request.args.get("event", "") or next(iter(events), "")
         status = 422 if refused else 200
         text = given or events.get(name, "")
-        return self.page("start.html", "start", status, events=events, name=name, text=escape(text), refused=refused)
+        faults = self._actions().faults()
+        values = {"events": events, "name": name, "text": escape(text), "refused": refused, "faults": faults}
+        return self.page("start.html", "start", status, **values)
 
     def start(self, request: Request) -> Response:
         text = request.form.get("request", "")
         try:
-            id = self._actions().start(text, _times(request.form.get("times", "1")), request.form.get("lane", "full"))
+            given = {name: request.form.get(name, "") for name in ("lane", "fault")}
+            id = self._actions().start(text, _times(request.form.get("times", "1")), given["lane"], given["fault"])
         except Refused as refused:
             return self.start_page(request, str(refused), text)
         return elsewhere(f"/?group=id&text={in_url(id)}")
+
+    # ---- recovery and queues ----
+
+    def waiting(self, request: Request) -> Response:
+        return self.page("waiting.html", "waiting", **self._waiting(), done=request.args.get("done", ""), refused="")
+
+    def waiting_body(self, request: Request) -> Response:
+        values: dict[str, Any] = {"can_act": self.actions is not None, "token": self.token}
+        return html("waiting_body.html", **self._waiting(), **values)
+
+    def _waiting(self) -> dict[str, Any]:
+        found, now = self._there().waiting(), self.source.now()
+        records = sorted(found.records, key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"])))
+        return {
+            "records": [record_view(str(each["id"]), each, (), now) for each in records],
+            "record_at": record_address,
+            "run_at": run_address,
+            "errors": sorted({each.error for each in found.refused}),
+            "found": found,
+            "now": now.timestamp(),
+            "time": day_and_time(now),
+            "ahead": None if self.actions is None else self.actions.ahead(),
+            "duration": duration,
+        }
+
+    def _there(self) -> Source:
+        if self.source.read_only:
+            raise Unknown("this console shows executions and records; `once ls` and `once doctor` say what waits")
+        return self.source
+
+    def advance(self, request: Request) -> Response:
+        return self._do(lambda actions: actions.advance(_seconds(request.form.get("seconds", ""))))
+
+    def replay(self, request: Request) -> Response:
+        return self._do(lambda actions: actions.replay(request.form.get("error", "")))
+
+    def _do(self, work: Callable[[Actions], str]) -> Response:
+        try:
+            done = work(self._actions())
+        except Refused as refused:
+            return self.page("waiting.html", "waiting", 409, **self._waiting(), done="", refused=str(refused))
+        return elsewhere(f"/waiting?done={in_url(done)}")
+
+    def stop(self, request: Request, arn: str) -> Response:
+        try:
+            self._actions().stop(arn)
+        except Refused as refused:
+            return self._do_not(str(refused), arn)
+        return elsewhere(run_address(arn))
+
+    def _do_not(self, why: str, arn: str) -> Response:
+        return self.page("run.html", "requests", 409, **self._run(arn), refused=why)
 
     def act(self, request: Request, action: str, id: str) -> Response:
         actions = self._actions()
@@ -159,6 +217,12 @@ def _times(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 1000:
         raise Refused("how often: a whole number from 1 to 1000")
     return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not text.isdigit() or not 0 < int(text) <= MOST_AHEAD_S:
+        raise Refused(f"how far: whole seconds, at most {MOST_AHEAD_S:,}")
+    return float(text)
 
 
 def run_address(arn: str) -> str:

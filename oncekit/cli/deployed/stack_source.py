@@ -1,0 +1,163 @@
+"""A deployed stack as the console sees it, read-only.
+
+It calls ListExecutions, DescribeExecution, GetExecutionHistory and DescribeStateMachineForExecution, and reads records.
+Step Functions keeps no executions of the fast lane: what is known of them is in their records.
+"""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from oncekit.cli.deployed import records
+from oncekit.cli.deployed.runs import definition_of, run_on
+from oncekit.cli.deployed.stack import Stack, clear_aws_errors
+from oncekit.cli.problem import Problem
+from oncekit.console.machine import Definition
+from oncekit.console.requests import id_in
+from oncekit.console.run import Outcome, Run
+from oncekit.console.run_view import kind_and_outcome
+from oncekit.console.source import Row, Unknown, Waiting
+from oncekit.local.lanes import FULL
+
+MOST = 1000
+"""Executions that are listed: the newest; one call of ListExecutions."""
+LOOK_S = 3.0
+"""How often the stack is looked at while a page is open."""
+DESCRIBED_AT_ONCE = 40
+"""Executions that one look describes: DescribeExecution has 15 calls a second in most regions, and 300 in a bucket
+(https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html)."""
+
+
+class StackSource:
+    """Implements `Source`. Looks at the stack from time to time while `watching` is open."""
+
+    read_only = True
+
+    def __init__(self, stack: Stack, pause: Callable[[float], object] = time.sleep) -> None:
+        self.name = f"stack {stack.name}, read-only"
+        self._stack = stack
+        self._pause = pause
+        self._rows: dict[str, Row] = {}
+        self._described: dict[str, str] = {}
+        """By execution the status that it was last described with."""
+        self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
+        self._version = 0
+        self._changed = threading.Condition()
+        self._calls = threading.Lock()
+        self._stopping = False
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        self.look()  # what is wrong with the stack is said before anything is served
+        watch = threading.Thread(target=self._watch, daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            self._stopping = True
+
+    def _watch(self) -> None:
+        while not self._stopping:
+            self._pause(LOOK_S)
+            try:
+                self.look()
+            except Problem:  # the next look may reach it again; pages say what they cannot read
+                continue
+
+    def look(self) -> None:
+        """List executions, and describe those that are new or were running. Raises Problem."""
+        with clear_aws_errors(), self._calls:
+            client = self._stack.client("stepfunctions")
+            machine = self._stack.outputs["StateMachineArn"]
+            listed = client.list_executions(stateMachineArn=machine, maxResults=MOST)["executions"]
+            asked = 0
+            rows: dict[str, Row] = {}
+            for each in listed:
+                arn = each["executionArn"]
+                if self._described.get(arn) == each["status"]:
+                    rows[arn] = self._rows[arn]
+                    continue
+                asked += 1
+                rows[arn] = self._row(client, each, asked <= DESCRIBED_AT_ONCE)
+        with self._changed:
+            if rows != self._rows:
+                self._rows = rows
+                self._version += 1
+                self._changed.notify_all()
+
+    def _row(self, client: Any, listed: Mapping[str, Any], describe: bool) -> Row:
+        """As it is listed, which tells neither id nor outcome, or as it is described."""
+        about = listed
+        if describe:
+            about = client.describe_execution(executionArn=listed["executionArn"])
+            self._described[listed["executionArn"]] = about["status"]
+        id = id_in(about.get("input", "")) or ""
+        tenant, operation, key = id.split("#", 2) if id else ("", "", "")
+        kind, outcome = kind_and_outcome(about["status"], about.get("output"), about.get("error"))
+        return Row(
+            arn=listed["executionArn"],
+            name=listed["name"],
+            id=id,
+            operation=operation,
+            tenant=tenant,
+            key=key,
+            lane=FULL,
+            kind=kind,
+            outcome=outcome,
+            started_at=listed["startDate"],
+            ended_at=listed.get("stopDate"),
+        )
+
+    # ---- what is there ----
+
+    def now(self) -> datetime.datetime:
+        return datetime.datetime.fromtimestamp(self._stack.now(), datetime.UTC)
+
+    def rows(self) -> list[Row]:
+        with self._changed:
+            return list(self._rows.values())
+
+    def way(self, arn: str) -> Sequence[tuple[str, Outcome]]:
+        """Of those whose page was opened: a history is a call for each."""
+        return self._ways.get(arn, ())
+
+    def run(self, arn: str) -> tuple[Run, Definition | None]:
+        try:
+            with clear_aws_errors(), self._calls:
+                run = run_on(self._stack, arn)
+                definition = definition_of(self._stack, run)
+        except Problem as problem:
+            raise Unknown(str(problem)) from problem
+        self._ways[arn] = [(each.state, each.outcome) for each in run.visits]
+        return run, definition
+
+    def record(self, id: str) -> Mapping[str, Any] | None:
+        try:
+            with clear_aws_errors(), self._calls:
+                return records.find(self._stack, id)
+        except records.Missing:
+            return None
+        except Problem as problem:
+            raise Unknown(str(problem)) from problem
+
+    def waiting(self) -> Waiting:
+        raise Unknown("`once ls` and `once doctor` say what waits")
+
+    # ---- what changes ----
+
+    def version(self) -> int:
+        return self._version
+
+    def wait(self, version: int, seconds: float) -> int:
+        with self._changed:
+            self._changed.wait_for(lambda: self._version != version, seconds)
+            return self._version
+
+    def size(self, arn: str) -> int:
+        """Nobody knows without a call: a page of a run asks once a second while it goes on."""
+        return 0

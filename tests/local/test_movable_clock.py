@@ -1,0 +1,53 @@
+"""The clock of `once up`: the wall clock, which can be moved ahead."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from oncekit.local.clock import MovableClock
+
+pytestmark = pytest.mark.ours
+
+FAR = 86_400
+SOON = 20
+"""Real seconds that a test waits at most for what happens at once."""
+
+
+def test_it_is_the_wall_clock_until_it_is_moved_and_never_goes_back() -> None:
+    clock = MovableClock()
+    assert abs(clock.now() - time.time()) < SOON
+    clock.advance(FAR)
+    clock.advance(-FAR)
+    assert clock.ahead == FAR and clock.now() - time.time() > FAR - SOON
+
+
+def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
+    clock = MovableClock()
+    sleeping, over = threading.Event(), threading.Event()
+
+    def sleep() -> None:
+        clock.sleep(FAR, lambda: sleeping.set() or True)
+        over.set()
+
+    threading.Thread(target=sleep, daemon=True).start()
+    assert sleeping.wait(SOON)
+    clock.advance(FAR / 2)
+    assert not over.is_set()
+    clock.advance(FAR)
+    assert over.wait(SOON)
+
+
+def test_what_was_due_at_a_time_happens_once_when_the_time_is_moved_there_unless_it_was_taken_back() -> None:
+    clock = MovableClock()
+    happened: list[str] = []
+    last = threading.Event()
+    clock.at(clock.now() + FAR, lambda: happened.append("due"))
+    clock.at(clock.now() + FAR, lambda: happened.append("taken back"))()
+    clock.at(clock.now() + 3 * FAR, lambda: happened.append("later"))
+    clock.advance(FAR)
+    clock.advance(FAR / 2)
+    clock.at(clock.now(), last.set)
+    assert last.wait(SOON) and happened == ["due"]
