@@ -18,7 +18,7 @@ from importlib.util import find_spec
 
 from oncekit.proof.simulation import matrix, schedules
 
-TESTS = ("-q", "-n", "2", "--dist", "loadfile", "tests/proof")
+TESTS = ("-q", "-n", "2", "--dist", "worksteal", "tests/proof")
 
 Part = Callable[[argparse.Namespace], int]
 
