@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from edge import Edge
 from operating import Operator
-from patient import Edge, Patient, WholeStack, locally
+from patient import Patient, WholeStack, locally
 
 from oncekit.local import LocalCloud
 

@@ -26,23 +26,11 @@ from jsonata.utils import Utils
 from oncekit.local.engine.javascript import Pattern, TakenForFunction
 from oncekit.local.engine.jsonata_functions import Function, functions, same, string
 from oncekit.local.engine.patching import replaced
+from oncekit.local.engine.quick_jsonata import found, names_below_a_variable
 from oncekit.local.engine.values import JSONataError, unbound
 
 _LATER_OPERATORS = ("??", "?:")
 _UNKNOWN = object()
-_MORE_THAN_NAMES = (
-    "predicate",
-    "group",
-    "stages",
-    "tuple",
-    "focus",
-    "index",
-    "ancestor",
-    "keep_array",
-    "keep_singleton_array",
-    "consarray",
-)
-"""Members of the engine's syntax tree: a step that has one does more than its name says."""
 _SYMBOLS = {str: "s", bool: "b", int: "n", float: "n", dict: "o", list: "a", Utils.JList: "a"}
 """Of the types that nearly all values have, as `Signature.get_symbol` says them."""
 
@@ -128,10 +116,10 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         """Most paths are members of a variable, one below the other: those are looked up. Lists go the engine's way."""
         names = vars(expr).get("names", _UNKNOWN)
         if names is _UNKNOWN:
-            names = expr.names = _names_below_a_variable(expr)
+            names = expr.names = names_below_a_variable(expr)
         if names is None:
             return super().evaluate_path(expr, input, environment)
-        value = environment.lookup(names[0])
+        value = found(environment, names[0])
         for name in names[1:]:
             if type(value) is dict:
                 value = value.get(name, _UNKNOWN)
@@ -149,7 +137,7 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
     def evaluate_variable(self, expr: Any, input: Any, environment: Any) -> Any:
         if expr.value == "":
             return input[0] if isinstance(input, Utils.JList) and input.outer_wrapper else input
-        return environment.lookup(expr.value)
+        return found(environment, expr.value)
 
     def evaluate_numeric_expression(self, lhs: Any, rhs: Any, op: Any) -> Any:
         """The engine rounds the remainder of a division down to an integer."""
@@ -170,15 +158,6 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         lhs, rhs = _whole(lhs), _whole(rhs)
         found = super().evaluate_range_expression(lhs, rhs)
         return None if found is None else Utils.create_sequence_from_iter(found)
-
-
-def _names_below_a_variable(path: Any) -> tuple[str, ...] | None:
-    """The variable and the members that a path names; None for a path with anything else in it."""
-    first, *others = path.steps
-    plain = all(vars(each).get(member) in (None, False) for each in (path, *path.steps) for member in _MORE_THAN_NAMES)
-    if not plain or first.type != "variable" or not first.value or any(each.type != "name" for each in others):
-        return None
-    return tuple(str(each.value) for each in path.steps)
 
 
 def _literal(expr: Any, _input: Any, _environment: Any) -> Any:
@@ -289,21 +268,4 @@ def strict_syntax() -> Iterator[None]:
         return _SYMBOLS.get(type(value)) or ("l" if value is Utils.NULL_VALUE else symbol_of(self, value))
 
     with replaced((Tokenizer, "create", create_2_0_6), (Signature, "get_symbol", symbol)):
-        yield
-
-
-@contextmanager
-def quick_values() -> Iterator[None]:
-    """In the engine's own classes: a list sets no flag of its own that the class has, and a truth is one as it is."""
-    boolize = Jsonata.boolize
-
-    def quick_boolize(value: Any) -> bool:
-        return value if type(value) is bool else boolize(value)
-
-    flags = ("sequence", "outer_wrapper", "tuple_stream", "keep_singleton", "cons")
-    with replaced(
-        *((Utils.JList, flag, False) for flag in flags),
-        (Utils.JList, "__init__", list.__init__),
-        (Jsonata, "boolize", staticmethod(quick_boolize)),
-    ):
         yield
