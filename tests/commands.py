@@ -39,7 +39,9 @@ class KeptSession:
         self._session = session
         self._clients: dict[tuple[str, str | None], Any] = {}
 
-    def client(self, service: str, endpoint_url: str | None = None) -> Any:
+    def client(self, service: str, endpoint_url: str | None = None, config: Any = None) -> Any:
+        if config is not None:
+            return self._session.client(service, endpoint_url=endpoint_url, config=config)
         if (service, endpoint_url) not in self._clients:
             self._clients[service, endpoint_url] = self._session.client(service, endpoint_url=endpoint_url)
         return self._clients[service, endpoint_url]

@@ -47,7 +47,7 @@ NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}")
 MEANING_LIMIT: Final = 200
 """Characters."""
 RESULT_LIMIT: Final = 4_096
-"""Bytes of one step's result as JSON text. Every duplicate pays for a refused write of the record's size."""
+"""Bytes of one step's result as JSON text. In the full lane, each duplicate pays for a refused write of the record."""
 ALL_STEPS_LIMIT: Final = 16_384
 """Bytes of all steps of a record together: names, meanings and results."""
 LONGEST_PAUSES: Final = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)

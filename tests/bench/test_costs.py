@@ -11,6 +11,7 @@ import pytest
 
 from oncekit.bench.cost import logged, prices
 from oncekit.bench.cost.counting import Cost, size_of
+from oncekit.bench.cost.paths import HANDED_OVER
 from oncekit.bench.cost.table import COLUMNS, Costs
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,32 @@ def test_the_readmes_table_is_what_was_counted(costs: Costs) -> None:
 )
 def test_the_fast_lane_costs_no_more_than_was_promised(costs: Costs, name: str, most: float) -> None:
     assert dollars(costs, "fast", name) <= most
+
+
+def said(pattern: str) -> list[float]:
+    """The numbers of a sentence in README's chapter on costs."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    found = re.search(pattern, text)
+    assert found, pattern
+    return [float(each) for each in found.groups()]
+
+
+def test_readme_says_what_a_second_of_business_logic_costs_and_when_both_lanes_cost_the_same(costs: Costs) -> None:
+    second, even = said(r"second of business logic costs \$(\d\.\d\d) a million .* cost the same at (\d+) seconds")
+    assert second == round(prices.of_a_second(), 2)
+    assert even == pytest.approx(costs.break_even_seconds(), abs=1)
+
+
+def test_readme_says_how_much_cheaper_the_fast_lane_is_on_every_path_that_ends_there(costs: Costs) -> None:
+    ends_there = [each.name for each in costs.paths if each.lane == "fast" and not each.cost.transitions]
+    ratios = sorted(costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in ends_there)
+    least, most = said(r"between 1/(\d+) and 1/(\d+) of the full one")
+    assert len(ratios) == 12 and (least, most) == (int(ratios[0]), int(ratios[-1]))
+
+
+def test_what_is_handed_over_pays_for_both_lanes(costs: Costs) -> None:
+    new = "new request, 1 KB result"
+    assert dollars(costs, "full", new) < dollars(costs, "fast", HANDED_OVER) < dollars(costs, "full", new) + 2
 
 
 @pytest.mark.parametrize("kind", ["new request", "duplicate"])

@@ -45,6 +45,7 @@ def test_healthy_stack_has_nothing_wrong_and_nothing_that_was_not_looked_at(pati
         "machines",
         "executions",
         "functions",
+        "lanes",
         "triggers",
         "queues",
         "alarms",

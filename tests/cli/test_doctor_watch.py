@@ -264,6 +264,30 @@ def test_operation_in_progress_is_fine(local_patient: Patient) -> None:
     assert local_patient.complaints() == []
 
 
+@pytest.mark.parametrize("where", ["patient", "local_patient"])
+def test_full_lane_operation_without_a_function_is_a_warning(where: str, request: pytest.FixtureRequest) -> None:
+    here: Patient = request.getfixturevalue(where)
+    assert "lanes.operations" not in [name for name, _, _ in here.complaints()]
+    here.parameters["FullLaneOperations"] = "charge-payment, chargepayment"
+    found = [each for each in here.complaints() if each[0].startswith("lanes")]
+    assert found == [("lanes.operations", "warning", "FullLaneOperations")]
+    told = here.the("lanes.operations")["message"]
+    assert "no function once_op-chargepayment with" in told and "once_op-charge-payment" not in told
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({}, "the queue and the bus start the full lane"),
+        ({"Lane": "fast", "QueueTrigger": "false"}, "the bus starts the fast lane"),
+        ({"EventTrigger": "false", "QueueTrigger": "false"}, "none is on"),
+    ],
+)
+def test_it_says_which_lane_the_triggers_start(local_patient: Patient, parameters: dict[str, str], told: str) -> None:
+    local_patient.parameters.update(parameters)
+    assert f"✓ lanes       triggers: {told}" in local_patient.once("doctor").out
+
+
 def test_open_operation_without_a_function_is_wrong(local_patient: Patient) -> None:
     put(local_patient, "acme#send-invoice#now", "IN_PROGRESS", now(local_patient) + 60)
     assert local_patient.complaints() == [("operations.functions", "wrong", "IdempotencyTable")]

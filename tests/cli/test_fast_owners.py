@@ -103,7 +103,7 @@ def test_history_of_a_fast_execution_says_why_there_is_none_and_where_to_look(op
     ended = operator.cloud.run(operator.request(), lane="fast")
     done = operator.once("history", {"id": ID, "arn": ended.arn, "owner": operator.record["owner"]}[by])
     assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
-    assert "an Express execution keeps no history" in done.err
+    assert "whose Express executions keep no history" in done.err
     assert ended.arn in done.err and "`once show ID`" in done.err and "`once logs ID`" in done.err
 
 
@@ -124,9 +124,10 @@ def test_on_aws_the_command_reads_the_log_of_that_execution(level: str, words: s
     assert (command in said) is (level != "OFF")
 
 
-def test_in_once_up_the_terminal_has_shown_the_path() -> None:
+def test_in_once_up_the_terminal_shows_the_path_of_what_has_ended() -> None:
     said = no_history(Stack("once", {}, {"ExecutionLog": "ALL"}, None, endpoint_url="http://127.0.0.1:1"), FAST_ARN)
-    assert "`once up` printed its path when it ended" in said and "aws logs" not in said
+    assert "`once up` prints the path of each execution when it ends" in said and "aws logs" not in said
+    assert "whether there was one of this ARN" in said, "this one was never started"
 
 
 @pytest.mark.parametrize(
@@ -346,7 +347,11 @@ def test_replay_starts_in_the_full_lane_what_the_fast_lane_refused(operator: Ope
 
 def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(operator: Operator) -> None:
     machine = operator.cloud.outputs["FastStateMachineArn"].replace(":stateMachine:", ":express:")
-    body = {"error": "InvalidRequest", "executionArn": f"{machine}:name:run", "inputOmitted": "read it"}
+    body = {
+        "error": "InvalidRequest",
+        "executionArn": f"{machine}:name:run",
+        "inputOmitted": "read it from the execution",
+    }
     url = operator.cloud.outputs["RejectedQueueUrl"]
     operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
     [message] = operator.once("replay-rejected", "--json").answer["messages"]
@@ -372,13 +377,6 @@ def test_send_starts_the_lane_that_it_is_told(operator: Operator, event: str, op
     assert answer["to"] == operator.cloud.outputs[machine]
     assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
     assert operator.record["status"] == "COMPLETED"
-
-
-def test_send_in_the_fast_lane_waits_for_the_record(operator: Operator, event: str) -> None:
-    done = operator.once("send", event, "--lane", "fast", "--wait")
-    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "COMPLETED", "7"])
-    refused = operator.file("{}", "refused.json")
-    assert operator.once("send", refused, "--lane", "fast", "--wait").code == 2, "there is no record to wait for"
 
 
 @pytest.mark.parametrize(

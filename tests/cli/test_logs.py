@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import json
 import time
@@ -95,16 +96,61 @@ def test_an_attempt_that_died_without_a_line_is_found_by_the_records_error(opera
     ]
     with logged(operator, lines):
         head, *shown = operator.once("logs", ID).out.splitlines()
-    assert head.startswith("attempt ?  ")
+    assert head.startswith(f"attempt ?  request {died}  ")
     assert [line.partition(" | ")[2] for line in shown] == [lines[1][1], lines[2][1]]
 
 
-def answers(request_id: str) -> Interceptor:
-    """A function that ends without an answer, as Lambda tells of it."""
+CRASHED = "0f5c1d2e-1111-4222-8333-444455556666"
+LATER = [
+    (0, f"START RequestId: {CRASHED} Version: 1"),
+    (5, "printed before it died"),
+    (9, f"RequestId: {CRASHED} Error: Runtime exited with error: exit status 1"),
+    (5000, own("second attempt", attempt=2)),
+]
+"""Of an operation whose first attempt crashed, and whose record has forgotten it."""
+
+
+def test_crash_of_an_earlier_attempt_in_the_full_lane_is_found_by_the_owners_history(operator: Operator) -> None:
+    with operator.cloud.intercept(answers(CRASHED, times=1)):
+        operator.cloud.run(operator.request("retry"))
+    assert operator.record["status"] == "COMPLETED" and operator.record["attempts"] == 2
+    with logged(operator, LATER):
+        done = operator.once("logs", ID)
+    assert "printed before it died" in done.out and "another id's" not in done.out
+    assert "cannot be told apart" not in done.out
+
+
+def test_crash_of_an_earlier_attempt_in_the_fast_lane_is_shown_as_a_guess(operator: Operator) -> None:
+    with operator.cloud.intercept(answers(CRASHED, times=1)):
+        operator.cloud.run(operator.request("retry"), lane="fast")
+    began = datetime.datetime.fromtimestamp(time.time() - 3600, datetime.UTC).isoformat()
+    operator.change({"acquiredAt": began})
+    with logged(operator, LATER):
+        done = operator.once("logs", ID)
+        told = operator.once("logs", ID, "--json").answer
+    assert "printed before it died" in done.out and "may be another id's" in done.out
+    assert "Of 2 attempts 1 cannot be told apart for certain" in done.out
+    assert [each["isCertain"] for each in told["attempts"]] == [False, True] and told["notFound"] == 1
+
+
+def test_crash_at_another_time_is_no_guess(operator: Operator) -> None:
+    with operator.cloud.intercept(answers(CRASHED, times=1)):
+        operator.cloud.run(operator.request("retry"), lane="fast")
+    began = datetime.datetime.fromtimestamp(time.time() - 3598, datetime.UTC).isoformat()
+    operator.change({"acquiredAt": began})
+    with logged(operator, LATER):
+        done = operator.once("logs", ID)
+    assert "printed before it died" not in done.out and "cannot be told apart" in done.out
+
+
+def answers(request_id: str, times: int = 99) -> Interceptor:
+    """A function that ends without an answer so many times, as Lambda tells of it."""
+    told_of: list[str] = []
 
     def invoke(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.action != "invoke":
+        if call.action != "invoke" or len(told_of) >= times:
             return proceed()
+        told_of.append(request_id)
         told = {"errorType": "Runtime.ExitError", "errorMessage": f"RequestId: {request_id} Error: Runtime exited"}
         body = io.BytesIO(json.dumps(told).encode())
         return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": body}

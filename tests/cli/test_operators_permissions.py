@@ -57,6 +57,9 @@ class Watched(Operator):
     def _connect(self, *place: Any, **given: Any) -> Stack:
         stack = replace(connect(*place, **given), now=self.cloud.clock.now)
         self._remember("cloudformation", "DescribeStacks", {"StackName": "once"})
+        sync = "provide-client-params.stepfunctions.StartSyncExecution", self._note  # by a client of its own
+        stack.session.events.register(*sync)
+        self._heard.callback(stack.session.events.unregister, *sync)
         for service in SERVICES:
             events = stack.client(service).meta.events
             events.register("provide-client-params", self._note)
@@ -220,7 +223,9 @@ def replays(operator: Watched) -> None:
     body = {"error": "InvalidRequest", "executionArn": refused.arn, "inputOmitted": "read it from the execution"}
     url = operator.cloud.outputs["RejectedQueueUrl"]
     operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
-    operator.watch("replay-rejected", "--limit", "1", "--dry-run")
+    operator.cloud.run(operator.request())
+    operator.cloud.run(operator.request() | {"payload": {"b": 1}})
+    operator.watch("replay-rejected", "--dry-run")
     operator.watch("replay-rejected")
     operator.cloud.settle()
 
@@ -230,8 +235,8 @@ def sends(operator: Watched) -> None:
     for options in (["--via", "direct"], ["--via", "sqs"], ["--via", "eventbridge"], ["--lane", "fast"]):
         operator.watch("send", event, *options)
     operator.cloud.settle()
-    for via in ("direct", "sqs"):
-        operator.watch("send", event, "--via", via, "--wait")
+    for way in (["--via", "direct"], ["--via", "sqs"], ["--lane", "fast"]):
+        operator.watch("send", event, *way, "--wait")
     operator.cloud.settle()
 
 

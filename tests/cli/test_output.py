@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from oncekit.cli.here import ends, voices
+from oncekit.cli.here.up import News
 from oncekit.cli.output import MOST_LINES, Repeats, lines_of, printed
-from oncekit.local import LocalCloud
+from oncekit.local import Execution, LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
 
@@ -98,3 +102,13 @@ def test_of_a_function_that_prints_much_the_newest_lines_are_shown(cloud: LocalC
     first, *_, last = shown = run(cloud, tmp_path, MOST_LINES + 9)
     assert len(shown) == MOST_LINES + 1
     assert (first, last) == ("talks | … 10 earlier lines", "talks | INFO charged")
+
+
+def test_line_of_a_function_does_not_cut_the_line_of_an_execution_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    speaking: list[bool] = []
+    monkeypatch.setattr(voices, "tell", lambda *_: speaking.append(voices.is_somebody_speaking()))
+    monkeypatch.setattr(ends, "tell_end", lambda *_: speaking.append(voices.is_somebody_speaking()))
+    cloud = SimpleNamespace(outputs={"StateMachineArn": "m"})
+    News(cast(LocalCloud, cloud), Path("template.yaml")).tell_end("m", cast(Execution, None))
+    voices.tell_alone("told | printed")
+    assert speaking == [True, True] and not voices.is_somebody_speaking()

@@ -30,8 +30,8 @@ def replay(operator: Operator, *options: str) -> tuple[int, list[str]]:
 
 def test_each_message_starts_once_and_what_is_refused_again_waits(operator: Operator) -> None:
     refuse(operator, "a", "b")
-    assert replay(operator, "--dry-run") == (0, ["WOULD_START"] * 2)
-    assert "it will be refused again unless" in operator.once("replay-rejected", "--dry-run").out
+    assert replay(operator, "--dry-run") == (0, ["WOULD_BE_REFUSED"] * 2)
+    assert "/payload must be an object" in operator.once("replay-rejected", "--dry-run").out
     assert replay(operator, "--error", "Unavailable") == (0, [])
     assert replay(operator, "--limit", "1") == (0, ["STARTED"])
     operator.cloud.settle()
@@ -90,7 +90,7 @@ def test_message_whose_members_are_no_names_has_no_id(operator: Operator) -> Non
     request = {"operation": ["a"], "idempotencyKey": {"b": 1}, "tenant": None}
     put(operator, {"error": "InvalidRequest", "executionArn": "x", "input": request})
     [told] = operator.once("replay-rejected", "--dry-run", "--json").answer["messages"]
-    assert (told["outcome"], told["id"]) == ("WOULD_START", None)
+    assert (told["outcome"], told["id"]) == ("WOULD_BE_REFUSED", None)
 
 
 @pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\ud800"])
@@ -106,6 +106,71 @@ def test_a_request_that_no_queue_takes_as_it_is_starts_again_when_its_execution_
     assert [each["outcome"] for each in done] == ["STARTED"]
     started = operator.cloud.client("stepfunctions").describe_execution(executionArn=done[0]["executionArn"])
     assert json.loads(started["input"]) == request
+
+
+def own_execution(operator: Operator, name: str) -> str:
+    return operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{name}"
+
+
+def test_copies_of_one_executions_message_are_one_start_and_go_with_it(operator: Operator) -> None:
+    dead = {"error": "ExecutionDied", "executionArn": own_execution(operator, "dead"), "input": operator.request()}
+    for sweep in range(3):
+        put(operator, {**dead, "message": "it died", "refusedAt": str(sweep)})
+    put(operator, {**dead, "executionArn": own_execution(operator, "another")})
+    told = operator.once("replay-rejected", "--dry-run", "--json").answer["messages"]
+    assert sorted((each["outcome"], each["copies"]) for each in told) == [("WOULD_START", 0), ("WOULD_START", 2)]
+    told = operator.once("replay-rejected", "--json").answer["messages"]
+    assert sorted((each["outcome"], each["copies"]) for each in told) == [("STARTED", 0), ("STARTED", 2)]
+    assert operator.cloud.rejected() == []
+    put(operator, {**dead, "refusedAt": "a later sweep"})
+    [late] = operator.once("replay-rejected", "--json").answer["messages"]
+    assert late["executionArn"] in [each["executionArn"] for each in told], "it starts nothing more"
+    operator.cloud.settle()
+    assert "and 1 copies" not in operator.once("replay-rejected").out
+
+
+def test_copies_do_not_count_against_the_limit(operator: Operator) -> None:
+    dead = {"error": "ExecutionDied", "executionArn": own_execution(operator, "dead"), "input": operator.request()}
+    for _ in range(3):
+        put(operator, dead)
+    done = operator.once("replay-rejected", "--limit", "1")
+    assert done.out.rstrip().endswith("and 2 copies of its message") and operator.cloud.rejected() == []
+    operator.cloud.settle()
+
+
+def test_mismatch_is_said_to_be_refused_again_for_as_long_as_the_record_says_so(operator: Operator) -> None:
+    operator.cloud.run(operator.request())
+    operator.cloud.run(operator.request() | {"payload": {"b": 1}})
+    assert replay(operator, "--dry-run") == (0, ["WOULD_BE_REFUSED"])
+    operator.change({"expiresAt": 5})
+    assert replay(operator, "--dry-run") == (0, ["WOULD_START"])
+
+
+UNREADABLE_PAYLOADS = ['{"n": 1e400}', '{"n": {"_jsonata_lambda": true}}']
+
+
+@pytest.mark.parametrize("payload", UNREADABLE_PAYLOADS)
+@pytest.mark.parametrize("options", [[], ["--dry-run"]])
+def test_request_that_no_execution_can_read_is_not_started_but_to_be_discarded(
+    operator: Operator, payload: str, options: list[str]
+) -> None:
+    text = f'{{"operation": "told", "idempotencyKey": "k", "payload": {payload}}}'
+    arn = operator.cloud.start(text, "again-1")
+    operator.cloud.settle()
+    put(operator, {"error": "ExecutionDied", "executionArn": arn, "inputOmitted": "read it from the execution"})
+    told = operator.once("replay-rejected", "--error", "ExecutionDied", "--json", *options).answer["messages"]
+    assert {each["outcome"] for each in told} == {"NOT_STARTED"}
+    assert "`once replay-rejected --discard --error ExecutionDied`" in told[0]["reason"]
+    assert operator.cloud.rejected()
+
+
+def test_message_whose_request_nobody_kept_says_why(operator: Operator) -> None:
+    arn = operator.cloud.outputs["FastStateMachineArn"].replace(":stateMachine:", ":express:") + ":a:b"
+    why = "it cannot be passed on: ask its sender"
+    put(operator, {"error": "InvalidRequest", "executionArn": arn, "inputOmitted": why, "id": "default#told#k"})
+    [told] = operator.once("replay-rejected", "--dry-run", "--json").answer["messages"]
+    assert (told["outcome"], told["id"]) == ("NO_INPUT", "default#told#k")
+    assert why in told["reason"] and "too large" not in told["reason"]
 
 
 @pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from oncekit.cli.here.names import shown_name
 
 ROOT = Path(__file__).parents[2]
 FIELDS = [
@@ -76,29 +79,50 @@ def test_conflict_exits_with_three(tmp_path: Path) -> None:
     assert "PayloadMismatch" in done.stdout
 
 
-def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end(tmp_path: Path) -> None:
-    for name in ("functions", "shared", "statemachine"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    template = tmp_path / "template.yaml"
-    text = (ROOT / "template.yaml").read_text()
-    parts = text.partition("  Lane:\n"), text.partition("  FullLaneOperations:\n")
-    for (_, _, declared), default, other in zip(parts, ("full", '""'), ("fast", "charge-payment"), strict=True):
-        text = text.replace(declared, declared.replace(f"Default: {default}", f"Default: {other}", 1))
-    template.write_text(text)
-    done = once("run", "events/charge-payment.json", "--template", str(template), "--json")
+FAST = ["--parameter", "Lane=fast", "--parameter", "FullLaneOperations=charge-payment"]
+
+
+def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end() -> None:
+    done = once("run", "events/charge-payment.json", *FAST, "--json")
     assert done.returncode == 0, "the full lane has completed it: " + done.stderr
     door, worker = json.loads(done.stdout)["executions"]
     assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
     assert (worker["lane"], worker["disposition"]) == ("full", "EXECUTED")
-    by_option = once("run", "events/charge-payment.json", "--template", str(template), "--lane", "full", "--json")
+    by_option = once("run", "events/charge-payment.json", *FAST, "--lane", "full", "--json")
     [execution] = json.loads(by_option.stdout)["executions"]
     assert (execution["lane"], execution["disposition"]) == ("full", "EXECUTED")
+
+
+def test_execution_has_one_name_wherever_it_is_shown() -> None:
+    done = once("run", "events/charge-payment.json", "--times", "2", *FAST)
+    on_the_way = re.findall(r"^([0-9a-f]{8})  Check", done.stderr, re.MULTILINE)
+    rows = re.findall(r"^\S  (\S+) +(fast|full)  ", done.stdout, re.MULTILINE)
+    assert [name for name, lane in rows if lane == "fast"] == on_the_way and len(on_the_way) == 2
+    [*names] = [name for name, lane in rows if lane == "full"]
+    assert names and all(re.fullmatch(r"first-[0-9a-f]{8}", name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("arn", "shown"),
+    [
+        ("arn:aws:states:r:1:execution:M:fbb1cd0e-0000-4000-8000-000000000000", "fbb1cd0e"),
+        ("arn:aws:states:r:1:express:M:fbb1cd0e-0000-4000-8000-000000000000:5a5a5a5a-1", "fbb1cd0e"),
+        (f"arn:aws:states:r:1:execution:M:handover-{'a' * 32}-{'b' * 8}-12-3", "handover-aaaaaaaa-bbbbbbbb-12-3"),
+        (f"arn:aws:states:r:1:execution:M:first-{'c' * 40}", "first-cccccccc"),
+    ],
+)
+def test_shown_name_tells_executions_apart(arn: str, shown: str) -> None:
+    assert shown_name(arn) == shown
 
 
 @pytest.mark.parametrize(
     ("arguments", "stdin", "words"),
     [
         (["events/charge-payment.json", "--lane", "slow"], "", ["--lane slow", "full", "fast"]),
+        (["events/charge-payment.json", "--parameter", "Lane"], "", ["NAME=VALUE"]),
+        (["events/charge-payment.json", "--parameter", "Lane=slow"], "", ["Lane", "one of full, fast"]),
+        (["events/charge-payment.json", "--parameter", "Lame=fast"], "", ["no parameter Lame", "Lane"]),
+        (["events/charge-payment.json", *FAST[:2], "--parameter", "Lane=full"], "", ["given twice"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),

@@ -45,6 +45,7 @@ OUTPUTS = {
     "FastStateMachineAliasArn",
     "FastStatesConsole",
     "FastLogsConsole",
+    "Lane",
 }
 LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}

@@ -200,6 +200,7 @@ OUTPUTS = {
     "FastStatesConsole": f"{CONSOLE}states/home?region=us-east-1#/statemachines/view/FastStateMachine",
     "FastLogsConsole": f"{CONSOLE}cloudwatch/home?region=us-east-1#logsV2:log-groups/log-group/"
     "$252Faws$252Fvendedlogs$252Fstates$252Fonce-fast",
+    "Lane": "full",
     "EventBusName": "RequestBus",
     "RequestQueueUrl": "RequestQueue",
     "RequestDeadLetterQueueUrl": "RequestDeadLetterQueue",

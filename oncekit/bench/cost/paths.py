@@ -14,6 +14,7 @@ from oncekit.local.faults import before, fails
 
 SIZES = (("300-byte", 300), ("1 KB", 1024), ("20 KB", 20_000))
 LARGE_REQUEST_BYTES = 8_000
+HANDED_OVER = "new request of an operation in FullLaneOperations, 1 KB result"
 LONGER_THAN_A_LEASE_S = 3600
 
 
@@ -43,7 +44,7 @@ def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
     large = work(f"{lane}-large", note="x" * LARGE_REQUEST_BYTES)
     yield f"new request of {LARGE_REQUEST_BYTES // 1000} KB, 1 KB result", bench.measure(lane, large)
     yield "duplicate while in progress", _while_in_progress(bench, lane, work(f"{lane}-busy"))
-    second_later = before(lambda: advance(bench, 1), state="RenewLock")  # so that the lease and its entry change
+    second_later = before(lambda: advance(bench, 1), action="invoke")  # the full lane's next lease is surely another
     faults = fails("Unknown", action="invoke"), second_later
     yield "second attempt succeeds", bench.measure(lane, work(f"{lane}-again"), *faults)
     yield "fails for good", bench.measure(lane, work(f"{lane}-fails", 1))
@@ -53,6 +54,9 @@ def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:
     yield "takes over an owner of the full lane that died", _meets_dead(bench, lane, "ExecuteBusinessLogic")
     yield "redrives an owner of the full lane that died", _meets_dead(bench, lane, "Finalize")
     yield "payload mismatch", bench.measure(lane, work(f"{lane}-1024", 2048))
+    if lane == "fast":
+        with bench.cloud.deployed_with({"FullLaneOperations": OPERATION}):
+            yield HANDED_OVER, bench.measure(lane, work(f"{lane}-full"))
 
 
 def _while_in_progress(bench: Bench, lane: str, request: Any) -> Cost:

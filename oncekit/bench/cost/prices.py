@@ -41,6 +41,11 @@ _CHUNK_MEGABYTES = 64
 _WORKFLOW_MEGABYTES = 50
 
 
+def of_a_second() -> float:
+    """What another second of an Express execution costs, in dollars a million: 64 MB of it."""
+    return _CHUNK_MEGABYTES / 1024 * EXPRESS_GIGABYTE_SECOND * 1e6
+
+
 def express_gigabyte_seconds(ms: int, definition_bytes: int, data_bytes: int) -> float:
     """What an Express execution is billed: its time by started 100 ms, its memory by started 64 MB."""
     megabytes = _WORKFLOW_MEGABYTES + (definition_bytes + data_bytes) / _MEGABYTE

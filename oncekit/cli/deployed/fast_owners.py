@@ -69,7 +69,7 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
     """Where to look for what a fast execution did."""
     level = stack.parameters.get("ExecutionLog", "ERROR")
     if stack.endpoint_url is not None:
-        return "`once up` printed its path when it ended"
+        return "`once up` prints the path of each execution when it ends"
     if level == "OFF":
         return "its log is off (ExecutionLog)"
     return f"its log has {'every state' if level == 'ALL' else 'errors only'}: {log_of(stack, execution)}"
@@ -78,7 +78,8 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
 def no_history(stack: Stack, execution: str) -> str:
     """What `once history` says in place of a history."""
     return (
-        f"{execution}: it ran in the fast lane, and an Express execution keeps no history; "
+        f"{execution}: it is one of the fast lane, whose Express executions keep no history, nor can anybody say "
+        "whether there was one of this ARN; "
         f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says, `once logs ID` what "
         "business logic printed"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,9 +21,17 @@ MOST_KEYS = 20_000
 
 
 def open_operations(
-    stack: Stack, statuses: Sequence[str], overdue: bool, wanted: Callable[[str], bool], limit: int
+    stack: Stack,
+    statuses: Sequence[str],
+    overdue: bool,
+    wanted: Callable[[str], bool],
+    limit: int,
+    shown: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> dict[str, Any]:
-    """{operations, isComplete}: at most `limit`; complete when there are no more."""
+    """{operations, isComplete}: at most `limit`; complete when there are no more.
+
+    `wanted` judges an id, before its record is read; `shown` an operation as it would be listed.
+    """
     keys = heapq.merge(
         *(_shard(stack, f"{status}#{x}", overdue, limit) for status in statuses for x in "0123456789abcdef")
     )
@@ -34,7 +42,8 @@ def open_operations(
         # An id is twice in the index while its record goes from one status to another.
         for record in read_all(stack, [id for id in dict.fromkeys(batch) if id not in found]):
             operation = described(stack, record)
-            if record["status"] in statuses and (operation["overdue"] or not overdue):  # the index lags behind
+            is_due = operation["overdue"] or not overdue
+            if record["status"] in statuses and is_due and shown(operation):  # the index lags behind
                 found[record["id"]] = operation
     more = next(ids, None) is not None or len(looked_at) >= MOST_KEYS
     ordered = sorted(found.values(), key=lambda each: (each["leaseExpiresAt"], each["id"]))

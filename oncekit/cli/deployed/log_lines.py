@@ -2,15 +2,15 @@
 
 The library writes one line at the end of an attempt, with the id and how long it took; each line of Powertools'
 `Logger` has the id, too. A line that says no id, such as a print or a traceback, is taken from the same stream: one
-stream is one environment, which has one attempt at a time. An attempt that died wrote no line of the library: the
-record's error has its request id, and so have Lambda's own lines.
+stream is one environment, which has one attempt at a time. An attempt that died wrote no line of the library:
+crashed_attempts.py finds its request id, which Lambda's own lines have.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,6 +52,8 @@ class Attempt:
     lines: tuple[Line, ...] = ()
     is_complete: bool = True
     """Whether these are all its lines."""
+    is_certain: bool = True
+    """Whether it surely is one of the id; one that crashed at the right time may be another's."""
 
 
 def log_group(stack: Stack, id: str) -> str:
@@ -68,10 +70,10 @@ def log_group(stack: Stack, id: str) -> str:
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"))
 
 
-def attempts(stack: Stack, group: str, id: str, since: float, died: str = "") -> list[Attempt]:
+def attempts(stack: Stack, group: str, id: str, since: float, died: Iterable[str] = ()) -> list[Attempt]:
     """The attempts of an id that began after `since` (epoch seconds), oldest first.
 
-    `died` is the request id of an attempt that is known to have ended without a line of the library.
+    `died` has the request ids of attempts that are known to have ended without a line of the library.
     """
     client = stack.client("logs")
     found: dict[tuple[str, str], Attempt] = {}
@@ -83,14 +85,27 @@ def attempts(stack: Stack, group: str, id: str, since: float, died: str = "") ->
             known = found.setdefault((stream, request_id), new)
             known.first = min(known.first, at - _took(told))
             known.last = max(known.last, at)
-        if died and not any(request_id == died for _, request_id in found):
-            found.update(_dead(client, group, died, int(since * 1000)))
+        for each in set(died) - {request_id for _, request_id in found}:
+            found.update(_dead(client, group, each, int(since * 1000)))
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
-    for attempt in found.values():
+    return _with_lines(client, group, found.values(), id)
+
+
+def guessed(stack: Stack, group: str, id: str, since: float, request_ids: Iterable[str]) -> list[Attempt]:
+    """Attempts by their request ids that may have been at an id, oldest first."""
+    client = stack.client("logs")
+    found = [each for one in request_ids for each in _dead(client, group, one, int(since * 1000)).values()]
+    for each in found:
+        each.is_certain = False
+    return _with_lines(client, group, found, id)
+
+
+def _with_lines(client: Any, group: str, found: Iterable[Attempt], id: str) -> list[Attempt]:
+    for attempt in found:
         lines = _lines(client, group, attempt, id)
         attempt.lines, attempt.is_complete = tuple(lines[:MOST_LINES]), len(lines) <= MOST_LINES
-    return sorted(found.values(), key=lambda each: each.first)
+    return sorted(found, key=lambda each: each.first)
 
 
 def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str, Any]]:

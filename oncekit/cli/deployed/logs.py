@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import log_lines, records
+from oncekit.cli.deployed import crashed_attempts, log_lines, records
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import NEEDED, Stack
@@ -18,7 +17,8 @@ from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.output import Repeats, lines_of
 from oncekit.cli.problem import Problem
 
-_REQUEST_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ENDED = ("COMPLETED", "FAILED")
+"""Of a record that no attempt is made for any more."""
 
 Hours = Annotated[int, typer.Option("--hours", metavar="N", min=1, help="Look N hours back.")]
 
@@ -33,7 +33,11 @@ def logs(
 ) -> None:
     """Show what business logic printed and logged for an id. Attempt by attempt, the oldest first.
 
-    JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete}]}; at in epoch ms.
+    An attempt that crashed names its id nowhere: it is found by its request id, in the record's error or in the history
+    of an owner in the full lane. Of others, those that crashed at that time are shown, as such.
+
+    JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete, isCertain}],
+    notFound}; at in epoch ms.
     """
     raise typer.Exit(_logs(Place(stack, profile, region), id, hours, as_json))
 
@@ -41,27 +45,58 @@ def logs(
 def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         group = log_lines.log_group(stack, id)
-        died = _request_that_died(stack, id)
-        found = log_lines.attempts(stack, group, id, stack.now() - hours * 3600, died)
+        record = _record(stack, id)
+        found = _found(stack, group, id, stack.now() - hours * 3600, record)
         if not found:
             records.find(stack, id)  # one that nobody knows is a typing error
+        started = int(record["attempts"]) if record else 0
+        missing = max(0, started - sum(each.is_certain for each in found))
         lines = list(_lines(found)) or [f"Nothing was logged for it in the last {hours} hours in {group}."]
-        return answered(_answer(id, group, found), as_json, *lines)
+        if missing:
+            lines.append(_not_found(missing, started, hours, group))
+        return answered({**_answer(id, group, found), "notFound": missing}, as_json, *lines)
 
     return on_stack(place, id, work, needed=(*NEEDED, "FunctionPrefix"))
 
 
-def _request_that_died(stack: Stack, id: str) -> str:
-    """The request id in the error of the record: Lambda puts it there when a function ends without an answer."""
+def _record(stack: Stack, id: str) -> records.Record | None:
+    """None where nobody knows the id, or its record is damaged: the log may tell of it all the same."""
     try:
-        error = records.find(stack, id).get("error", {})
-    except Problem:  # nobody knows the id, or its record is damaged: the log may tell of it all the same
-        return ""
-    found = _REQUEST_ID.search(str(error.get("message", "")))
-    return found.group() if found else ""
+        return records.find(stack, id)
+    except Problem:
+        return None
 
 
-def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, Any]:
+def _found(
+    stack: Stack, group: str, id: str, since: float, record: records.Record | None
+) -> Sequence[log_lines.Attempt]:
+    """The attempts; those that left no line of the library are looked for where some are missing."""
+    died = [each for each in [crashed_attempts.of_the_record(record)] if each] if record else []
+    found = log_lines.attempts(stack, group, id, since, died)
+    if record is None or len(found) >= record["attempts"]:
+        return found
+    if told := crashed_attempts.of_histories(stack, record):
+        found = log_lines.attempts(stack, group, id, since, {*died, *told})
+    if len(found) >= record["attempts"]:
+        return found
+    client, known = stack.client("logs"), {each.request_id for each in found}
+    last = found[-1].last if found and record["status"] in ENDED else int(stack.now() * 1000)
+    try:
+        crashed = crashed_attempts.guesses(client, group, record, found[0].first if found else None, last)
+        guessed = log_lines.guessed(stack, group, id, since, [each for each in crashed if each not in known])
+    except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
+        return found
+    return sorted([*found, *guessed], key=lambda each: each.first)
+
+
+def _not_found(missing: int, started: int, hours: int, group: str) -> str:
+    return (
+        f"Of {started} attempts {missing} cannot be told apart for certain in the last {hours} hours: an attempt that "
+        f"crashed names its id nowhere. What it printed is in {group}, at its time"
+    )
+
+
+def _answer(id: str, group: str, found: Sequence[log_lines.Attempt]) -> dict[str, Any]:
     told = [
         {
             "attempt": each.number,
@@ -69,15 +104,18 @@ def _answer(id: str, group: str, found: list[log_lines.Attempt]) -> dict[str, An
             "stream": each.stream,
             "lines": [asdict(line) for line in each.lines],
             "isComplete": each.is_complete,
+            "isCertain": each.is_certain,
         }
         for each in found
     ]
     return {"id": id, "logGroup": group, "attempts": told}
 
 
-def _lines(found: list[log_lines.Attempt]) -> Iterator[str]:
+def _lines(found: Sequence[log_lines.Attempt]) -> Iterator[str]:
     for attempt in found:
-        yield f"attempt {attempt.number or '?'}  {_time(attempt.first, 'seconds')}  {attempt.stream}"
+        which = attempt.number or f"?  request {attempt.request_id}"
+        perhaps = "" if attempt.is_certain else "  (it crashed at that time, and may be another id's)"
+        yield f"attempt {which}  {_time(attempt.first, 'seconds')}  {attempt.stream}{perhaps}"
         repeats = Repeats()
         for line in attempt.lines:
             if (text := repeats.left_of(line.text)) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,15 +15,17 @@ from oncekit.cli.deployed.inspection import since
 from oncekit.cli.deployed.on_stack import LONGEST_ID, answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short, tell, visible
+from oncekit.local.lanes import Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
 HEAD = ("id", "status", "lane", "attempts", "recoveries", "since")
 MORE = {
-    True: "There are more: raise --limit, or choose with --tenant.",
+    True: "There are more: raise --limit, or choose with --tenant or --operation.",
     False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
 }
 NO_SUCH = {True: "Nothing is open", False: "No such operation was found"}
@@ -39,6 +41,7 @@ Status = Annotated[
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only those in progress whose lease is over.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
 Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
+OfLane = Annotated[str | None, typer.Option("--lane", metavar="LANE", help="Only with an owner in it: fast or full.")]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
 
 
@@ -47,6 +50,7 @@ def ls(
     overdue: Overdue = False,
     tenant: Tenant = None,
     operation: Operation = None,
+    lane: OfLane = None,
     limit: Limit = 100,
     as_json: Json = False,
     stack: StackName = "once",
@@ -58,11 +62,12 @@ def ls(
     With --status COMPLETED or FAILED also finished ones, the last finished first. No index lists these: the table
     itself is read, 20,000 records at most, until --limit is reached. What was read is told on standard error.
 
-    `lane` is that of the owner: full, where it can be asked, or fast, where it cannot.
+    `lane` is that of the last owner, also of a record that has none any more: full, where it can be asked, or fast,
+    where it cannot.
 
     JSON: {operations: [...], isComplete}; where the table was read, also read: {records, units}.
     """
-    asked = Asked(tuple(status or ()), overdue, tenant, operation)
+    asked = Asked(tuple(status or ()), overdue, tenant, operation, chosen(lane))
     raise typer.Exit(_ls(Place(stack, profile, region), asked, limit, as_json))
 
 
@@ -74,6 +79,7 @@ class Asked:
     is_overdue: bool
     tenant: str | None
     operation: str | None
+    lane: Lane | None
 
     def check(self) -> None:
         """Raises Problem where there can be none."""
@@ -88,6 +94,10 @@ class Asked:
     @property
     def _names(self) -> tuple[tuple[str, str | None], ...]:
         return ("--tenant", self.tenant), ("--operation", self.operation)
+
+    def has_lane(self, operation: Mapping[str, Any]) -> bool:
+        """Whether the lane of a listed operation is asked for: the record says it, not its id."""
+        return self.lane in (None, operation["lane"])
 
     @property
     def chosen(self) -> Sequence[str]:
@@ -108,7 +118,8 @@ class Asked:
     def __str__(self) -> str:
         """As it was asked."""
         words = [f"--status {each}" for each in self.statuses] + ["--overdue"] * self.is_overdue
-        return " ".join([*words, *(f"{option} {name}" for option, name in self._names if name)])
+        named = (*self._names, ("--lane", self.lane))
+        return " ".join([*words, *(f"{option} {name}" for option, name in named if name)])
 
 
 def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
@@ -116,9 +127,9 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 
     def work(stack: Stack) -> int:
         if asked.are_open:
-            found = listing.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit)
+            found = listing.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit, asked.has_lane)
         else:
-            found = finished.finished_operations(stack, asked.chosen, asked.wants, limit)
+            found = finished.finished_operations(stack, asked.chosen, asked.wants, limit, asked.has_lane)
             tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
         return answered(found, as_json, *_table(found, stack.now(), asked))
 

@@ -39,7 +39,10 @@ def replay_rejected(
 ) -> None:
     """Start refused requests again, or discard them. Each leaves the queue only after its start was accepted.
 
-    JSON: {messages: [{messageId, id, error, message, refused, outcome, executionArn, reason}]}.
+    Of messages with the same request of the same execution one is started; the others go with it. --discard deletes all
+    with this error: start those first that can be started, without it.
+
+    JSON: {messages: [{messageId, id, error, message, refused, outcome, executionArn, reason, copies}]}.
     """
     if discard and error is None:
         raise Problem("--discard: say which requests are lost on purpose, with --error NAME")
@@ -47,8 +50,10 @@ def replay_rejected(
     def work(stack: Stack) -> int:
         done = rejected.replay(stack, error, dry_run, limit, discard)
         lines = [
-            f"{each['outcome']:<14}{short(each['error'] or '-')}  {short(each['id'] or each['messageId'], LONGEST_ID)}"
+            f"{each['outcome']:<16}  {short(each['error'] or '-')}  "
+            + short(each["id"] or each["messageId"], LONGEST_ID)
             + "".join(f"  {short(each[key], 1000)}" for key in ("message", "reason", "executionArn") if each[key])
+            + (f"  and {each['copies']} copies of its message" if each["copies"] else "")
             for each in done
         ]
         answered({"messages": done}, as_json, *(lines or ["No such message is in the queue."]))

@@ -9,18 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import sending, waiting
+from oncekit.cli.deployed import sending, synchronous, waiting
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.reading import read_event, where
+from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.lanes import LaneOption, chosen
+from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, say_json, tell
-from oncekit.console.requests import id_in
-from oncekit.local.lanes import FULL, Lane
+from oncekit.local.lanes import FAST, Lane
 
 GOOD = ("EXECUTED", "COMPLETED")
 
@@ -49,12 +49,13 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`. Prints the id of each event, message or execution.
 
-    --lane is that of executions that are started directly, `full` without it; events and messages start in the lane
-    that the stack's parameter Lane names.
+    --lane is that of executions that are started directly; without it, they start where events and messages do: in the
+    lane that the stack's parameter Lane names.
 
-    With --wait also how each execution ended; of events, of messages and in the fast lane, where no execution can be
-    asked, what the record of the request's id says at last. The exit code is then that of `once run`: 1 when one
-    failed, 3 when one is in progress or in conflict.
+    With --wait also how each execution ended. In the fast lane, where no execution can be asked later, the answer of
+    its start is waited for, 5 minutes at most (StartSyncExecution); of events and messages nobody is told, and what the
+    record of the request's id says at last is shown. The exit code is then that of `once run`: 1 when one failed, 3
+    when one is in progress or in conflict.
 
     JSON: {via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
@@ -83,33 +84,45 @@ class Way:
 def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
     way.check()
     request = read_event(event)
-    if seconds is not None and not waiting.can_be_asked(way.via, way.lane) and id_in(request) is None:
-        raise Problem(f"{where(event)}: --wait: it does not say its operation and idempotencyKey, and is refused")
+    if seconds is not None and way.via != sending.DIRECT and (fault := fault_of(request)):
+        raise Problem(
+            f"{where(event)}: --wait: {fault}; it would be refused, and nobody is told so; leave out --wait to send it"
+        )
 
     def work(stack: Stack) -> int:
-        done = sending.send(stack, request, way.via, times, way.lane or FULL)
+        lane = lane_to_start(way.lane, stack.parameters)
+        if seconds is not None and way.via == sending.DIRECT and lane == FAST:
+            done, ended, late = synchronous.run(stack, request, times, seconds)
+            if not as_json:
+                say(*done["sent"])
+            return _shown(done, ended, late, as_json)
+        done = sending.send(stack, request, way.via, times, lane)
         if seconds is None:
             return answered(done, as_json, *done["sent"])
         if not as_json:
             say(*done["sent"])
-        return _wait(stack, request, done, way, seconds, as_json)
+        return _wait(stack, request, done, seconds, as_json)
 
     return on_stack(place, where(event), work)
 
 
-def _wait(stack: Stack, request: str, done: dict[str, Any], way: Way, seconds: int, as_json: bool) -> int:
+def _wait(stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool) -> int:
     ended: list[waiting.Ended] = []
-    code = 0
     try:
-        ended.extend(waiting.ends(stack, request, done, way.lane, seconds))
+        ended.extend(waiting.ends(stack, request, done, seconds))
     except waiting.TooLong as late:
-        tell(f"once: {late}")
-        code = 3
+        return _shown(done, ended, [late], as_json)
+    return _shown(done, ended, [], as_json)
+
+
+def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[waiting.TooLong], as_json: bool) -> int:
+    """Print how executions ended, and which have not; the exit code."""
+    tell(*(f"once: {each}" for each in late))
     if as_json:
         say_json({**done, "ended": [each.as_json() for each in ended]}, indent=2)
     elif ended:
         _print(ended)
-    codes = {code, *(each.code for each in ended)}
+    codes = {3 if late else 0, *(each.code for each in ended)}
     return 1 if 1 in codes else max(codes)
 
 

@@ -44,6 +44,11 @@ class Stack:
         return self.clients[service]
 
     @property
+    def is_local(self) -> bool:
+        """Whether it is in the local cloud, of this process or of `once up`, or in what stands in for AWS here."""
+        return self.endpoint_url is not None or self.id.endswith("/local")
+
+    @property
     def table(self) -> str:
         return self.outputs["TableName"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncekit.cli.deployed.records import Missing, find
+from oncekit.cli.deployed.fingerprint import fingerprint_of
+from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.sending import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import CONFLICTS, message_in
-from oncekit.console.requests import id_in
-from oncekit.local.lanes import FAST, Lane
+from oncekit.console.requests import id_in, opened
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
@@ -52,55 +52,85 @@ def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
             if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
                 raise
             return None  # AWS may describe what was started just now a little later
-        status = described["status"]
-        if status in ("RUNNING", "PENDING_REDRIVE"):
-            return None
-        if status != "SUCCEEDED":
-            error = described.get("error") or status
-            return Ended(arn, error, 3 if error in CONFLICTS else 1, message=message_in(described.get("cause")))
-        output = json.loads(described["output"])
-        disposition = output["disposition"]
-        code = 3 if disposition == "IN_PROGRESS" else 0
-        return Ended(arn, disposition, code, output.get("result"), output.get("resultRef"))
+        return None if described["status"] in ("RUNNING", "PENDING_REDRIVE") else ended(described)
 
-    return _until(look, seconds, arn)
+    return _until(look, seconds, f"{arn}: still without an end after {seconds:g} s; it goes on by itself")
 
 
-def record_end(stack: Stack, id: str, seconds: float) -> Ended:
-    """What the record of an id says at last. Raises TooLong."""
+def ended(described: Mapping[str, Any], at_work: str | None = None) -> Ended:
+    """The end that DescribeExecution or StartSyncExecution tells; `at_work` is said of one that is IN_PROGRESS."""
+    arn, status = described["executionArn"], described["status"]
+    if status != "SUCCEEDED":
+        error = described.get("error") or status
+        return Ended(arn, error, 3 if error in CONFLICTS else 1, message=message_in(described.get("cause")))
+    output = json.loads(described["output"])
+    disposition = output["disposition"]
+    if disposition == "IN_PROGRESS":
+        return Ended(arn, disposition, 3, message=at_work)
+    return Ended(arn, disposition, 0, output.get("result"), output.get("resultRef"))
+
+
+def record_end(stack: Stack, request: str, seconds: float) -> Ended:
+    """What the record of a request's id says at last. Raises TooLong.
+
+    Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
+    fingerprint, and a request that finds another at work is told of by a message, where it would be refused for that.
+    """
+    id, wish = id_in(request) or "", fingerprint_of(request)
+    seen = ""
+    maybe = MAYBE_REFUSED if opened(json.loads(request)).get("onConflict") == "reject" else None
 
     def look() -> Ended | None:
+        nonlocal seen
         try:
             record = find(stack, id)
-        except Missing:  # not there yet
+        except Missing:
             return None
-        if record["status"] == "IN_PROGRESS":
+        if not has_expired(stack, record) and record["fingerprint"] != wish:
+            return Ended(id, "PayloadMismatch", 3, message=OTHER_PAYLOAD)
+        seen = str(record["status"])
+        if seen == "IN_PROGRESS" or has_expired(stack, record):
             return None
         message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
-        code = 0 if record["status"] == "COMPLETED" else 1
-        return Ended(id, record["status"], code, record.get("result"), record.get("resultRef"), message)
+        code = 0 if seen == "COMPLETED" else 1
+        return Ended(id, seen, code, record.get("result"), record.get("resultRef"), message or maybe)
 
-    return _until(look, seconds, id)
-
-
-def can_be_asked(via: str, lane: Lane | None) -> bool:
-    """Whether an execution tells its end: nobody is told that of an event or a message; Express ones tell nothing."""
-    return via == DIRECT and lane != FAST
+    try:
+        return _until(look, seconds, "")
+    except TooLong:
+        raise TooLong(f"{id}: {_known(seen)} after {seconds:g} s{_what_now(seen)}") from None
 
 
-def ends(stack: Stack, request: str, done: dict[str, Any], lane: Lane | None, seconds: float) -> Iterator[Ended]:
+OTHER_PAYLOAD = "its key belongs to another payload; `once replay-rejected --dry-run` shows the refused request"
+MAYBE_REFUSED = "by the record; with onConflict reject, a request that met another at work was refused"
+
+
+def _known(seen: str) -> str:
+    return "still in progress" if seen == "IN_PROGRESS" else "there is no record"
+
+
+def _what_now(seen: str) -> str:
+    if seen == "IN_PROGRESS":
+        return "; it goes on by itself"
+    return (
+        ": the request waits to be started, or was refused; `once replay-rejected --dry-run` shows what was refused, "
+        "`once doctor` whether the trigger is on"
+    )
+
+
+def ends(stack: Stack, request: str, done: dict[str, Any], seconds: float) -> Iterator[Ended]:
     """How what `sending.send` has sent ended; where no execution can be asked, what the record says at last."""
-    if can_be_asked(done["via"], lane):
+    if done["via"] == DIRECT:
         yield from (execution_end(stack, arn, seconds) for arn in done["sent"])
     else:
-        yield record_end(stack, id_in(request) or "", seconds)
+        yield record_end(stack, request, seconds)
 
 
-def _until(look: Callable[[], Ended | None], seconds: float, what: str) -> Ended:
+def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended:
     waited, pause = 0.0, FIRST_LOOK
     while (found := look()) is None:
         if waited >= seconds:
-            raise TooLong(f"{what}: still without an end after {seconds:g} s; it goes on by itself")
+            raise TooLong(too_long)
         time.sleep(pause)
         waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
     return found

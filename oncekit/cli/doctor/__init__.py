@@ -6,6 +6,7 @@
     machines.py     state, type, log, role, alias and timeouts of the state machines, of both lanes
     executions.py   executions that were throttled or ran out of time, in both lanes
     functions.py    state, alias, timeout, concurrency, layer and alarms of the functions
+    lanes.py        which lane the triggers start, and the operations that never run in the fast one
     triggers.py     rules, pipe and schedule: on, and aimed at what they should start
     queues.py       messages that somebody must look at, and the request queue
     alarms.py       whether an alarm rings, and whether anybody would hear it

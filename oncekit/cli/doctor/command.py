@@ -19,6 +19,8 @@ from oncekit.cli.problem import Problem
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipped": "-"}
 GRAVITY: tuple[Outcome, ...] = ("wrong", "warning", "ok", "skipped")
+TOLD = ("lanes",)
+"""Groups of which people read also what is fine."""
 WIDTH = 12
 """Of a group's name."""
 
@@ -81,8 +83,11 @@ def lines(found: Sequence[Finding]) -> Iterator[str]:
 
 def _group(group: str, found: Sequence[Finding]) -> Iterator[str]:
     gravest = min((each.outcome for each in found), key=GRAVITY.index)
-    fine = Counter(_subject(each) for each in found if each.outcome == "ok")
-    shown = ", ".join(subject if times == 1 else f"{subject} ×{times}" for subject, times in fine.items())
+    told = group in TOLD
+    fine = Counter(_subject(each) + (f": {each.message}" if told else "") for each in found if each.outcome == "ok")
+    shown = ("; " if told else ", ").join(
+        subject if times == 1 else f"{subject} ×{times}" for subject, times in fine.items()
+    )
     yield f"{MARKS[gravest]} {group:<{WIDTH}}{shown}".rstrip()
     for each in found:
         if each.outcome in ("wrong", "warning"):

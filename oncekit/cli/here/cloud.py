@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,15 +47,19 @@ def local_cloud(
     port: int = 0,
     on_output: Callable[[str, str], None] | None = None,
     names: Iterable[str] = (),
+    parameters: Mapping[str, str] | None = None,
 ) -> Iterator[LocalCloud]:
-    """The local cloud with an operation state machine in it, in virtual time unless a clock is given."""
+    """The local cloud with an operation state machine in it, in virtual time unless a clock is given.
+
+    `parameters` are those of the template that are not to have their defaults.
+    """
     with ExitStack() as start, clear_errors():
         start.enter_context(without_collections())
         from oncekit.local.cloud import LocalCloudError
         from oncekit.local.once_cloud import LocalCloud
 
         try:
-            with LocalCloud(template, clock=clock, port=port, on_output=on_output, names=names) as cloud:
+            with LocalCloud(template, parameters, clock=clock, port=port, on_output=on_output, names=names) as cloud:
                 gc.freeze()  # what is there now stays as long as the command
                 start.close()
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncekit.cli.lanes import chosen
+from oncekit.cli import lanes
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FULL, MACHINES, Lane
 
@@ -17,7 +17,7 @@ HANDED_OVER = ("handover-", "first-")
 
 def lane_to_start(cloud: LocalCloud, given: Lane | None) -> Lane:
     """The lane of --lane, or else of the template's parameter. Raises Problem where the template has not that lane."""
-    lane = given or chosen(cloud.parameters.get("Lane")) or FULL
+    lane = lanes.lane_to_start(given, cloud.parameters)
     if MACHINES[lane] not in cloud.outputs:
         raise Problem(
             f"--lane {lane}: the template has no such lane (no output {MACHINES[lane]}); use a newer template"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from oncekit.cli.here.names import shown_name
 from oncekit.cli.here.report import mark, outcome
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import ARROW, Paper
@@ -23,7 +24,7 @@ SURVEY_S = 0.5
 
 def follow(cloud: LocalCloud, arn: str, paper: Paper) -> Execution:
     """Wait for an execution; each state is written when it is seen."""
-    path = paper.path(f"{arn.rpartition(':')[2][:8]}  ", style="dim")
+    path = paper.path(f"{shown_name(arn)}  ", style="dim")
     shown = 0
     while True:
         ended = _ended(cloud, arn, GLANCE_S)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.effects import SideEffects
+from oncekit.cli.here.names import shown_name
 from oncekit.cli.outcomes import COLOURS, CONFLICTS, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say, say_json
@@ -64,9 +65,16 @@ def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
 
 
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
-    head = ("", "execution", "outcome", "attempt", "result")
+    head = ("", "execution", "lane", "outcome", "attempt", "result")
     rows = [
-        (mark(each), each.name[:8], outcome(each), str((each.output or {}).get("attempt", "")), _result(each))
+        (
+            mark(each),
+            shown_name(each.arn),
+            lane_of(each.arn),
+            outcome(each),
+            str((each.output or {}).get("attempt", "")),
+            _result(each),
+        )
         for each in executions
     ]
     failures = ["" if each.status == "SUCCEEDED" else message_of(each) for each in executions]

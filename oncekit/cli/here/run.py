@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +12,7 @@ import typer
 from oncekit.cli.deployed.reading import read_event
 from oncekit.cli.here.cloud import find_event, find_template, local_cloud
 from oncekit.cli.here.lane import handed_over, lane_to_start
+from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
@@ -36,17 +37,18 @@ def run(
     concurrently: Concurrently = False,
     real_time: RealTime = False,
     lane: LaneOption = None,
+    parameter: Parameters = None,
     as_json: Json = False,
     template: Template = None,
 ) -> None:
     """Run requests in the local cloud. Shows the result of each.
 
-    Without --lane in the one that the template's parameter Lane names. What the fast lane hands over to the full one
-    is shown, too.
+    Without --lane in the lane that the template's parameter Lane names, as `once send` and the triggers. What the fast
+    lane hands over to the full one is shown, too.
 
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """
-    raise typer.Exit(_run(events, times, concurrently, real_time, chosen(lane), as_json, template))
+    raise typer.Exit(_run(events, times, concurrently, real_time, chosen(lane), given(parameter), as_json, template))
 
 
 def _run(
@@ -55,6 +57,7 @@ def _run(
     concurrently: bool,
     real_time: bool,
     lane: Lane | None,
+    parameters: Mapping[str, str],
     as_json: bool,
     template: Path | None,
 ) -> int:
@@ -67,7 +70,7 @@ def _run(
     from oncekit.local import RealClock, VirtualClock
 
     progress = Paper(error=True, quiet=as_json)
-    with local_cloud(path, RealClock() if real_time else VirtualClock()) as cloud:
+    with local_cloud(path, RealClock() if real_time else VirtualClock(), parameters=parameters) as cloud:
         effects = Effects(cloud)
         to_start = lane_to_start(cloud, lane)
         if concurrently:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,6 +15,9 @@ import typer
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
 from oncekit.cli.here.cloud import clear_errors, find_event, find_template, local_cloud
 from oncekit.cli.here.files import Watch, broken_python
+from oncekit.cli.here.parameters import Parameters, given
+from oncekit.cli.here.voices import alone, tell_alone
+from oncekit.cli.lanes import lane_to_start
 from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
@@ -53,6 +56,7 @@ def up(
     port: Port = 4599,
     console_port: ConsolePort = None,
     from_containers: FromContainers = False,
+    parameter: Parameters = None,
     template: Template = None,
 ) -> None:
     """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
@@ -62,10 +66,12 @@ def up(
     key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container gets there.
     """
-    raise typer.Exit(stay_up(port, console_port, from_containers, template))
+    raise typer.Exit(stay_up(port, console_port, from_containers, given(parameter), template))
 
 
-def stay_up(port: int, console_port: int | None, from_containers: bool, template: Path | None) -> int:
+def stay_up(
+    port: int, console_port: int | None, from_containers: bool, parameters: Mapping[str, str], template: Path | None
+) -> int:
     path = find_template(template).resolve()
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -80,13 +86,13 @@ def stay_up(port: int, console_port: int | None, from_containers: bool, template
     kept: list[KeptLogs] = []
 
     def on_output(function: str, line: str) -> None:
-        tell(*lines_of(function.removeprefix(PREFIX), line))
+        tell_alone(*lines_of(function.removeprefix(PREFIX), line))
         for each in kept:
             each.put(function, line)
 
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
     names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, MovableClock(), port, on_output, names) as cloud:
+    with local_cloud(path, MovableClock(), port, on_output, names, parameters) as cloud:
         news = News(cloud, path)
         kept.append(KeptLogs(cloud))
         with (
@@ -131,7 +137,8 @@ class News:
         from oncekit.cli.here import ends
 
         is_operation = machine in {self._cloud.outputs.get(output) for output in MACHINES.values()}
-        (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
+        with alone():
+            (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
     def deploy_again(self, names: set[str]) -> None:
         """Deploy what is on disk now, unless Python cannot read it."""
@@ -152,18 +159,20 @@ def _tell(cloud: LocalCloud, console: str, event: str) -> None:
     ways = {
         "queue": "RequestQueueUrl",
         "bus": "EventBusName",
-        "state machine": MACHINES[FULL],
+        "full lane": MACHINES[FULL],
         "fast lane": MACHINES[FAST],
     }
+    lane = lane_to_start(None, cloud.parameters)
     say(
         f"# Watch it in a browser: {console}",
         f"# The local cloud is up at {cloud.endpoint_url}.",
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
+        f"#   (requests of the queue and the bus, and those of `once send`, start in the {lane} lane)",
         "#",
         "# To use it, paste the lines below in another terminal. Then, for example:",
         f"#   once send {event} --wait",
         f"#   once send {event} --via sqs --duplicates 2",
-        f"#   once send {event} --lane fast",
+        f"#   once send {event} --lane fast --wait",
         "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
         "#   once doctor",
         "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",

@@ -1,0 +1,163 @@
+"""`once send --wait` where no execution can be asked afterwards: in the fast lane, by the queue and by the bus."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+from operating import Operator
+
+from oncekit.cli.deployed import synchronous
+from oncekit.cli.deployed.fingerprint import fingerprint_of
+from oncekit.cli.deployed.request_form import fault_of
+from oncekit.cli.deployed.stack import Stack
+
+OTHER = {"payload": {"b": 2}}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def no_real_pauses(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: operator.cloud.settle())
+
+
+def event(operator: Operator, **other: Any) -> str:
+    return operator.file(json.dumps(operator.request() | other), "event.json")
+
+
+def last_words(out: str) -> list[str]:
+    return out.splitlines()[-1].split()
+
+
+# ---- the fast lane ----
+
+
+def test_answer_of_the_fast_lane_is_that_of_the_execution_itself(operator: Operator) -> None:
+    first = operator.once("send", event(operator), "--lane", "fast", "--wait")
+    assert (first.code, last_words(first.out)) == (0, ["✓", "EXECUTED", "7"])
+    assert first.out.startswith("arn:aws:states:") and ":express:" in first.out.splitlines()[0]
+    again = operator.once("send", event(operator), "--lane", "fast", "--wait", "--duplicates", "2", "--json").answer
+    assert [(each["outcome"], each["result"]) for each in again["ended"]] == [("REPLAYED", 7)] * 3
+    assert sorted(each["of"] for each in again["ended"]) == sorted(again["sent"])
+
+
+def test_request_that_the_fast_lane_refuses_is_not_called_completed(operator: Operator) -> None:
+    operator.once("send", event(operator), "--lane", "fast", "--wait")
+    mismatch = operator.once("send", event(operator, **OTHER), "--lane", "fast", "--wait")
+    assert mismatch.code == 3 and "PayloadMismatch" in mismatch.out and "COMPLETED" not in mismatch.out
+    bad = operator.once("send", operator.file("{}", "bad.json"), "--lane", "fast", "--wait")
+    assert bad.code == 1 and "InvalidRequest" in bad.out
+
+
+@pytest.mark.parametrize(
+    ("policy", "outcome"), [({"onConflict": "reject"}, "OperationInProgress"), ({}, "IN_PROGRESS")]
+)
+def test_request_that_meets_another_at_work_is_told_of_as_that(
+    operator: Operator, policy: dict[str, str], outcome: str
+) -> None:
+    with operator.holding("ExecuteBusinessLogic"):
+        operator.cloud.start(operator.request())
+        done = operator.once("send", event(operator, **policy), "--lane", "fast", "--wait")
+    assert done.code == 3 and outcome in done.out
+
+
+def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    class Slow:
+        def start_sync_execution(self, **given: str) -> None:
+            sent.append(given["stateMachineArn"])
+            raise ReadTimeoutError(endpoint_url="https://sync-states")
+
+    class Session:
+        def client(self, service: str, endpoint_url: str | None, config: Any) -> Slow:
+            told.append((config.read_timeout, config.retries, config.inject_host_prefix))
+            return Slow()
+
+    told: list[tuple[float, dict[str, int], bool]] = []
+    stack = Stack("shop", {"StateMachineArn": "m", "FastStateMachineArn": "f"}, {}, Session())
+    _, ended, [late] = synchronous.run(stack, "{}", 1, 600)
+    assert (sent, ended) == (["f"], []) and "`once show ID` tells" in str(late)
+    assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
+
+
+@pytest.mark.parametrize(("lane", "kind"), [("fast", "express"), ("full", "execution")])
+def test_without_a_lane_a_direct_start_goes_where_the_triggers_start(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, lane: str, kind: str
+) -> None:
+    connect = operator._connect
+    monkeypatch.setattr(operator, "_connect", lambda *place, **needed: in_lane(connect(*place, **needed), lane))
+    answer = operator.once("send", event(operator), "--json").answer
+    operator.cloud.settle()
+    assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
+
+
+def in_lane(stack: Stack, lane: str) -> Stack:
+    object.__setattr__(stack, "parameters", {**stack.parameters, "Lane": lane})
+    return stack
+
+
+# ---- the queue and the bus ----
+
+
+@pytest.mark.parametrize("via", ["sqs", "eventbridge"])
+def test_other_payload_by_a_trigger_is_a_mismatch_and_not_the_answer_of_the_first(operator: Operator, via: str) -> None:
+    with operator.cloud.delivering():
+        assert operator.once("send", event(operator), "--via", via, "--wait").code == 0
+        done = operator.once("send", event(operator, **OTHER), "--via", via, "--wait")
+    assert done.code == 3 and "PayloadMismatch" in done.out and "COMPLETED" not in done.out
+
+
+def test_request_that_says_reject_is_told_that_the_record_alone_is_known(operator: Operator) -> None:
+    with operator.cloud.delivering():
+        done = operator.once("send", event(operator, onConflict="reject"), "--via", "sqs", "--wait")
+    assert done.code == 0 and "with onConflict reject" in done.out
+
+
+def test_time_that_is_over_without_a_record_is_told_as_that(operator: Operator) -> None:
+    done = operator.once("send", event(operator), "--via", "sqs", "--wait", "--timeout", "1")
+    assert done.code == 3 and "there is no record after 1 s" in done.err and "goes on by itself" not in done.err
+    assert "`once replay-rejected --dry-run`" in done.err
+
+
+FAULTS = [
+    ("{}", "/operation is missing"),
+    ("[]", "it is no JSON object"),
+    ('{"operation": "told", "idempotencyKey": "k", "payload": 1}', "/payload must be an object"),
+    ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": [1e400]}}', "no double can hold"),
+    ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": {"_jsonata_lambda": true}}}', "_jsonata_lambda"),
+    ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": ' + "[" * 500 + "]" * 500 + "}}", "10 levels"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), FAULTS)
+def test_what_is_surely_refused_is_not_waited_for(operator: Operator, text: str, words: str) -> None:
+    done = operator.once("send", operator.file(text, "event.json"), "--via", "sqs", "--wait")
+    assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1
+
+
+def test_requests_that_are_examples_have_no_fault() -> None:
+    assert [fault_of(path.read_text()) for path in ROOT.glob("events/*.json")] == [None] * 3
+    envelope = [{"body": json.loads((ROOT / "events/charge-payment.json").read_text())}]
+    assert fault_of(json.dumps(envelope)) is None
+
+
+# ---- fingerprints ----
+
+PAYLOADS = [
+    '{"cc": "xé", "b": [true, false, null], "a": 1}',
+    '{"a": 0.1, "b": 1e300, "c": 1.5e300, "d": -1e301, "e": 1.0000000000000002, "f": -0, "g": 12345678901234567890}',
+    '{"n": [1e-7, 5e-324, 1.7976931348623157e308, 123456789012345678, 0.30000000000000004, -2.5], "": {"": ""}}',
+    '{"\\ue000": 1, "\\ud83d\\ude00": "\\ud83d\\ude00", "Z": "a\\"\\\\b", "a": {"z": [], "b": {}}}',
+]
+
+
+@pytest.mark.parametrize("payload", PAYLOADS)
+def test_fingerprint_is_the_one_that_the_state_machine_makes(operator: Operator, payload: str) -> None:
+    text = json.dumps(operator.request() | {"payload": json.loads(payload)})
+    operator.cloud.run(text)
+    assert fingerprint_of(text) == operator.record["fingerprint"]
+    assert fingerprint_of(f'[{{"body": {text}}}]') == operator.record["fingerprint"]
