@@ -8,7 +8,7 @@ export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup development wheel demo test e2e proof soak lint audit sam bench clean requirements tools
+.PHONY: help setup development wheel demo test e2e proof soak lint audit sam bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,9 @@ sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
 bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed" does less)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
+
+browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of one test (needs npm)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,6 +62,8 @@ class LocalSource:
             self._ways.pop(execution.exec_arn, None)
             self._version += 1
             self._changed.notify_all()
+        if str(execution.status) != RUNNING:
+            self._row(execution.exec_arn, execution)  # now, so that the first page of many need not wait for all
 
     # ---- what is there ----
 
@@ -107,7 +110,7 @@ class LocalSource:
 
     def run(self, arn: str) -> tuple[Run, Definition | None]:
         execution = self._execution(arn)
-        return run_here(execution_of(execution)), json.loads(execution.state_machine.definition)
+        return run_here(execution_of(execution)), _definition(str(execution.state_machine.definition))
 
     def _execution(self, arn: str) -> Any:
         if (execution := self._known.get(arn)) is not None:
@@ -149,6 +152,12 @@ class LocalSource:
     def size(self, arn: str) -> int:
         worker = self._execution(arn).exec_worker
         return 0 if worker is None or worker.env is None else len(worker.env.event_manager._history_event_list)
+
+
+@functools.lru_cache(maxsize=8)
+def _definition(text: str) -> Definition:
+    found: Definition = json.loads(text)
+    return found
 
 
 def _message(body: Mapping[str, Any]) -> Message:

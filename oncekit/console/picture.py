@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 from oncekit.console.drawing.vertices import NOTHING_TAKEN, Mark, Taken
 from oncekit.console.machine import Definition, edges, nodes
 from oncekit.console.run import Outcome, Run, Visit
 
+_laying_out = threading.Lock()
 WITHIN = "graph"
 """The class of a picture in a page."""
 SIGNS: dict[Outcome, str] = {
@@ -37,7 +40,16 @@ def picture_in_page(definition: Definition, run: Run) -> str:
     """The same for a page, each state a link to where the page tells of it."""
     from oncekit.console.drawing.svg import embedded
 
+    lay_out(definition)
     return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}", WITHIN)
+
+
+def lay_out(definition: Definition) -> None:
+    """Find the places of the states, which takes a second or two; once for a definition, and by one thread."""
+    from oncekit.console.drawing.geometry import geometry
+
+    with _laying_out:
+        geometry(tuple(nodes(definition)), tuple(edges(definition)))
 
 
 def taken(run: Run, links: bool = False) -> Taken:

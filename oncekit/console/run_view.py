@@ -76,15 +76,23 @@ class RunView:
     data: Sequence[Said]
     is_running: bool
     has_payloads: bool
+    is_long: bool
+    """Whether data and events come only when they are asked for."""
 
 
-def run_view(run: Run, definition: Definition | None, now: datetime.datetime, *, payloads: bool = True) -> RunView:
+def run_view(
+    run: Run,
+    definition: Definition | None,
+    now: datetime.datetime,
+    *,
+    payloads: bool = True,
+    is_long: bool = False,
+) -> RunView:
     """`now` ends the bars of what still runs; without `payloads` nothing that a request, a function or a service said
     is in it but operation, tenant and names of errors.
     """
     end = run.ended_at or max(now, run.started_at)
     whole = max((end - run.started_at).total_seconds(), 0.001)
-    names = {visit.number: visit.state for visit in run.visits}
     kind, outcome = kind_and_outcome(run.status, run.output, run.error)
     return RunView(
         run=run,
@@ -95,12 +103,26 @@ def run_view(run: Run, definition: Definition | None, now: datetime.datetime, *,
         facts=_facts(run, end, payloads),
         message=_message(run.cause) if payloads and run.cause else "",
         picture=Markup("") if definition is None else Markup(picture_in_page(definition, run)),  # noqa: S704 escaped there
-        visits=[_visit(each, run.started_at, end, whole, payloads) for each in run.visits],
-        events=[_event(each, names) for each in run.events],
+        visits=[_visit(each, run.started_at, end, whole, payloads, data=not is_long) for each in run.visits],
+        events=[] if is_long else events_view(run),
         data=list(_data({"input": run.input, "output": run.output, "cause": run.cause}, payloads)),
         is_running=run.status == RUNNING,
         has_payloads=payloads,
+        is_long=is_long,
     )
+
+
+def visit_view(run: Run, number: int, now: datetime.datetime) -> VisitView | None:
+    """One visit with its data; None where there is none of this number."""
+    visit = next((each for each in run.visits if each.number == number), None)
+    end = run.ended_at or max(now, run.started_at)
+    whole = max((end - run.started_at).total_seconds(), 0.001)
+    return None if visit is None else _visit(visit, run.started_at, end, whole, payloads=True)
+
+
+def events_view(run: Run) -> list[EventView]:
+    names = {visit.number: visit.state for visit in run.visits}
+    return [_event(each, names) for each in run.events]
 
 
 def kind_and_outcome(status: str, output: str | None, error: str | None) -> tuple[str, str]:
@@ -161,7 +183,15 @@ def _message(cause: str) -> str:
     return message if isinstance(message, str) else cause
 
 
-def _visit(visit: Visit, began: datetime.datetime, end: datetime.datetime, whole: float, payloads: bool) -> VisitView:
+def _visit(
+    visit: Visit,
+    began: datetime.datetime,
+    end: datetime.datetime,
+    whole: float,
+    payloads: bool,
+    *,
+    data: bool = True,
+) -> VisitView:
     exited = visit.exited_at or end
     before, lasted = (visit.entered_at - began).total_seconds(), (exited - visit.entered_at).total_seconds()
     x = min(round(before / whole * BAR), BAR - LEAST_BAR)
@@ -174,7 +204,7 @@ def _visit(visit: Visit, began: datetime.datetime, end: datetime.datetime, whole
         lasted=duration(lasted),
         bar_x=x,
         bar_width=min(max(round(lasted / whole * BAR), LEAST_BAR), BAR - x),
-        data=list(_data({"input": visit.input, "output": visit.output, **_variables(visit)}, payloads)),
+        data=list(_data({"input": visit.input, "output": visit.output, **_variables(visit)}, payloads)) if data else [],
         calls=[
             (
                 each.resource,
@@ -182,6 +212,7 @@ def _visit(visit: Visit, began: datetime.datetime, end: datetime.datetime, whole
                 next(_data({"parameters": each.parameters}, payloads), None),
             )
             for each in visit.attempts
+            if data
         ],
     )
 

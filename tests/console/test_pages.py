@@ -13,6 +13,7 @@ from visitor import Visitor, record_at, run_at
 
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
+from oncekit.console.server import views
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before, fails
 
@@ -268,3 +269,17 @@ def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
     answer = visitor.post("/advance", {"seconds": "300"})
     assert answer.status_code == 409 and "cannot be moved" in answer.text
     assert "how far" in visitor.post("/advance", {"seconds": "1e9"}).text
+
+
+def test_a_long_run_tells_of_a_state_when_it_is_opened(
+    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = cloud.run(charge())
+    whole = visitor.get(run_at(ended.arn)).text
+    monkeypatch.setattr(views, "LONG", 2)
+    page = visitor.get(run_at(ended.arn)).text
+    assert "dynamodb:updateItem" in whole and "dynamodb:updateItem" not in page and "data-event" not in page
+    assert f'data-later="/visit/2/{ended.arn}"' in page and f'data-later="/events/{ended.arn}"' in page
+    assert "dynamodb:updateItem" in visitor.get(f"/visit/2/{ended.arn}").text
+    assert visitor.get(f"/events/{ended.arn}").text.count("data-event") == len(ended.events)
+    assert visitor.get(f"/visit/99/{ended.arn}").status_code == 404

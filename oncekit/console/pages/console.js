@@ -229,6 +229,18 @@ document.addEventListener("submit", event => {
   dialog.showModal();
 });
 
+// Of a long run, what is folded up comes when it is opened.
+document.addEventListener("toggle", async event => {
+  const later = event.target.open && one("[data-later]", event.target);
+  if (!later) return;
+  const address = later.dataset.later;
+  delete later.dataset.later;
+  const answer = await fetch(address);
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
+  later.replaceChildren(...fresh.childNodes);
+  wake(later);
+}, true);
+
 // ---- a lease runs down ----
 
 function wake(within = document) {

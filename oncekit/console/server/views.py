@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import Any
 from urllib.parse import quote as in_url
@@ -12,9 +13,9 @@ from markupsafe import escape
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.listing import KINDS, Filter, Listing, listing
-from oncekit.console.picture import SIGNS
+from oncekit.console.picture import SIGNS, lay_out
 from oncekit.console.record_view import record_view
-from oncekit.console.run_view import run_view, sign_of
+from oncekit.console.run_view import events_view, run_view, sign_of, visit_view
 from oncekit.console.server.answers import elsewhere, html
 from oncekit.console.source import Actions, Refused, Row, Source, Unknown
 from oncekit.console.words import clock, day_and_time, duration
@@ -24,6 +25,8 @@ MOST_RUNS = 50
 """Of an id, the newest: those whose writes its page shows."""
 MOST_AHEAD_S = 7 * 86_400
 """That the clock is moved at once."""
+LONG = 200
+"""Visits of a run from which on each is told of only when it is opened."""
 LONGEST_WAY = 30
 """States of a sparkline."""
 
@@ -35,6 +38,8 @@ class Console:
     source: Source
     actions: Actions | None
     token: str
+    laid_out: set[str] = field(default_factory=set)
+    """Lanes whose picture was begun."""
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
         return html(
@@ -52,7 +57,18 @@ class Console:
     def requests(self, request: Request) -> Response:
         asked = Filter.of(request.args)
         found = listing(self.source.rows(), asked)
+        self._lay_out([each.row for each in found.rows])
         return self.page("requests.html", "requests", asked=asked, kinds=KINDS, **self._listed(found))
+
+    def _lay_out(self, rows: Sequence[Row]) -> None:
+        """Begin with the pictures that will be looked at next: the first one takes a while."""
+        for row in rows:
+            if row.lane in self.laid_out or self.source.read_only:
+                continue
+            self.laid_out.add(row.lane)
+            _, definition = self.source.run(row.arn)
+            if definition is not None:
+                threading.Thread(target=lay_out, args=(definition,), daemon=True).start()
 
     def rows(self, request: Request) -> Response:
         """The rows alone, for a page that is open."""
@@ -82,9 +98,20 @@ class Console:
     def run_body(self, request: Request, arn: str) -> Response:
         return html("run_body.html", **self._run(arn))
 
+    def visit(self, request: Request, number: int, arn: str) -> Response:
+        """What a long run tells of a visit when it is opened."""
+        run, _ = self.source.run(arn)
+        if (each := visit_view(run, number, self.source.now())) is None:
+            raise Unknown(f"the execution has not entered {number} states")
+        return html("visit.html", each=each, view={"has_payloads": True})
+
+    def events(self, request: Request, arn: str) -> Response:
+        run, _ = self.source.run(arn)
+        return html("events.html", view={"events": events_view(run)})
+
     def _run(self, arn: str) -> dict[str, Any]:
         run, definition = self.source.run(arn)
-        view = run_view(run, definition, self.source.now())
+        view = run_view(run, definition, self.source.now(), is_long=len(run.visits) > LONG)
         commands = {"history": f"once history {quote(arn)}", "export": f"once graph {quote(arn)} -o run.html"}
         if lane_of(arn) == FAST:  # Step Functions keeps no history of it, so that no command can read one
             commands = {"record": f"once show {quote(view.id)}"} if view.id else {}
