@@ -58,6 +58,7 @@ class TestCloud(LocalCloud):
             **super().environment,
             "ONCE_TESTING_OUTSIDE": self.outside.address,
             "ONCE_TESTING_ENTRY": str(self._entry),
+            "ONCE_TESTING_FOLDER": str(self._path.parent.resolve()),
         }
 
     def _watched(self, environ: Any, application: Any) -> Any:

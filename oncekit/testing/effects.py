@@ -179,6 +179,8 @@ class Usual:
         """Of a number: whether it went further than usual, or not so far. Of a member: whether it is one more."""
         if was is None or is_now is None:
             return "twice" if was is None else "lost"
+        if " " in place:  # a request to another system is no counter
+            return "differs"
         try:
             starts = {
                 float(dict(each.fields)[path])

@@ -25,6 +25,8 @@ CALL, LOST = "X-Once-Call", "X-Once-Lost"
 LINES = 2
 MOST = 8_000
 """Characters of the parameters in a header."""
+FOLDER = os.environ["ONCE_TESTING_FOLDER"] + os.sep
+"""Of the template: files are named from there."""
 ROOT = os.environ.get("LAMBDA_TASK_ROOT", "") + os.sep
 
 _step: contextvars.ContextVar[str] = contextvars.ContextVar("step", default="")
@@ -40,7 +42,7 @@ def line() -> str:
     while frame is not None and len(found) < LINES:
         name = frame.f_code.co_filename
         if name.startswith(ROOT) and "site-packages" not in name:
-            found.append(f"{name.removeprefix(ROOT)}:{frame.f_lineno} in {frame.f_code.co_name}")
+            found.append(f"{name.removeprefix(FOLDER)}:{frame.f_lineno} in {frame.f_code.co_name}")
         frame = frame.f_back  # type: ignore[assignment]  # None is the end
     return ", called at ".join(found)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SECONDS = 60.0
 ANSWER, END = "the answer", "the end"
+Found = tuple[Difference, str, tuple[str, ...]]
+"""A difference, what was struck, and the lines of code."""
 
 
 class NothingToStrike(AssertionError):
@@ -58,16 +60,11 @@ class Matrix:
 
     def run(self, may_repeat: Collection[str], seconds: float) -> Report:
         began = time.monotonic()
+        found: list[Found] = []
         try:
-            self._run()  # a function that is started does more than one that is warm
-            usual = self._run()
-            if usual.faults or usual.status not in ("COMPLETED", "FAILED"):
-                told = "; ".join(each.what for each in usual.faults) or f"it ends as {usual.status}"
-                raise NothingToStrike(f"{self._operation}, without any fault: {told}")
-            again = [self._run(), self._run(dies_at_its_beginning(self._operation))]
-            expected = Usual([usual.left, *(each.left for each in again)], self._before)
+            usual, expected = self._undisturbed()
             strikes = strikes_of(self._operation, usual.calls, usual.boundaries if self._states else [])
-            struck, found = [], []
+            struck = []
             for strike in strikes:
                 if time.monotonic() - began > seconds:
                     break
@@ -77,11 +74,26 @@ class Matrix:
                 found += [(each, strike.what, self._lines(each, run, usual)) for each in differences]
         finally:
             self._contents.put_into(self._cloud)
-        findings = [
-            each for each in _grouped(found) if not each.place.startswith(tuple(may_repeat)) or each.kind != "twice"
-        ]
+        allowed = tuple(may_repeat)
+        findings = [each for each in _grouped(found) if each.kind != "twice" or not each.place.startswith(allowed)]
         left_out = [each.what for each in strikes[len(struck) :]]
         return Report(self._operation, findings, struck, left_out, time.monotonic() - began)
+
+    def _undisturbed(self) -> tuple[Run, Usual]:
+        """What is usual. Raises NothingToStrike when that cannot be said."""
+        self._run()  # a function that is started does more than one that is warm
+        usual, again = self._run(), self._run()
+        told = [each.what for each in usual.faults]
+        if not told and usual.status not in ("COMPLETED", "FAILED"):
+            told = [f"it ends as {usual.status}"]
+        second_attempt = self._run(dies_at_its_beginning(self._operation))
+        expected = Usual([usual.left, again.left, second_attempt.left], self._before)
+        told += [f"two runs differ: {each.place}: {each.what}" for each in expected.differences(again.left)]
+        if told:
+            raise NothingToStrike(f"{self._operation}, without any fault: {'; '.join(told)}")
+        # Also by the template: with one attempt, each crash is left to a person.
+        self._careful |= second_attempt.status == "QUARANTINED"
+        return usual, expected
 
     def _judge(self, run: Run, usual: Run, expected: Usual, strike: Strike) -> Iterator[Difference]:
         yield from run.faults
@@ -116,8 +128,9 @@ class Matrix:
                 faults = self._strike(strike)
             path = list(reached)
             calls = [call for call, _ in cloud.watch.calls if is_counted(self._operation, call)]
-            cloud.run(self._request, lane=self._lane)
-            cloud.settle()
+            if not faults:  # else there is no answer that a duplicate could get
+                cloud.run(self._request, lane=self._lane)
+                cloud.settle()
         for each in cloud.invocations():
             journal.started(each.event)
         self._warm()
@@ -195,9 +208,9 @@ def _told(record: Mapping[str, Any]) -> str:
     return f"{record['status']}{why}"
 
 
-def _grouped(found: Iterable[tuple[Difference, str, tuple[str, ...]]]) -> list[Finding]:
+def _grouped(found: Iterable[Found]) -> list[Finding]:
     """The same difference of several strikes is one finding."""
-    groups: dict[tuple[str, str], list[tuple[Difference, str, tuple[str, ...]]]] = {}
+    groups: dict[tuple[str, str], list[Found]] = {}
     for each in found:
         groups.setdefault((each[0].kind, each[0].place), []).append(each)
     return [

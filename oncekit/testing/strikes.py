@@ -24,7 +24,7 @@ class Strike:
     """One fault at one place. `reached` says whether the run came there."""
 
     what: str
-    """`the function dies after app.py:12 in handler: dynamodb.put_item`."""
+    """`the function dies after pay/app.py:12 in handler: dynamodb.put_item`."""
     lay: Callable[[TestCloud, Strike], AbstractContextManager[None]]
     of_owner: bool = False
     """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""

@@ -39,7 +39,7 @@ class FunctionCall:
     parameters: Any
     """Of AWS; the URL; or the event."""
     line: str
-    """`app.py:12 in pay, called at app.py:5 in handler`; empty when no code of the function leads to the call."""
+    """`pay/app.py:12 in pay, called at pay/app.py:5 in handler`; empty when no code of the function leads to it."""
     step: str
     """The fenced step that the call is a part of."""
     begun: bool

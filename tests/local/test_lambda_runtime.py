@@ -200,6 +200,16 @@ def test_function_that_was_put_away_is_not_found_and_comes_back_warm_unless_it_c
     runtime.put_away("away")
 
 
+def test_environments_that_start_ahead_run_after_those_that_have_run(runtime: LambdaRuntime) -> None:
+    runtime.register("ahead", probe())
+    first = call(runtime, "ahead", "pid")
+    runtime.warm("ahead", 2)
+    assert call(runtime, "ahead", "pid") == first
+    runtime._functions["ahead"].idle[-1].end()
+    spare = runtime._functions["ahead"].idle[0]._process
+    assert spare is not None and call(runtime, "ahead", "pid") == spare.pid
+
+
 def test_function_of_a_later_version_starts_anew_after_it_was_put_away(runtime: LambdaRuntime) -> None:
     for each in (probe(timeout=20), probe()):
         runtime.register("later", each)

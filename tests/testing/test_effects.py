@@ -37,5 +37,11 @@ def test_a_run_is_compared_with_what_is_usual(items: list[dict[str, Any]], expec
     assert differences(*items) == expected
 
 
+def test_another_amount_to_a_provider_is_no_second_charge() -> None:
+    runs = [[Document.of("POST https://provider.example", {"amount": 10})]] * 3
+    (found,) = Usual(runs, []).differences([Document.of("POST https://provider.example", {"amount": 20})])
+    assert (found.kind, found.what) == ("differs", "amount is 20, not 10")
+
+
 def test_what_only_a_second_attempt_adds_is_no_habit() -> None:
     assert differences({**FIRST, "sold": 7}, second={**SECOND_ATTEMPT, "sold": 7}) == [("twice", "sold is 7, not 6")]
