@@ -40,33 +40,6 @@ def browser() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip(f"no browser is here ({', '.join(BROWSERS)}); `make browser` installs one")
-
-
-ROOT = Path(__file__).parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
-
-@pytest.fixture
-def source(cloud: LocalCloud) -> Iterator[LocalSource]:
-    source = LocalSource(cloud)
-    with source.watching():
-        yield source
-
-
-@pytest.fixture
-def visitor(cloud: LocalCloud, source: LocalSource) -> Visitor:
-    """Somebody who opened the address that was printed."""
-    return Visitor(source, LocalActions(cloud, ROOT))
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A real one, for all tests of a session; skipped where there is none."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(
-            f"no browser is here ({', '.join(BROWSERS)}): the console is not tried in a real one; `make browser` installs one"
-        )
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
