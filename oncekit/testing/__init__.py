@@ -15,6 +15,18 @@ outside.py      other systems, reached by HTTP
 
 from __future__ import annotations
 
-from oncekit.testing.faults import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oncekit.testing.faults import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
 
 __all__ = ["answer_lost", "event_lost", "function_crashes", "owner_dies", "runs_twice"]
+
+
+def __getattr__(name: str) -> Any:
+    """A fault on first use: pytest loads the plugin in every run, also where the local cloud is not installed."""
+    if name in __all__:
+        from oncekit.testing import faults
+
+        return getattr(faults, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

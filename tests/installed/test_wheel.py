@@ -46,7 +46,8 @@ def test_without_the_extra_run_says_which_one_to_install(bare: Installed) -> Non
 
 
 def test_without_the_extra_the_library_and_all_that_operators_use_can_be_imported(bare: Installed) -> None:
-    modules = [*_modules("oncekit/cli/deployed"), *_modules("oncekit/cli/doctor"), "oncekit.cli.paper", "once"]
+    folders = ("oncekit/cli/deployed", "oncekit/cli/doctor", "oncekit/console/drawing", "oncekit/console/server")
+    modules = [*(each for folder in folders for each in _modules(folder)), "oncekit.cli.paper", "once"]
     done = bare.run(str(bare.python), "-c", "".join(f"import {each}\n" for each in modules))
     assert done.returncode == 0, done.stderr
 

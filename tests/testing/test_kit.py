@@ -36,3 +36,12 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[str]
 def test_what_a_user_may_expect_of_the_kit_holds(outcomes: Mapping[str, list[str]], file: str) -> None:
     assert not (failed := [each for each in outcomes[file] if each]), "\n".join(failed)
     assert len(outcomes[file]) >= FEWEST[file]
+
+
+def test_a_run_that_uses_no_fixture_imports_nothing_of_the_local_cloud() -> None:
+    program = "import oncekit.testing.plugin, sys; print(sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {
+        name for name in ("moto", "boto3", "botocore", "yaml", "oncekit.local", "once") if f"'{name}'" in done.stdout
+    }
+    assert not loaded
