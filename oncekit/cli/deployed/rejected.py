@@ -11,6 +11,7 @@ from oncekit.cli.deployed.originals import input_of
 from oncekit.cli.deployed.prospects import REFUSED_AGAIN, no_input, why_deadly, why_refused_again
 from oncekit.cli.deployed.rejected_message import Rejected, UnreadableMessage, read
 from oncekit.cli.deployed.stack import Stack
+from oncekit.console.requests import id_in
 
 HIDDEN_SECONDS = 120
 """How long a received message stays out of others' sight; one that is not replayed is shown again at the end."""
@@ -112,13 +113,14 @@ def _outcome(stack: Stack, rejected: Rejected, asked: _Asked) -> dict[str, str |
     text = input_of(stack, rejected.refused) if rejected.text is None else rejected.text
     if text is None:
         return {"outcome": NO_INPUT, "reason": no_input(stack, rejected)}
+    about = {"id": rejected.id or id_in(text)}
     if deadly := why_deadly(rejected, text):
-        return {"outcome": NOT_STARTED, "reason": deadly}
+        return {**about, "outcome": NOT_STARTED, "reason": deadly}
     if not asked.dry_run:
-        return _start(stack, rejected, text)
+        return {**about, **_start(stack, rejected, text)}
     if again := why_refused_again(stack, rejected, text):
-        return {"outcome": "WOULD_BE_REFUSED", "reason": again}
-    return {"outcome": "WOULD_START", "reason": REFUSED_AGAIN.get(rejected.error)}
+        return {**about, "outcome": "WOULD_BE_REFUSED", "reason": again}
+    return {**about, "outcome": "WOULD_START", "reason": REFUSED_AGAIN.get(rejected.error)}
 
 
 def _start(stack: Stack, rejected: Rejected, text: str) -> dict[str, str | None]:

@@ -53,7 +53,7 @@ def replay_rejected(
             f"{each['outcome']:<16}  {short(each['error'] or '-')}  "
             + short(each["id"] or each["messageId"], LONGEST_ID)
             + "".join(f"  {short(each[key], 1000)}" for key in ("message", "reason", "executionArn") if each[key])
-            + (f"  and {each['copies']} copies of its message" if each["copies"] else "")
+            + (f"  and {each['copies']} more of its messages" if each["copies"] else "")
             for each in done
         ]
         answered({"messages": done}, as_json, *(lines or ["No such message is in the queue."]))
