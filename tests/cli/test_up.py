@@ -15,6 +15,7 @@ from typing import Any
 
 import boto3
 import pytest
+import requests
 from botocore.exceptions import ClientError
 from signing import keys
 
@@ -108,6 +109,9 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
         while "is up" not in err.read_text():
             assert time.monotonic() < end and process.poll() is None, err.read_text()
             time.sleep(0.05)
+        first = out.read_text().splitlines()[0]
+        assert first.startswith("# Watch it in a browser: http://127.0.0.1:"), "the console's address, first of all"
+        assert requests.get(first.rpartition(" ")[2], timeout=20).text.count("No request has come yet") == 1
         lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
         given = dict(line.split("=", 1) for line in lines)
         assert given["NO_PROXY"] == given["no_proxy"] == "127.0.0.1,localhost"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 from scenario import charge
 from visitor import HERE, PORT, Visitor, record_at, run_at
 
+from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.pages import FOLDER
 from oncekit.console.server.serving import ConsoleServer
@@ -114,7 +116,7 @@ def test_nothing_is_changed_by_following_a_link(visitor: Visitor) -> None:
 
 def test_a_console_that_only_shows_has_no_actions(cloud: LocalCloud, source: LocalSource) -> None:
     source.read_only = True
-    reader = Visitor(source, None)
+    reader = Visitor(source, LocalActions(cloud, Path()))
     assert reader.post("/start", {"request": "{}"}).status_code == 404
     assert 'href="/start"' not in reader.get("/").text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -253,15 +254,17 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
 
 def test_an_owner_is_killed_on_its_page(cloud: LocalCloud, visitor: Visitor) -> None:
     answers: list[int] = []
+    answered = threading.Event()
 
     def kill() -> None:
         [running] = cloud.executions.running()
         assert "Kill this owner" in visitor.get(run_at(running.exec_arn)).text
         answers.append(visitor.post(f"/stop/{running.exec_arn}", {}).status_code)
+        answered.set()
 
     with cloud.intercept(before(kill, state="ExecuteBusinessLogic")):
         assert cloud.run(charge()).status == "ABORTED"
-    assert answers == [303]
+    assert answered.wait(20) and answers == [303]
     assert "OwnerDied" in visitor.get("/").text
 
 
