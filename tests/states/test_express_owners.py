@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -129,22 +130,48 @@ def test_a_request_that_is_no_json_is_for_the_operator(state: States) -> None:
     assert state("TakeCandidate").takes(None, {}, {"id": ID}).assigned["isDamaged"] is False
 
 
+TENANT = ID.partition("#")[0]
+HASH = hashlib.sha256(ID.encode()).hexdigest()
+IN_FLIGHT = f"inflight/{TENANT}/{HASH}/0123456789abcdef.json"
+
+
 def overdue(state: States, sweeps: bool, lease: int, recoveries: int = 0, **more: str) -> str:
     record = {"status": "IN_PROGRESS", "lease": lease, "recoveries": recoveries, "owner": FAST_ME, **more}
-    return state("IsItOverdue").chooses({"record": record, "isFast": True, "sweeps": sweeps}).to
+    return state("IsItOverdue").chooses({"record": record, "id": ID, "isFast": True, "sweeps": sweeps}).to
 
 
 @pytest.mark.parametrize("sweeps", [True, False])
 def test_recovery_leaves_it_alone_until_its_lease_is_over_and_asks_nobody_then(sweeps: bool, state: States) -> None:
-    for key, to in (({}, "IsOwnerDead"), ({"requestKey": "inflight/x.json"}, "ReadKeptRequest")):
+    for key, to in (({}, "IsOwnerDead"), ({"requestKey": IN_FLIGHT}, "ReadKeptRequest")):
         found = [overdue(state, sweeps, NOW + late, **key) for late in (-1, 0, 1)]
         assert found == [to, "LeftAlone", "LeftAlone"]
         assert overdue(state, sweeps, 0, recoveries=2, **key) == to
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        "",
+        "responses/x.json",
+        IN_FLIGHT.replace("inflight/", "requests/"),
+        IN_FLIGHT.replace(f"/{TENANT}/", "/other/"),
+        IN_FLIGHT.replace(HASH, HASH[::-1]),
+        f"{IN_FLIGHT}x",
+        f"x{IN_FLIGHT}",
+        IN_FLIGHT.replace(".json", "0.json"),
+        IN_FLIGHT.replace(f"{HASH}/", f"{HASH}/../"),
+        IN_FLIGHT + "x" * 1100,
+    ],
+)
+def test_a_request_is_read_only_where_the_fast_lane_keeps_those_of_its_id(key: str, state: States) -> None:
+    """S3 would refuse another key for ever; so its operation is for the operator."""
+    assert overdue(state, True, NOW - 1, requestKey=key) == "IsOwnerDead"
+
+
 def test_an_owner_in_the_full_lane_is_asked_whatever_is_in_its_record(state: States) -> None:
     assert not is_fast(state, THEIRS)
-    known = {"record": {**IN_A_RECORD, "owner": THEIRS, "requestKey": "x"}, "isFast": False, "sweeps": True}
+    record = {**IN_A_RECORD, "owner": THEIRS, "requestKey": IN_FLIGHT}
+    known = {"record": record, "id": ID, "isFast": False, "sweeps": True}
     assert state("IsItOverdue").chooses(known) == Way("AskOwner")
 
 
