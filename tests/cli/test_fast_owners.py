@@ -199,6 +199,16 @@ def test_release_waits_for_the_lease_of_a_fast_owner_who_cannot_be_asked(operato
     assert again.output["result"] == "9" and operator.record["fence"] > before["fence"] + 1
 
 
+def test_release_does_not_trust_a_clock_that_may_be_ahead_of_the_owners(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    now = int(operator.cloud.clock.now())
+    operator.change({"leaseExpiresAt": now - 290})
+    done = operator.once(*RELEASE)
+    assert done.code == 3 and "by the clock of this machine" in done.err and operator.record["status"] == "IN_PROGRESS"
+    operator.change({"leaseExpiresAt": now - 302})
+    assert operator.once(*RELEASE).code == 0
+
+
 def test_release_is_not_kept_away_by_a_lease_that_no_fast_owner_gives_itself(operator: Operator) -> None:
     operator.died_fast_in("Finalize")
     longest = int(operator.cloud.clock.now()) + 300 + 840 + 5 + 3600

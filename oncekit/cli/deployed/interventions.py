@@ -31,6 +31,9 @@ from oncekit.cli.deployed.records import (
 )
 from oncekit.cli.deployed.stack import Stack
 
+CLOCK_AHEAD = 300
+"""Seconds that this machine's clock may be ahead of AWS's, which refuses what is signed with a greater difference
+(docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html)."""
 CLOCKS_DIFFER = 3600
 """Seconds: a released record has expired on every clock that is less wrong than that."""
 
@@ -143,6 +146,7 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     if status == fast_owners.MAY_RUN:
         raise Changed(f"{id}: not released: its owner is in the fast lane, {fast_owners.what_becomes(stack, record)}")
     if is_fast(stack, owner):
+        _surely_over(stack, record, status)
         return record, status
     if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
         owner = stack.execution(retry_name(record))
@@ -151,6 +155,16 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
         status = status if status in ALIVE else "RUNNING"  # it was revived just now, and its description is old
         raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
     return record, status
+
+
+def _surely_over(stack: Stack, record: Record, status: str) -> None:
+    """Raises Changed for a lease that may not be over by AWS's clock. One that was ended is 0."""
+    over = stack.now() - record.get("leaseExpiresAt", 0)
+    if status == fast_owners.LEASE_OVER and over <= CLOCK_AHEAD:
+        raise Changed(
+            f"{record['id']}: not released: its owner is in the fast lane, and its lease is over for {over:.0f} s, "
+            f"only by the clock of this machine perhaps; try again in {CLOCK_AHEAD - over:.0f} s"
+        )
 
 
 def release(stack: Stack, shown: Record) -> dict[str, Any]:
