@@ -7,6 +7,15 @@
     machine.py    the states of a definition, and the ways between them
     drawing/      the picture of a state machine, with the path of a run
     picture.py    the picture of a run
+    here.py       runs of the local cloud
+    run_view.py   what a page says of a run; record_view.py: of a record
+    json_text.py  JSON as people read it; words.py: times and durations
+    export.py     a run as one file
+    source.py     what the console needs of a place where operations run, and of who changes something there
+    local_source.py   the local cloud as such a place; a stack is one in oncekit/cli/deployed/stack_source.py
+    listing.py    which requests are listed, and in which order
+    pages/        templates, style and script
+    server/       addresses, guard, live events
 
 Importing this package imports nothing else: each command pays for what it uses.
 """

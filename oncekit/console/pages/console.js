@@ -10,8 +10,9 @@ const link = one("#link");
 const place = link ? link.textContent : "";
 let asking = false, again = false, ticking;
 
-function lost(is) {
-  link.textContent = is ? "connection lost, trying again…" : place;
+function lost(is, forGood = false) {
+  const words = forGood ? "gone: open the address that was printed last" : "connection lost, trying again…";
+  link.textContent = is ? words : place;
   link.classList.toggle("lost", is);
 }
 
@@ -105,12 +106,18 @@ function counts(list) {
   }
 }
 
+// A browser keeps six connections to a host open, so that a tab that nobody sees gives its own back.
 function listen(address) {
-  const events = new EventSource(address);
-  events.onmessage = () => { lost(false); refresh(); };
-  events.onopen = () => lost(false);
-  events.onerror = () => lost(true);
+  let events;
+  const begin = () => {
+    events = new EventSource(address);
+    events.onmessage = () => { lost(false); refresh(); };
+    events.onopen = () => lost(false);
+    events.onerror = () => lost(true, events.readyState === EventSource.CLOSED);
+  };
   addEventListener("pagehide", () => events.close());
+  document.addEventListener("visibilitychange", () => { events.close(); if (!document.hidden) begin(); });
+  begin();
 }
 
 // ---- requests: filter, and more rows at the end ----
