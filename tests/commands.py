@@ -36,6 +36,8 @@ class KeptSession:
 
     def __init__(self, session: Any) -> None:
         self.events = session.events
+        self.get_credentials = session.get_credentials
+        self.region_name = session.region_name
         self._session = session
         self._clients: dict[tuple[str, str | None], Any] = {}
 

@@ -24,6 +24,7 @@ COMMANDS: Mapping[str, str] = {
     "demo": "here.demo",
     "up": "here.up",
     "graph": "here.graph",
+    "openapi": "here.openapi",
     "send": "deployed.send",
     "doctor": "doctor.command",
     "env-vars": "deployed.env_vars",

@@ -1,14 +1,16 @@
-"""What a request says of itself: alone, as the one member of an array, or in the envelope of a pipe."""
+"""What a request says of itself: alone, as the one member of an array, in the envelope of a pipe, or by HTTP."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from oncekit.local.http_request import received
+
 
 def opened(given: Any) -> Any:
     """The request in an execution's input; the input itself where it is none that the state machine would open."""
-    request = given[0] if isinstance(given, list) and len(given) == 1 else given
+    request = received(given[0] if isinstance(given, list) and len(given) == 1 else given)
     in_envelope = isinstance(request, dict) and set(request) == {"body"} and isinstance(request["body"], dict)
     return request["body"] if in_envelope else request
 

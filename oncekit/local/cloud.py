@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,6 +24,9 @@ from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
 from oncekit.local.expressions import quick_update_expressions
+from oncekit.local.gateway.callers import Callers
+from oncekit.local.gateway.listener import Gateway, GatewayServer
+from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
@@ -50,10 +54,10 @@ class Cloud:
     """Deploys a template on this machine and runs it: open it with `with`, one at a time in a process.
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
-    endpoint, 0 for any free one; `events` says whether rules, schedules and pipes deliver; `on_output` gets the name of
-    a function and each line that it prints; `dice` are behind jitter, $random and $uuid; `names` are what clients may
-    call this machine besides its own names. Raises TemplateError or DefinitionError when the template cannot be
-    deployed, and PortInUseError.
+    endpoint, `http_port` that of the template's API, 0 for any free one; `events` says whether rules, schedules and
+    pipes deliver; `on_output` gets the name of a function and each line that it prints; `dice` are behind jitter,
+    $random and $uuid; `names` are what clients may call this machine besides its own names. Raises TemplateError or
+    DefinitionError when the template cannot be deployed, and PortInUseError.
     """
 
     def __init__(
@@ -66,11 +70,13 @@ class Cloud:
         on_output: Callable[[str, str], None] | None = None,
         dice: random.Random | None = None,
         names: Iterable[str] = (),
+        http_port: int = 0,
     ) -> None:
         self.clock: Clock = clock or VirtualClock()
         self._path = template
         self._parameters = dict(parameters or {})
         self._port = port
+        self._http_port = http_port
         self._events = events
         self._on_output = on_output
         self._dice = dice
@@ -138,8 +144,13 @@ class Cloud:
         self._exchange = Exchange(self.clock, self._door.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
+        callers = Callers(self._keys, self._caller, self.permissions, self.clock)
+        self._gateway = Gateway(callers, self._door.quickly, self.permissions, self.clock)
+        self._gateway_server = GatewayServer(self._gateway, self._http_port)
+        self._stack.callback(self._gateway_server.close)
         self._deploy(template, None)
         self._server.open()
+        self._gateway_server.open()
 
     def _watched(self, _environ: Any, application: Any) -> Any:
         """What answers a request at the endpoint; the test kit stands before it."""
@@ -151,6 +162,11 @@ class Cloud:
     def endpoint_url(self) -> str:
         """Where boto3 clients and `aws --endpoint-url` find the services."""
         return self._server.url
+
+    @property
+    def http_url(self) -> str:
+        """Where the template's API answers; its stage is not in the path."""
+        return self._gateway_server.url
 
     @property
     def environment(self) -> dict[str, str]:
@@ -168,8 +184,8 @@ class Cloud:
 
     @property
     def outputs(self) -> Mapping[str, str]:
-        """The outputs of the template."""
-        return self.deployed.outputs
+        """The outputs of the template; the URL of an API is that of this machine."""
+        return self._outputs
 
     @property
     def resources(self) -> Mapping[str, str]:
@@ -233,6 +249,10 @@ class Cloud:
         deployed = deploy(template, self._door.quickly, self.functions, self.endpoint_url, before)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
+        apis = rest_apis(deployed.resources)
+        self._gateway.deploy(next(iter(apis), None))
+        there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
+        self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
         self.deployed = deployed
         self._template = template
 

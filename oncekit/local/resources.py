@@ -53,6 +53,9 @@ NAMED = {
         "{name}", {"Arn": "arn:aws:scheduler:{region}:{account}:schedule-group/{name}"}
     ),
     "AWS::Pipes::Pipe": Named("{name}", {"Arn": "arn:aws:pipes:{region}:{account}:pipe/{name}"}),
+    "AWS::ApiGateway::RestApi": Named("{name}", {"RestApiId": "{name}", "RootResourceId": "root"}),
+    "AWS::ApiGateway::Deployment": Named("{name}", {"DeploymentId": "{name}"}),
+    "AWS::ApiGateway::Stage": Named("{StageName}", {}),
     "AWS::Events::EventBusPolicy": Named("{name}", {}),
     "AWS::StepFunctions::StateMachineVersion": Named("{StateMachineArn}:1", {"Arn": "{StateMachineArn}:1"}),
     "AWS::StepFunctions::StateMachineAlias": Named("{machine}:{Name}", {"Arn": "{machine}:{Name}"}),

@@ -115,6 +115,8 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
 
     # It warns that the metrics it collects for its makers were not published.
     logging.getLogger("samtranslator.metrics.metrics").setLevel(logging.ERROR)
+    # And of each API that a feature which only AWS can switch on is not.
+    logging.getLogger("samtranslator.feature_toggle.feature_toggle").setLevel(logging.ERROR)
 
     class NoManagedPolicies:
         """Names of managed policies stay as they are: `permissions/` knows AWS's by their names."""

@@ -11,9 +11,11 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.http_request import received
 from oncekit.promises import reasons
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
@@ -149,11 +151,12 @@ def all_records(cloud: LocalCloud) -> dict[str, Item]:
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
-    """Every execution of an operation, in both lanes."""
+    """Every execution of an operation, in both lanes, with the request that it got."""
     from oncekit.local.execution import execution_of
 
     lanes = [machine for machine in cloud.executions.machines if is_of_a_lane(cloud, machine.name)]
-    return [execution_of(each) for machine in lanes for each in machine.executions]
+    executions = [execution_of(each) for machine in lanes for each in machine.executions]
+    return [replace(each, input=received(each.input)) for each in executions]
 
 
 def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:

@@ -31,7 +31,18 @@ class OnceError(Exception):
 
 
 class PermanentError(OnceError):
-    """Another attempt cannot help: the failure is the operation's answer."""
+    """Another attempt cannot help: the failure is the operation's answer.
+
+    `status` is what senders by HTTP get, 400 to 499; without one, or with any other number, 422. A class of your own
+    can have it as an attribute.
+    """
+
+    status: int | None = None
+
+    def __init__(self, *args: object, status: int | None = None) -> None:
+        super().__init__(*args)
+        if status is not None:
+            self.status = status
 
 
 class NeedsAttention(OnceError):
@@ -105,18 +116,27 @@ CAUGHT_BY_NAME: tuple[type[OnceError], ...] = (LockLostError, NeedsAttention, Pe
 def as_caught(error: Exception) -> Exception:
     """The error that the function raises: a class that the state machine knows, with a message of limited length.
 
-    A subclass becomes its base class, and the message begins with its name (`CardDeclined: ...`). Any other error stays
-    as it is, unless its message is too long; then it becomes an `OnceError`.
+    A subclass becomes its base class, and the message begins with its name (`CardDeclined: ...`). Before that stands
+    the status of a PermanentError (`[402] CardDeclined: ...`), which the state machine takes off again. Any other error
+    stays as it is, unless its message is too long; then it becomes an `OnceError`.
     """
     message = str(error)
     for known in CAUGHT_BY_NAME:
         if isinstance(error, known):
-            if type(error) is known and len(message) <= MESSAGE_LIMIT:
+            status = _status(error)
+            if type(error) is known and len(message) <= MESSAGE_LIMIT and not status:
                 return error
-            return known(bounded(message if type(error) is known else f"{type(error).__name__}: {message}"))
+            said = message if type(error) is known else f"{type(error).__name__}: {message}"
+            return known(bounded(status + said))
     if len(message) > MESSAGE_LIMIT:
         return OnceError(bounded(f"{type(error).__name__}: {message}"))
     return error
+
+
+def _status(error: Exception) -> str:
+    """What stands before the message of an error that has a status for HTTP."""
+    status = error.status if isinstance(error, PermanentError) else None
+    return f"[{status}] " if isinstance(status, int) and 400 <= status <= 499 else ""
 
 
 def bounded(message: str) -> str:

@@ -289,6 +289,7 @@ TRIED = {
     *INTERVENTIONS,
     "run",
     "graph",
+    "openapi",
     "demo",
     "up",
     "console",

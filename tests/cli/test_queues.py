@@ -173,7 +173,7 @@ def test_message_whose_request_nobody_kept_says_why(operator: Operator) -> None:
     assert why in told["reason"] and "too large" not in told["reason"]
 
 
-@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
+@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge", "http"])
 def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
     with operator.cloud.delivering():
@@ -183,7 +183,9 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
 
 
-@pytest.mark.parametrize(("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventTrigger")])
+@pytest.mark.parametrize(
+    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventTrigger"), ("http", "HttpTrigger")]
+)
 def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
     with operator.cloud.deployed_with({switch: "false"}):

@@ -31,7 +31,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     shutil.copy(ROOT / "template.yaml", tmp_path)
     err = tmp_path / "err"
     program = "from oncekit.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "up", "--port", "0", "--from-containers"]
+    command = [sys.executable, "-c", program, "up", "--port", "0", "--http-port", "0", "--from-containers"]
     with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
     try:
@@ -101,7 +101,16 @@ def wait_for(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
 
 def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:
     out, err = tmp_path / "out", tmp_path / "err"
-    command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from oncekit.cli.main import main; main()",
+        "up",
+        "--port",
+        "0",
+        "--http-port",
+        "0",
+    ]
     with out.open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=stderr, env={**os.environ, "NO_COLOR": "1"})
     try:

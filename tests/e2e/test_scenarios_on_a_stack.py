@@ -37,7 +37,16 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     assert VISIBILITY in template
     (folder / "template.yaml").write_text(template.replace(VISIBILITY, VISIBILITY.replace("60", "1")))
     out, err = folder / "out", folder / "err"
-    command = [sys.executable, "-c", "from oncekit.cli.main import main; main()", "up", "--port", "0"]
+    command = [
+        sys.executable,
+        "-c",
+        "from oncekit.cli.main import main; main()",
+        "up",
+        "--port",
+        "0",
+        "--http-port",
+        "0",
+    ]
     with out.open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=folder, stdout=stdout, stderr=stderr)
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from http_client import Client
 from invariants import DECEIVED, invariants_hold
 from latches import Latches
 from scenario import operations
@@ -32,6 +33,12 @@ def plain(cloud: LocalCloud) -> str:
     """The operation of a function that knows nothing of Once."""
     cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
     return "plain-echo"
+
+
+@pytest.fixture
+def client(cloud: LocalCloud) -> Client:
+    """A sender by HTTP."""
+    return Client(cloud)
 
 
 @pytest.fixture

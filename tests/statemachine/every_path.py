@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from botocore.exceptions import ClientError
+from http_client import Client
 from scenario import charge, dies
 
 from oncekit.local import LocalCloud, VirtualClock
@@ -176,6 +177,17 @@ def requested_by_a_message_that_no_execution_can_be_started_with(cloud: LocalClo
             _pass(cloud, 61)
 
 
+def requested_by_http(cloud: LocalCloud) -> None:
+    """A small result and a large one, each asked for again, and the large one fetched."""
+    client = Client(cloud)
+    for operation, payload in (("charge-payment", charge()["payload"]), ("build-report", {"bytes": 300_000})):
+        key = f"http-{next(_keys)}"
+        started = client.post(operation, key, payload)
+        client.get(operation, key)
+        if "location" in started.headers:
+            client.send("GET", started.headers["location"].removeprefix(".."))
+
+
 def _pass(cloud: LocalCloud, seconds: float) -> None:
     assert isinstance(cloud.clock, VirtualClock)
     cloud.clock.advance(seconds)
@@ -205,5 +217,6 @@ PATHS: tuple[Callable[[LocalCloud], None], ...] = (
     recovered_from_what_it_kept_in_flight,
     requested_by_an_event,
     requested_by_a_message,
+    requested_by_http,
     requested_by_a_message_that_no_execution_can_be_started_with,
 )

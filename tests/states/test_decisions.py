@@ -730,7 +730,8 @@ def test_an_error_says_whether_business_logic_ran(
 ) -> None:
     known = failed(state, error, "Rate Exceeded. (Service: AWSLambda; Status Code: 429)")
     assert (known["ran"], known["throttled"], known["hasNoFunction"]) == (ran, throttled, missing)
-    assert known["failure"] == {"name": error, "message": "Rate Exceeded. (Service: AWSLambda; Status Code: 429)"}
+    message = "Rate Exceeded. (Service: AWSLambda; Status Code: 429)"
+    assert known["failure"] == {"name": error, "message": message, "status": 0}
     assert failed(state, error, "c", ran=True)["ran"] is True
     assert known["hasTime"] is True, "a day is long enough"
 

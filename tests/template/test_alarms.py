@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ FAST = {"StateMachineArn": "FastStateMachine"}
 OPERATION, RECOVERY = {"StateMachineArn": "OperationStateMachine"}, {"StateMachineArn": "RecoveryStateMachine"}
 TABLE, PIPE = {"TableName": "IdempotencyTable"}, {"PipeName": "RequestPipe"}
 STACK = {"Stack": "AWS::StackName"}
+API = {"ApiName": "AWS::StackName", "Stage": "live"}
 STATES, SQS, DYNAMODB, PIPES = "AWS/States", "AWS/SQS", "AWS/DynamoDB", "AWS/EventBridge/Pipes"
 VISIBLE = "ApproximateNumberOfMessagesVisible"
 LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
@@ -80,6 +82,8 @@ LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
         (STATES, f"Executions{how}", RECOVERY, "Sum") for how in ("Failed", "TimedOut", "Aborted")
     ],
     "RequestPipeFailingAlarm": [(PIPES, f"Execution{how}", PIPE, "Sum") for how in ("Failed", "Timeout")],
+    "RequestApiErrorsAlarm": [("AWS/ApiGateway", "5XXError", API, "Sum")],
+    "RequestApiLatencyAlarm": [("AWS/ApiGateway", "Latency", API, "p99")],
     "TableThrottlesAlarm": [
         (DYNAMODB, "ReadThrottleEvents", TABLE, "Sum"),
         (DYNAMODB, "WriteThrottleEvents", TABLE, "Sum"),
@@ -100,6 +104,8 @@ THRESHOLDS: dict[str, str | int] = {
     "TableThrottlesAlarm": "ThrottlesThreshold",
     "RequestPipeFailingAlarm": "PipeFailuresThreshold",
     "RequestAgeAlarm": "RequestAgeThresholdSeconds",
+    "RequestApiErrorsAlarm": "HttpErrorsThreshold",
+    "RequestApiLatencyAlarm": "HttpLatencyThresholdMilliseconds",
     **dict.fromkeys(["RejectedRequestsAlarm", "RecoveryFailingAlarm"], 0),
     **dict.fromkeys([f"{each}DeadLetterAlarm" for each in ("Recovery", "Event", "Request")], 0),
 }
@@ -116,7 +122,7 @@ def metrics_of(alarm: dict[str, Any]) -> list[tuple[str, str, dict[str, str], st
             each["Namespace"],
             each["MetricName"],
             {of["Name"]: next(references(of["Value"]), of["Value"]) for of in each["Dimensions"]},
-            each.get("Statistic") or each["Stat"],
+            each.get("Statistic") or each.get("ExtendedStatistic") or each["Stat"],
         )
         for each in inner or [alarm]
     ]
@@ -255,7 +261,7 @@ def test_pipe_has_an_alarm_of_its_own(alarms: Resources) -> None:
 def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> None:
     for name, alarm in alarms.items():
         threshold = alarm["Threshold"]
-        assert threshold == 0 or threshold["Ref"].removesuffix("Seconds").endswith("Threshold"), name
+        assert threshold == 0 or re.search("Threshold((Milli)?[Ss]econds)?$", threshold["Ref"]), name
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])

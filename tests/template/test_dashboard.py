@@ -14,7 +14,16 @@ from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
-NAMESPACES = {"AWS/States", "AWS/DynamoDB", "AWS/Lambda", "AWS/SQS", "AWS/Events", "AWS/EventBridge/Pipes", "Once"}
+NAMESPACES = {
+    "AWS/States",
+    "AWS/DynamoDB",
+    "AWS/Lambda",
+    "AWS/SQS",
+    "AWS/Events",
+    "AWS/EventBridge/Pipes",
+    "AWS/ApiGateway",
+    "Once",
+}
 
 
 @pytest.fixture(scope="session")
@@ -41,11 +50,11 @@ def widgets(source_of_dashboard: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_dashboard_is_json_whichever_triggers_are_on(on: str) -> None:
-    template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on})
+    template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on, "HttpTrigger": on})
     body = resolver(template).resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
     shown = json.dumps(json.loads(body)["widgets"])
-    parts = ("RequestQueue.QueueName", "EventDeadLetterQueue.QueueName", "AWS/EventBridge/Pipes")
-    assert [part in shown for part in parts] == [on == "true"] * 3
+    parts = ("RequestQueue.QueueName", "EventDeadLetterQueue.QueueName", "AWS/EventBridge/Pipes", "AWS/ApiGateway")
+    assert [part in shown for part in parts] == [on == "true"] * 4
 
 
 def test_dashboard_names_no_region_and_no_account(source_of_dashboard: str) -> None:

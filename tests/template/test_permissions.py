@@ -49,8 +49,19 @@ SERVICES = {
     "AWS::Events::Rule": "events.amazonaws.com",
     "AWS::Scheduler::Schedule": "scheduler.amazonaws.com",
     "AWS::Pipes::Pipe": "pipes.amazonaws.com",
+    "AWS::Serverless::Api": "apigateway.amazonaws.com",
 }
 """Who uses a role, and by which service."""
+
+
+def credentials(properties: dict[str, Any]) -> Any:
+    """The one role of all integrations of an API."""
+    paths = properties.get("DefinitionBody", {}).get("paths", {})
+    given = [
+        method["x-amazon-apigateway-integration"]["credentials"] for each in paths.values() for method in each.values()
+    ]
+    assert all(each == given[0] for each in given)
+    return given[0] if given else None
 
 
 def users(resources: Resources) -> Iterator[tuple[str, str]]:
@@ -61,6 +72,7 @@ def users(resources: Resources) -> Iterator[tuple[str, str]]:
         properties = resource["Properties"]
         targets = [properties, properties.get("Target", {}), *properties.get("Targets", [])]
         roles = [target.get("RoleArn") or target.get("Role") for target in targets]
+        roles += [credentials(properties)]
         yield from ((role["Fn::GetAtt"][0], SERVICES[resource["Type"]]) for role in roles if role)
 
 
@@ -99,6 +111,9 @@ RESOURCES = {
     ("RecoveryRole", "s3:ListBucket"): ["ResponseBucket.Arn"],
     ("RequestPipeRole", "sqs:ReceiveMessage"): ["RequestQueue.Arn"],
     ("RequestPipeRole", "logs:PutLogEvents"): ["RequestPipeLogGroup.Arn"],
+    ("RequestApiRole", "states:StartSyncExecution"): ["FastStateMachine"],
+    ("RequestApiRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
+    ("RequestApiRole", "s3:GetObject"): ["${ResponseBucket.Arn}/responses/*"],
     ("DeadExecutionRuleRole", "states:StartExecution"): ["RecoveryStateMachine"],
     ("RecoveryScheduleRole", "states:StartExecution"): ["RecoveryStateMachine"],
     ("RecoveryScheduleRole", "sqs:SendMessage"): ["RecoveryDeadLetterQueue.Arn"],

@@ -31,6 +31,7 @@ OUTPUTS = {
     "EventDeadLetterQueueUrl",
     "RequestQueueUrl",
     "RequestDeadLetterQueueUrl",
+    "RequestApiUrl",
     "AlarmTopicArn",
     "FunctionPrefix",
     "ProviderLedgerTableName",
@@ -188,6 +189,8 @@ def test_an_output_names_what_it_says(source: Mapping[str, Any]) -> None:
     outputs = source["Outputs"]
     for output, resource in NAMED_BY_OUTPUTS.items():
         assert outputs[output]["Value"] == {"Ref": resource}, output
+    api = "https://${RequestApi}.execute-api.${AWS::Region}.${AWS::URLSuffix}/live"
+    assert outputs["RequestApiUrl"]["Value"] == {"Fn::Sub": api}
     assert outputs["FunctionPrefix"]["Value"] == {"Fn::Sub": "${AWS::StackName}_op"}
     bus = {"Fn::If": ["MakesBus", {"Ref": "RequestBus"}, {"Ref": "EventBusName"}]}
     assert outputs["EventBusName"] == {**outputs["EventBusName"], "Condition": "TakesEvents", "Value": bus}

@@ -347,6 +347,7 @@ LOG_GROUPS = {
     "OperationLogGroup": "/aws/vendedlogs/states/once-operation",
     "FastLogGroup": "/aws/vendedlogs/states/once-fast",
     "RecoveryLogGroup": "/aws/vendedlogs/states/once-recovery",
+    "RequestApiLogGroup": None,
     "RequestPipeLogGroup": "/aws/vendedlogs/pipes/once-requests",
     **{f"{name}LogGroup": None for name in FUNCTIONS},
 }
@@ -420,6 +421,7 @@ def test_alarms_are_mailed_to_whoever_is_named() -> None:
 QUERIES = {
     "FailuresQuery": ("failures", ["OperationLogGroup", "FastLogGroup"]),
     "TakeOversQuery": ("take-overs", ["OperationLogGroup", "FastLogGroup"]),
+    "HttpFailuresQuery": ("failures by HTTP", ["RequestApiLogGroup"]),
     "PipeFailuresQuery": ("failures of the pipe", ["RequestPipeLogGroup"]),
     "AttemptsQuery": ("attempts of an id", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),
     "ErrorsQuery": ("errors by name", [f"{name}LogGroup" for name in FUNCTIONS[1:]]),

@@ -31,6 +31,9 @@ NUMBERS = {
     "DeadExecutionsThreshold": (0, 0, 1_000_000),
     "RequestAgeThresholdSeconds": (600, 60, 1_209_600),
     "PipeFailuresThreshold": (0, 0, 1_000_000),
+    "HttpRequestsPerSecond": (100, 1, 10_000),
+    "HttpErrorsThreshold": (10, 0, 1_000_000),
+    "HttpLatencyThresholdMilliseconds": (20_000, 100, 29_000),
     "FunctionErrorsThreshold": (10, 0, 1_000_000),
     "ThrottlesThreshold": (10, 0, 1_000_000),
     "TableErrorsThreshold": (10, 0, 1_000_000),
@@ -44,6 +47,8 @@ CHOICES = {
     "Architecture": ("arm64", "arm64 x86_64"),
     "EventTrigger": ("true", "true false"),
     "QueueTrigger": ("true", "true false"),
+    "HttpTrigger": ("true", "true false"),
+    "HttpAccessLog": ("false", "true false"),
     "RecoveryPeriodMinutes": ("5", "1 2 3 5 10 15 30 60"),
     "Rollout": ("AllAtOnce", "AllAtOnce Canary Linear"),
     "RetentionDays": ("30", "1 3 7 14 30 60 90 180 365"),
@@ -53,9 +58,14 @@ CHOICES = {
     "IncludeExecutionData": ("false", "true false"),
 }
 KEY = "arn:aws:kms:us-east-1:123456789012:key/1234-abcd"
+POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_aB9"
+ACL = "arn:aws:wafv2:us-east-1:123456789012:regional/webacl/mine/12-ab"
 NO_KEYS = ("alias/mine", KEY.replace("123456789012", "12345678901"), f"x{KEY}", f"{KEY} ", KEY.replace("kms", "s3"))
 # Parameter, what holds by itself, what it may be, and what it may not.
 TEXTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "HttpUserPoolArn": ("", (POOL,), (f"x{POOL}", f"{POOL} ", POOL.replace("userpool", "pool"))),
+    "HttpTenantClaim": ("custom:tenant", ("tenant", "x" * 100), ("", "a b", "x" * 101, '"', "$x")),
+    "HttpWebAclArn": ("", (ACL,), (ACL.replace("regional", "global"), f"x{ACL}", f"{ACL} ")),
     "FullLaneOperations": ("", ("charge", "a,b-2", "a, b", "x" * 40), ("Charge", "a,B", "a b", "x" * 41, "a#b")),
     "EventBusName": ("own", ("default", "a/b.c_D-9", "x" * 256), ("", "a b", "x" * 257, "a$")),
     "EventSource": ("", ("my.shop", "a_b-C.9", "x" * 100), ("a b", "x" * 101, "a/b")),
@@ -129,6 +139,10 @@ CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
     "MakesBus": ([{}], [{"EventTrigger": "false"}, {"EventBusName": "other"}]),
     "AsksForSource": ([{"EventSource": "my.shop"}], [{}]),
     "TakesMessages": ([{}], [{"QueueTrigger": "false"}]),
+    "TakesHttp": ([{}], [{"HttpTrigger": "false"}]),
+    "HasUserPool": ([{"HttpUserPoolArn": POOL}], [{}]),
+    "HasWebAcl": ([{"HttpWebAclArn": ACL}], [{}, {"HttpWebAclArn": ACL, "HttpTrigger": "false"}]),
+    "LogsHttp": ([{"HttpAccessLog": "true"}], [{}, {"HttpAccessLog": "true", "HttpTrigger": "false"}]),
     "FiltersMessages": ([{"RequestQueueFilter": "{}"}], [{}]),
     "LimitsOpenOperations": ([{"OpenOperationsThreshold": "1"}], [{}]),
     "HadStateMachine": ([{"FormerStateMachineName": "before"}], [{}]),
@@ -171,6 +185,9 @@ MADE_WHEN = {
     "TakesMessages": "RequestQueue RequestQueuePolicy RequestDeadLetterQueue RequestDeadLetterQueuePolicy RequestPipe "
     "RequestPipeRole RequestPipeLogGroup PipeFailuresQuery RequestDeadLetterAlarm RequestAgeAlarm "
     "RequestPipeFailingAlarm",
+    "TakesHttp": "RequestApi RequestApiRole RequestApiErrorsAlarm RequestApiLatencyAlarm",
+    "HasWebAcl": "RequestApiWebAcl",
+    "LogsHttp": "RequestApiLogGroup HttpFailuresQuery",
     "UsesKeys": "EncryptionKeyPolicy",
     "HasAlarmEmail": "AlarmSubscription",
     "KnowsDeaths": "DeadExecutionsAlarm",
@@ -181,6 +198,7 @@ MADE_WHEN = {
 TOLD_WHEN = {
     "TakesEvents": "EventBusName EventDeadLetterQueueUrl",
     "TakesMessages": "RequestQueueUrl RequestDeadLetterQueueUrl",
+    "TakesHttp": "RequestApiUrl",
 }
 
 
@@ -204,6 +222,7 @@ OUTPUTS = {
     "EventBusName": "RequestBus",
     "RequestQueueUrl": "RequestQueue",
     "RequestDeadLetterQueueUrl": "RequestDeadLetterQueue",
+    "RequestApiUrl": "https://RequestApi.execute-api.us-east-1.amazonaws.com/live",
     "EventDeadLetterQueueUrl": "EventDeadLetterQueue",
     "RecoveryStateMachineArn": "RecoveryStateMachine",
     "AlarmTopicArn": "AlarmTopic",

@@ -46,6 +46,10 @@ def pipe(metric: str) -> Looks:
     return "AWS/EventBridge/Pipes", metric, {"PipeName": "RequestPipe"}, "Sum", FIVE_MINUTES
 
 
+def api(metric: str, statistic: str) -> Looks:
+    return "AWS/ApiGateway", metric, {"ApiName": "once-requests", "Stage": "live"}, statistic, FIVE_MINUTES
+
+
 # Alarm, what it looks at, the periods that have to be above the threshold, the threshold.
 ONE_METRIC: dict[str, tuple[Looks, int, str]] = {
     "QuarantinedOperations": (operations("QuarantinedOperations"), 1, "QuarantinedOperationsThreshold"),
@@ -66,6 +70,8 @@ ONE_METRIC: dict[str, tuple[Looks, int, str]] = {
     "RecoveryDeadLetter": (queue("RecoveryDeadLetterQueue"), 1, ""),
     "EventDeadLetter": (queue("EventDeadLetterQueue"), 1, ""),
     "RequestDeadLetter": (queue("RequestDeadLetterQueue"), 1, ""),
+    "RequestApiErrors": (api("5XXError", "Sum"), 1, "HttpErrorsThreshold"),
+    "RequestApiLatency": (api("Latency", "p99"), 1, "HttpLatencyThresholdMilliseconds"),
     "RequestAge": (queue("RequestQueue", "ApproximateAgeOfOldestMessage", 60), 5, "RequestAgeThresholdSeconds"),
 }
 SUMS: dict[str, tuple[tuple[Looks, ...], str]] = {
@@ -157,7 +163,7 @@ def test_an_alarm_rings_for_more_of_its_metric_than_allowed(
     name: str, alarms: dict[str, Any], deployed: Template
 ) -> None:
     alarm, (wanted, periods, threshold) = alarms[name], ONE_METRIC[name]
-    assert looks(alarm, alarm["Statistic"], alarm["Period"]) == wanted
+    assert looks(alarm, alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Period"]) == wanted
     assert is_silent_below(deployed, alarm, threshold, periods)
 
 
@@ -193,7 +199,7 @@ def test_a_functions_errors_and_throttles_ring(name: str, alarms: dict[str, Any]
     for metric, threshold in (("Errors", "FunctionErrorsThreshold"), ("Throttles", "ThrottlesThreshold")):
         alarm = alarms[f"{name}{metric}"]
         wanted = ("AWS/Lambda", metric, {"FunctionName": f"{name}Function"}, "Sum", FIVE_MINUTES)
-        assert looks(alarm, alarm["Statistic"], alarm["Period"]) == wanted
+        assert looks(alarm, alarm.get("Statistic") or alarm["ExtendedStatistic"], alarm["Period"]) == wanted
         assert is_silent_below(deployed, alarm, threshold)
 
 
@@ -279,6 +285,7 @@ def test_what_sweeps_count_is_looked_at_over_two_sweeps(minutes: int, seconds: i
             {**EVERYTHING, "QueueTrigger": "false"},
             {"RequestDeadLetter", "RequestAge", "RequestPipeFailing"},
         ),
+        ({**EVERYTHING, "HttpTrigger": "false"}, {"RequestApiErrors", "RequestApiLatency"}),
         ({**EVERYTHING, "EncryptionKeyArn": "arn:aws:kms:us-east-1:123456789012:key/k"}, {"DeadExecutions"}),
     ],
 )

@@ -74,6 +74,11 @@ GRANTS: dict[str, Grants] = {
         FAST_MACHINE: {"states:StartExecution"},
         "RequestPipeLogGroup.Arn": INTO_ITS_LOG,
     },
+    "RequestApiRole": {
+        FAST_MACHINE: {"states:StartSyncExecution"},
+        RECORDS: {"dynamodb:GetItem"},
+        "ResponseBucket.Arn/responses/*": {"s3:GetObject"},
+    },
     "DeadExecutionRuleRole": {"RecoveryStateMachine": {"states:StartExecution"}},
     "RecoveryScheduleRole": {
         "RecoveryStateMachine": {"states:StartExecution"},
@@ -113,7 +118,7 @@ MANAGED = {
     "PlaceOrderRole": ["FunctionPolicy", "StepPolicy"],
     "BuildReportRole": ["FunctionPolicy"],
 }
-USES_KEYS = ("OperationRole", "FastRole", "RecoveryRole", "RequestPipeRole", "RecoveryScheduleRole")
+USES_KEYS = ("OperationRole", "FastRole", "RecoveryRole", "RequestPipeRole", "RequestApiRole", "RecoveryScheduleRole")
 BOUNDED = {"RecoveryRole": {"cloudwatch:PutMetricData": {"StringEquals": {"cloudwatch:namespace": "Once"}}}}
 """Grants that hold under a condition only."""
 
@@ -124,6 +129,7 @@ TAKEN_ON_BY = {
     "RequestRuleRole": "events",
     "DeadExecutionRuleRole": "events",
     "RequestPipeRole": "pipes",
+    "RequestApiRole": "apigateway",
     "RecoveryScheduleRole": "scheduler",
     "FunctionRolloutRole": "codedeploy",
     **{f"{name}Role": "lambda" for name in ("CacheResponse", "ChargePayment", "PlaceOrder", "BuildReport")},

@@ -25,7 +25,7 @@ from oncekit.local.lanes import FAST, Lane
 GOOD = ("EXECUTED", "COMPLETED")
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
-Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs or direct.")]
+Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs, http or direct.")]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N times more.")]
 
 
@@ -47,10 +47,10 @@ def send(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Send a request to a deployed stack or to `once up`. Prints the id of each event, message or execution.
+    """Send a request to a deployed stack or to `once up`. Prints the id of each event, message, execution or answer.
 
     --lane is that of executions that are started directly; without it, they start where events and messages do: in the
-    lane that the stack's parameter Lane names.
+    lane that the stack's parameter Lane names. Requests by HTTP start in the fast lane.
 
     With --wait also how each execution ended. In the fast lane, where no execution can be asked later, the answer of
     its start is waited for, 5 minutes at most (StartSyncExecution); of events and messages nobody is told, and what the
@@ -75,6 +75,8 @@ class Way:
         """Raises Problem where there is no such way."""
         if self.via not in sending.WAYS:
             raise Problem(f"--via {self.via}: there are {', '.join(sending.WAYS)}")
+        if self.lane and self.via == sending.HTTP:
+            raise Problem("--lane: requests by HTTP start in the fast lane; leave it out")
         if self.lane and self.via != sending.DIRECT:
             raise Problem(
                 f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of both"

@@ -57,8 +57,11 @@ WHERE = {
         "RequestDeadLetterAlarm",
         "RequestAgeAlarm",
     ),
+    "HttpTrigger": ("RequestApi", "RequestApiRole", "RequestApiErrorsAlarm", "RequestApiLatencyAlarm"),
 }
 """Logical ids that there are where the parameter is "true"."""
+NEWER = ("HttpTrigger",)
+"""Parameters that a stack of an earlier version does not have, nor what they switch on."""
 Given = Mapping[str, str]
 SOMETIMES: Mapping[str, Callable[[Given], bool]] = {
     "RequestBus": lambda given: (
@@ -84,7 +87,8 @@ def checks(deployment: Deployment) -> Iterator[Check]:
 def expected(deployment: Deployment) -> list[str]:
     """The logical ids that a stack with these parameters has."""
     given = deployment.stack.parameters
-    switched_on = [each for switch, ids in WHERE.items() if given.get(switch, "true") == "true" for each in ids]
+    usual = {switch: "false" if switch in NEWER else "true" for switch in WHERE}
+    switched_on = [each for switch, ids in WHERE.items() if given.get(switch, usual[switch]) == "true" for each in ids]
     return [*ALWAYS, *switched_on, *(each for each, there in SOMETIMES.items() if there(given))]
 
 

@@ -48,6 +48,7 @@ def local_cloud(
     on_output: Callable[[str, str], None] | None = None,
     names: Iterable[str] = (),
     parameters: Mapping[str, str] | None = None,
+    http_port: int = 0,
 ) -> Iterator[LocalCloud]:
     """The local cloud with an operation state machine in it, in virtual time unless a clock is given.
 
@@ -59,7 +60,9 @@ def local_cloud(
         from oncekit.local.once_cloud import LocalCloud
 
         try:
-            with LocalCloud(template, parameters, clock=clock, port=port, on_output=on_output, names=names) as cloud:
+            with LocalCloud(
+                template, parameters, clock=clock, port=port, on_output=on_output, names=names, http_port=http_port
+            ) as cloud:
                 gc.freeze()  # what is there now stays as long as the command
                 start.close()
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:

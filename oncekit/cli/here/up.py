@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -46,6 +46,10 @@ ConsolePort = Annotated[
         help="The port of the console; 4600, or a free one where that is taken.",
     ),
 ]
+HttpPort = Annotated[
+    int,
+    typer.Option("--http-port", metavar="PORT", min=0, max=65535, help="The port of the HTTP API; 0 takes a free one."),
+]
 FromContainers = Annotated[
     bool,
     typer.Option("--from-containers", help="Answer functions that `sam local invoke` runs in a container, too."),
@@ -54,6 +58,7 @@ FromContainers = Annotated[
 
 def up(
     port: Port = 4599,
+    http_port: HttpPort = 4601,
     console_port: ConsolePort = None,
     from_containers: FromContainers = False,
     parameter: Parameters = None,
@@ -66,12 +71,18 @@ def up(
     key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container gets there.
     """
-    raise typer.Exit(stay_up(port, console_port, from_containers, given(parameter), template))
+    raise typer.Exit(stay_up(Ports(port, http_port, console_port), from_containers, given(parameter), template))
 
 
-def stay_up(
-    port: int, console_port: int | None, from_containers: bool, parameters: Mapping[str, str], template: Path | None
-) -> int:
+class Ports(NamedTuple):
+    """Where what is kept up listens; 0 is any free port, and None the console's own or else a free one."""
+
+    cloud: int
+    http: int
+    console: int | None
+
+
+def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], template: Path | None) -> int:
     path = find_template(template).resolve()
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -92,11 +103,11 @@ def stay_up(
 
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
     names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, MovableClock(), port, on_output, names, parameters) as cloud:
+    with local_cloud(path, MovableClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
         news = News(cloud, path)
         kept.append(KeptLogs(cloud))
         with (
-            console_of(cloud, path.parent, console_port) as console,
+            console_of(cloud, path.parent, ports.console) as console,
             watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
         ):
             Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
@@ -163,9 +174,23 @@ def _tell(cloud: LocalCloud, console: str, event: str) -> None:
         "fast lane": MACHINES[FAST],
     }
     lane = lane_to_start(None, cloud.parameters)
+    by_http = (
+        [
+            f"# Requests by HTTP: {outputs['RequestApiUrl']}. With the lines below pasted, send this twice:",
+            "#   curl -i --aws-sigv4 aws:amz:us-east-1:execute-api \\",
+            "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
+            "#     -H 'Idempotency-Key: order-12345' -H 'Content-Type: application/json' \\",
+            """#     -d '{"orderId": "12345", "amount": 4200, "currency": "EUR"}' \\""",
+            f"#     {outputs['RequestApiUrl']}/operations/charge-payment",
+            "#",
+        ]
+        if "RequestApiUrl" in outputs
+        else []
+    )
     say(
         f"# Watch it in a browser: {console}",
         f"# The local cloud is up at {cloud.endpoint_url}.",
+        *by_http,
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
         f"#   (requests of the queue and the bus, and those of `once send`, start in the {lane} lane)",
         "#",

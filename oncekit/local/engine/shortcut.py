@@ -31,6 +31,7 @@ HANDLERS: Mapping[tuple[str, str], Any] = {
     ("dynamodb", "update_item"): DynamoHandler,
     ("stepfunctions", "create_state_machine"): StepFunctionResponse,
     ("stepfunctions", "start_execution"): StepFunctionResponse,
+    ("stepfunctions", "start_sync_execution"): StepFunctionResponse,
     ("stepfunctions", "describe_execution"): StepFunctionResponse,
     ("stepfunctions", "list_executions"): StepFunctionResponse,
     ("stepfunctions", "get_execution_history"): StepFunctionResponse,

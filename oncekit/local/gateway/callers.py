@@ -1,0 +1,77 @@
+"""Who may call an API: who signs with a key of this run and whose role allows the path, or who has a token."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from oncekit.local.access_keys import AccessKeys, credential_of
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.clock import Clock
+from oncekit.local.gateway.refusals import Refused
+from oncekit.local.gateway.rest_api import Method, RestApi
+from oncekit.local.permissions import Caller, Guard
+
+Environ = Mapping[str, Any]
+Claims = Mapping[str, Any]
+
+
+class Callers:
+    """Checks a caller. `holders` gives the role of an access key, None for one that may do everything."""
+
+    def __init__(self, keys: AccessKeys, holders: Callable[[str], Caller | None], guard: Guard, clock: Clock) -> None:
+        self._keys = keys
+        self._holders = holders
+        self._guard = guard
+        self._clock = clock
+
+    def check(self, api: RestApi, method: Method, path: str, environ: Environ) -> Claims:
+        """The claims of the caller's token, if it has one. Raises Refused."""
+        needed = api.authorization(method)
+        if needed == "cognito_user_pools":
+            return self._claims(environ)
+        if needed == "awsSigv4":
+            self._check_signature(api, method, path, environ)
+        return {}
+
+    def _check_signature(self, api: RestApi, method: Method, path: str, environ: Environ) -> None:
+        """https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-control-access-using-iam-policies-to-
+        invoke-api.html: the resource of a call is arn:...:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH."""
+        credential = credential_of(environ)
+        if credential is None:
+            raise Refused("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
+        if self._keys.holder(credential.key) is None or credential.service != "execute-api":
+            raise Refused("INVALID_SIGNATURE", "The security token included in the request is invalid.")
+        caller = self._holders(credential.key)
+        if caller is None:
+            return
+        resource = f"arn:aws:execute-api:{REGION}:{ACCOUNT}:{api.id}/{api.stage}/{method.name}{path}"
+        try:
+            self._guard.check(caller, "execute-api", "Invoke", {"arn": resource})
+        except ClientError as error:
+            raise Refused("ACCESS_DENIED", error.response["Error"]["Message"]) from error
+
+    def _claims(self, environ: Environ) -> Claims:
+        """Here is no user pool: a token is good that is signed (HS256) with the secret key of this run."""
+        header, _, rest = str(environ.get("HTTP_AUTHORIZATION", "")).removeprefix("Bearer ").partition(".")
+        payload, _, signature = rest.partition(".")
+        mine = hmac.digest(self._keys.own.secret.encode(), f"{header}.{payload}".encode(), hashlib.sha256)
+        try:
+            if not hmac.compare_digest(_decoded(signature), mine):
+                raise Refused("UNAUTHORIZED", "Unauthorized")
+            claims: Claims = json.loads(_decoded(payload))
+        except ValueError as error:
+            raise Refused("UNAUTHORIZED", "Unauthorized") from error
+        if float(claims.get("exp", 0)) < self._clock.now():
+            raise Refused("UNAUTHORIZED", "The incoming token has expired")
+        return claims
+
+
+def _decoded(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

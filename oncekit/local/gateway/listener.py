@@ -1,0 +1,131 @@
+"""The HTTP server of an API, at a port of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import threading
+import uuid
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from oncekit.local.clock import Clock
+from oncekit.local.doorkeeper import Doorkeeper
+from oncekit.local.gateway.callers import Callers
+from oncekit.local.gateway.integrations import Integrations, Make
+from oncekit.local.gateway.refusals import Answer, Refused, answer_to
+from oncekit.local.gateway.rest_api import RestApi
+from oncekit.local.knocking import every_door
+from oncekit.local.permissions import Guard
+from oncekit.local.server import HOST
+from oncekit.local.start_errors import PortInUseError
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+MOST_BYTES = 10 * 1024 * 1024
+"""Payload of a request (quotas of API Gateway)."""
+
+
+class Gateway:
+    """Answers the requests of clients with the API that is deployed last."""
+
+    def __init__(self, callers: Callers, make: Make, guard: Guard, clock: Clock) -> None:
+        self._callers = callers
+        self._integrations = Integrations(make, guard, clock)
+        self._clock = clock
+        self._api: RestApi | None = None
+
+    def deploy(self, api: RestApi | None) -> None:
+        self._api = api
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        from werkzeug.wrappers import Response
+
+        api = self._api
+        if api is None:
+            return Response("no API is deployed\n", 404)(environ, start_response)
+        try:
+            answer = self._answer(api, environ)
+        except Refused as refused:
+            answer = answer_to(refused, api.refusals())
+        # As AWS does.
+        headers = {"x-amzn-RequestId": str(uuid.uuid4()), **answer.headers}
+        response = Response(answer.body, answer.status, headers=list(headers.items()))
+        return response(environ, start_response)
+
+    def _answer(self, api: RestApi, environ: WSGIEnvironment) -> Answer:
+        from oncekit.local.gateway.exchange import Sent, answered  # airspeed takes its time to import
+        from oncekit.local.gateway.variables import new_context
+
+        path, _, query = str(environ["REQUEST_URI"]).partition("?")
+        route = api.route(environ["REQUEST_METHOD"], path)
+        if route is None:  # AWS says this of what is not there, too
+            raise Refused("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
+        method, parameters = route
+        claims = self._callers.check(api, method, path, environ)
+        body = _body(environ)
+        sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), _headers(environ), body)
+        context = new_context(api.stage, method.name, self._clock.now(), claims)
+        return answered(api, sent, self._integrations, context)
+
+
+def _body(environ: WSGIEnvironment) -> str:
+    """Text: what is no UTF-8 is replaced (unconfirmed, V66)."""
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    if length > MOST_BYTES:
+        raise Refused("REQUEST_TOO_LARGE", "Request Too Long")
+    stream: Any = environ["wsgi.input"]
+    body: bytes = stream.read(length) if length else stream.read() if environ.get("wsgi.input_terminated") else b""
+    return body.decode(errors="replace")
+
+
+def _headers(environ: WSGIEnvironment) -> dict[str, str]:
+    """By the names that clients write them with, where WSGI tells: in lower case, as in HTTP/2."""
+    names = {"CONTENT_TYPE": "content-type"}
+    given = {name.lower()[5:].replace("_", "-"): str(value) for name, value in environ.items() if name[:5] == "HTTP_"}
+    return given | {name: str(environ[key]) for key, name in names.items() if environ.get(key)}
+
+
+class GatewayServer:
+    """Serves a gateway on loopback from `open` until it is closed. Port 0 lets the system choose one."""
+
+    def __init__(self, gateway: Gateway, port: int = 0) -> None:
+        from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
+
+        class Handler(WSGIRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+            timeout = 30
+
+            def log_request(self, *_: Any) -> None:
+                pass
+
+        class Loopback(ThreadedWSGIServer):
+            daemon_threads = True
+            block_on_close = False
+            request_queue_size = 512
+
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        try:
+            with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
+                self._server = Loopback(HOST, port, Doorkeeper(gateway, *every_door()), Handler)
+        except (OSError, SystemExit) as error:
+            raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._server.server_port}"
+
+    def close(self) -> None:
+        if self._thread is not None:
+            self._server.shutdown()
+            self._thread.join()
+        self._server.server_close()

@@ -1,0 +1,59 @@
+"""What API Gateway answers by itself: gateway responses, with the API's own texts where it has some.
+
+Types, statuses and messages: https://docs.aws.amazon.com/apigateway/latest/developerguide/
+supported-gateway-response-types.html
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+STATUSES = {
+    "ACCESS_DENIED": 403,
+    "API_CONFIGURATION_ERROR": 500,
+    "BAD_REQUEST_BODY": 400,
+    "BAD_REQUEST_PARAMETERS": 400,
+    "INTEGRATION_FAILURE": 504,
+    "INTEGRATION_TIMEOUT": 504,
+    "INVALID_SIGNATURE": 403,
+    "MISSING_AUTHENTICATION_TOKEN": 403,
+    "REQUEST_TOO_LARGE": 413,
+    "UNAUTHORIZED": 401,
+    "UNSUPPORTED_MEDIA_TYPE": 415,
+}
+"""By type: the status unless the API names another one."""
+_HEADER = "gatewayresponse.header."
+
+
+class Refused(Exception):
+    """A request that API Gateway answers by itself; `kind` is the type of the gateway response."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client gets."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def answer_to(refused: Refused, own: Mapping[str, Mapping[str, Any]]) -> Answer:
+    """The gateway response of the type, or the default of its class; "simple variable substitution" in its template."""
+    usual = STATUSES[refused.kind]
+    response = own.get(refused.kind) or own.get(f"DEFAULT_{usual // 100}XX") or {}
+    status = int(response.get("statusCode", usual))
+    template = response.get("responseTemplates", {}).get("application/json", '{"message":$context.error.messageString}')
+    message = str(refused)
+    text = template.replace("$context.error.messageString", json.dumps(message))
+    text = text.replace("$context.error.responseType", refused.kind).replace("$context.error.message", message)
+    given = response.get("responseParameters", {}).items()
+    headers = {name.removeprefix(_HEADER): value.strip("'") for name, value in given if name.startswith(_HEADER)}
+    return Answer(status, text.encode(), {"Content-Type": "application/json", **headers})

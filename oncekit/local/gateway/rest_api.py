@@ -1,0 +1,109 @@
+"""A REST API as deployed: an OpenAPI document with API Gateway's extensions, looked at route by route."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.local.deployed import Deployed
+
+_EXTENSION = "x-amazon-apigateway-"
+METHODS = ("get", "post", "put", "delete", "head", "options", "patch")
+Route = tuple["Method", Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method of a route."""
+
+    name: str
+    """In capitals."""
+    resource: str
+    """The path as the document writes it, as /operations/{operation}."""
+    description: Mapping[str, Any]
+
+    @property
+    def integration(self) -> Mapping[str, Any]:
+        integration: Mapping[str, Any] = self.description[f"{_EXTENSION}integration"]
+        return integration
+
+    @property
+    def required(self) -> Iterator[tuple[str, str]]:
+        """Place and name of each parameter that must be there; those of the path are."""
+        for each in self.description.get("parameters", ()):
+            if each.get("required") and each["in"] != "path":
+                yield each["in"], each["name"]
+
+    @property
+    def body_types(self) -> Mapping[str, Mapping[str, Any]]:
+        """By content type, the schema of the body."""
+        content = self.description.get("requestBody", {}).get("content", {})
+        return {kind: each.get("schema", {}) for kind, each in content.items()}
+
+
+class RestApi:
+    """What a client can ask for. `id` is the API's, `stage` the one that is served."""
+
+    def __init__(self, id: str, stage: str, body: Mapping[str, Any]) -> None:
+        self.id = id
+        self.stage = stage
+        self._body = body
+        self._methods = [
+            Method(name.upper(), resource, description)
+            for resource, methods in body["paths"].items()
+            for name, description in methods.items()
+            if name in METHODS
+        ]
+
+    def route(self, method: str, path: str) -> Route | None:
+        """The method for a path, and its path parameters as they were sent: percent-encoded.
+
+        That they reach templates undecoded is unconfirmed (V64); REST APIs hand them so to functions
+        (https://github.com/middleapi/standard-server/pull/93, with answers recorded on AWS).
+        """
+        found = [(each, match) for each in self._methods if each.name == method and (match := _match(each, path))]
+        if not found:
+            return None
+        best, parameters = min(found, key=lambda each: len(each[1]))  # a fixed path before one with a parameter
+        return best, {name: value for name, value in parameters.items() if name}
+
+    def checks(self, method: Method) -> Mapping[str, bool]:
+        """What the method's request validator looks at."""
+        validators = self._body.get(f"{_EXTENSION}request-validators", {})
+        validator: Mapping[str, bool] = validators.get(method.description.get(f"{_EXTENSION}request-validator"), {})
+        return validator
+
+    def authorization(self, method: Method) -> str | None:
+        """What callers have to show: awsSigv4, cognito_user_pools, or None."""
+        schemes = self._body.get("components", {}).get("securitySchemes", {})
+        needed = [schemes[name] for each in method.description.get("security", ()) for name in each]
+        return next((str(scheme[f"{_EXTENSION}authtype"]) for scheme in needed), None)
+
+    def refusals(self) -> Mapping[str, Mapping[str, Any]]:
+        """The API's own gateway responses, by their type."""
+        refusals: Mapping[str, Mapping[str, Any]] = self._body.get(f"{_EXTENSION}gateway-responses", {})
+        return refusals
+
+
+def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
+    """The APIs that were deployed, each with its stage."""
+    stages = {
+        str(each.properties["RestApiId"]): str(each.properties["StageName"])
+        for each in resources.values()
+        if each.type == "AWS::ApiGateway::Stage" and each.ref
+    }
+    apis = [each for each in resources.values() if each.type == "AWS::ApiGateway::RestApi" and each.ref]
+    return [RestApi(each.ref, stages[each.ref], each.properties["Body"]) for each in apis if each.ref in stages]
+
+
+def _match(method: Method, path: str) -> dict[str, str] | None:
+    """The parameters of a path, and "" for the path itself, so that no match is empty."""
+    pattern = re.sub(r"\\{(\w+)(\\\+)?\\}", _group, re.escape(method.resource))
+    match = re.fullmatch(pattern, path)
+    return None if match is None else {"": path, **match.groupdict()}
+
+
+def _group(parameter: re.Match[str]) -> str:
+    return f"(?P<{parameter[1]}>{'.+' if parameter[2] else '[^/]+'})"

@@ -1,0 +1,160 @@
+"""API Gateway on this machine: routes, mapping templates and their variables, and what it answers by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from oncekit.local.gateway.refusals import Refused, answer_to
+from oncekit.local.gateway.rest_api import RestApi
+from oncekit.local.gateway.variables import Input, Util, new_context
+from oncekit.local.gateway.velocity import TemplateFault, render
+
+MAPPING = "API Gateway Developer Guide, mapping template and access logging variable reference"
+PARAMETERS = {"path": {"x": "path"}, "querystring": {"x": "query", "y": "query"}, "header": {"y": "header", "z": "h"}}
+
+
+def made(template: str, body: str = "", **more: Any) -> str:
+    return render(template, {"input": Input(body, PARAMETERS), "util": Util(), **more})
+
+
+# ---- routes ----
+
+
+def api(*paths: str, **body: Any) -> RestApi:
+    return RestApi("id", "live", {"paths": {path: {"get": {"operationId": path}} for path in paths}, **body})
+
+
+@pytest.mark.aws(unconfirmed="V64")
+@pytest.mark.parametrize(
+    ("path", "resource", "parameters"),
+    [
+        ("/a/x", "/a/{b}", {"b": "x"}),
+        ("/a/c", "/a/c", {}),
+        ("/a/x%2Fy%20", "/a/{b}", {"b": "x%2Fy%20"}),
+        ("/p/x/y", "/p/{rest+}", {"rest": "x/y"}),
+    ],
+)
+def test_a_path_leads_to_its_resource_and_a_fixed_one_goes_first(
+    path: str, resource: str, parameters: dict[str, str]
+) -> None:
+    found = api("/a/{b}", "/a/c", "/p/{rest+}").route("GET", path)
+    assert found is not None
+    assert (found[0].resource, found[1]) == (resource, parameters)
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize(("method", "path"), [("POST", "/a/c"), ("GET", "/a"), ("GET", "/a/x/y"), ("GET", "/A/c")])
+def test_what_is_not_there_is_not_found(method: str, path: str) -> None:
+    assert api("/a/{b}", "/a/c").route(method, path) is None
+
+
+# ---- $input and $util ----
+
+
+@pytest.mark.aws(
+    MAPPING,
+    "Returns the value of a method request parameter from the path, query string, or header value (searched in that "
+    "order), given a parameter name string",
+)
+def test_a_parameter_is_looked_for_in_the_path_the_query_and_the_headers() -> None:
+    assert made("$input.params('x') $input.params('y') $input.params('z') $input.params('none')") == "path query h "
+    assert made('$input.params().get("header").get("y")') == "header"
+
+
+@pytest.mark.aws(
+    recorded="LocalStack, test_apigateway_common.snapshot.json, test_input_body_formatting, 19-03-2025",
+    says="an empty body is {}, another one raw, and urlEncode makes %7B%22some%22%3A+%22value%22%7D of one",
+)
+def test_the_body_is_the_raw_payload_and_an_empty_one_is_an_object() -> None:
+    template = "#set($result = $input.body)$result"
+    assert [made(template, body) for body in ("", '{"some": "value"}', "some raw data")] == [
+        "{}", '{"some": "value"}', "some raw data",
+    ]  # fmt: skip
+    encoded = "EncodedBody=$util.urlEncode($input.body)"
+    assert made(encoded, '{"some": "value"}') == "EncodedBody=%7B%22some%22%3A+%22value%22%7D"
+    assert made(encoded, "some raw data") == "EncodedBody=some+raw+data"
+
+
+@pytest.mark.aws(
+    MAPPING,
+    "This function will turn any regular single quotes (') into escaped ones (\\'). However, the escaped single quotes "
+    "are not valid in JSON.",
+)
+def test_single_quotes_are_escaped_and_can_be_put_back() -> None:
+    body = "it's \\' \"quoted\""
+    assert made("$util.escapeJavaScript($input.body)", body) == "it\\'s \\\\\\' \\\"quoted\\\""
+    put_back = """$util.escapeJavaScript($input.body).replaceAll("\\\\'", "'")""".replace("\\\\", "\\\\")
+    assert made(put_back, "it's") == "it's"
+
+
+@pytest.mark.aws(unconfirmed="V66")
+def test_characters_outside_ascii_are_escaped() -> None:
+    assert made("$util.escapeJavaScript($input.body)", "é\U0001f680\n\x00/") == "\\u00E9\\uD83D\\uDE80\\n\\u0000\\/"
+
+
+# ---- Velocity ----
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize(
+    "template",
+    [
+        "$nothing",
+        "#if($input.params('none'))yes#end",
+        "#if($util.parseJson('{}').a)yes#end",
+        '$input.body.noSuchMethod("x")',
+        "$input.body.replaceAll('a', '$1')",
+        "$input.json('$.a[0]')",
+        "#if(1 == )x#end",
+    ],
+)
+def test_what_velocity_would_print_as_it_is_or_read_in_two_ways_is_a_fault(template: str) -> None:
+    with pytest.raises(TemplateFault):
+        made(template, "{}")
+
+
+@pytest.mark.ours
+def test_a_method_is_called_whatever_members_the_map_has() -> None:
+    body = '{"get": "x", "containsKey": 1}'
+    template = '#set($map = $util.parseJson($input.body))$map.get("get") #if($map.containsKey("get"))yes#end'
+    assert made(template, body) == "x yes"
+
+
+@pytest.mark.ours
+def test_what_a_sender_writes_is_never_read_as_a_template() -> None:
+    body = "$util.urlEncode('x')#set($y = 1)${z}##"
+    assert made("<$input.body>", body) == f"<{body}>"
+    assert made('#set($x = "[$input.body]")$x', body) == f"[{body}]"
+
+
+@pytest.mark.aws(
+    "API Gateway Developer Guide, use a mapping template to override an API's request and response parameters",
+    "An override may only be applied to each parameter once.",
+)
+@pytest.mark.parametrize("override", ["status = 409", 'header.A-b = "c"'])
+def test_a_template_overrides_a_status_or_a_header_once(override: str) -> None:
+    context = new_context("live", "GET", 1.5, {})
+    template = f"#set($context.responseOverride.{override})"
+    assert made(template, context=context) == ""
+    assert context["responseOverride"] in ({"status": 409, "header": {}}, {"header": {"A-b": "c"}})
+    with pytest.raises(TemplateFault):
+        made(template, context=context)
+
+
+# ---- what it answers by itself ----
+
+
+@pytest.mark.aws(
+    "API Gateway Developer Guide, gateway response types",
+    "The gateway response for a missing authentication token error, including the cases when the client attempts to "
+    "invoke an unsupported API method or resource.",
+)
+def test_a_refusal_is_the_apis_own_or_the_default_of_its_class() -> None:
+    refused = Refused("MISSING_AUTHENTICATION_TOKEN", 'no "token"')
+    assert answer_to(refused, {}).body == b'{"message":"no \\"token\\""}'
+    own = {"statusCode": "404", "responseTemplates": {"application/json": "<$context.error.messageString>"}}
+    assert answer_to(refused, {"MISSING_AUTHENTICATION_TOKEN": own}).status == 404
+    of_class = answer_to(refused, {"DEFAULT_4XX": {"responseParameters": {"gatewayresponse.header.A": "'b'"}}})
+    assert (of_class.status, of_class.headers["A"]) == (403, "b")

@@ -1,0 +1,235 @@
+"""The answers by HTTP, each read off a real one: the status, the headers and the body of every outcome."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from http_client import Client, Response
+from latches import Latches
+from scenario import BUSINESS, charge, dead, rows
+
+from oncekit.local import LocalCloud
+from oncekit.local.faults import fails, never_arrives
+
+CHARGE = charge()["payload"]
+FUNCTIONS = Path(__file__).parents[1] / "functions"
+PROBLEM = "urn:problem-type:once:"
+
+
+def script(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"script": list(steps)}
+
+
+def says(answer: Response, status: int, kind: str) -> dict[str, Any]:
+    """The problem in an answer, which has this status and type."""
+    assert (answer.status, answer.problem["type"]) == (status, PROBLEM + kind), answer
+    assert answer.problem["title"]
+    return answer.problem
+
+
+# ---- the same answer ----
+
+
+def test_the_second_of_two_equal_requests_gets_the_first_ones_bytes_and_is_told_so(
+    cloud: LocalCloud, client: Client
+) -> None:
+    first, again = (client.post("charge-payment", "order-1", CHARGE) for _ in range(2))
+    assert (first.status, again.status) == (200, 200)
+    assert first.body == again.body
+    assert json.loads(first.body)["orderId"] == "12345"
+    for each in (first, again):
+        assert each.headers["content-type"] == "application/json"
+        assert each.headers["once-id"] == "default#charge-payment#order-1"
+        assert each.headers["once-attempt"] == "1"
+    assert ("idempotent-replayed" in first.headers, again.headers.get("idempotent-replayed")) == (False, "true")
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+@pytest.mark.parametrize(
+    "result",
+    ['"', "\\", "é\u2028\U0001f680", {"n": 12345678901234568, "f": 0.1}, [], None, "#set($x = 1)$x", 1e300],
+    ids=ascii,
+)
+def test_a_result_comes_byte_for_byte_whatever_is_in_it(result: Any, cloud: LocalCloud, client: Client) -> None:
+    cloud.add_function("library-echo", FUNCTIONS / "library_echo")
+    first, again = (client.post("library-echo", "k", {"return": result}) for _ in range(2))
+    assert (first.status, again.status) == (200, 200)
+    assert first.body == again.body == client.get("library-echo", "k").body
+    assert json.loads(first.body) == result
+
+
+def test_a_large_result_is_fetched_from_where_the_answer_says(client: Client) -> None:
+    first, again = (client.post("build-report", "big", {"bytes": 600_000}, tenant="acme") for _ in range(2))
+    asked = client.get("build-report", "big", tenant="acme")
+    assert (first.status, again.status, asked.status) == (303, 303, 303), first
+    assert first.body == again.body == asked.body
+    place = first.headers["location"].removeprefix("../")
+    assert asked.headers["location"] == f"../../{place}"
+    fetched = client.send("GET", f"/tenants/acme/{place}")
+    assert (fetched.status, fetched.headers["content-type"]) == (200, "application/json")
+    assert len(fetched.body) == json.loads(first.body)["bytes"] == 600_000
+    for path in (f"/tenants/other/{place}", f"/{place}", f"/tenants/acme/{place[:-6]}0.json"):
+        assert says(client.send("GET", path), 404, "not-found")
+
+
+# ---- what is in progress ----
+
+
+def test_a_duplicate_of_what_is_in_progress_is_accepted_rejected_or_waits(client: Client, latches: Latches) -> None:
+    payload = script({"await": "go", "then": {"return": "done"}})
+    accepted = client.post("scripted", "k", payload, Prefer="respond-async")
+    latches.wait_for_starts(1)
+    duplicate = client.post("scripted", "k", payload)
+    looked_up = client.get("scripted", "k")
+    for each, location in ((accepted, "scripted/k"), (duplicate, "scripted/k"), (looked_up, None)):
+        assert (each.status, each.headers.get("location")) == (202, location), each
+        assert each.headers["retry-after"] == "2"
+        assert json.loads(each.body) == {"status": "IN_PROGRESS", "id": "default#scripted#k"}
+    rejected = client.post("scripted", "k", payload, Once_On_Conflict="reject")
+    assert says(rejected, 409, "in-progress")["id"] == "default#scripted#k"
+    assert rejected.headers["retry-after"] == "2"
+    latches.open("go")
+
+
+def test_a_duplicate_waits_as_long_as_its_sender_prefers_and_never_as_long_as_api_gateway_does(
+    cloud: LocalCloud, client: Client
+) -> None:
+    ended = dead(cloud, charge(), BUSINESS)
+    for wanted, seconds in (("wait=3", 3), ("respond-async, wait=3", 0), ("Wait=100", 25)):
+        began = cloud.clock.now()
+        answer = client.post("charge-payment", "order-1", CHARGE, tenant="acme", Prefer=wanted)
+        assert answer.status == 202, "accepted: what takes longer is done all the same"
+        assert seconds <= cloud.clock.now() - began <= seconds + 2, wanted
+    began = cloud.clock.now()
+    answer = client.post("charge-payment", "order-1", CHARGE, tenant="acme", Once_On_Conflict="wait")
+    assert says(answer, 409, "in-progress") and cloud.clock.now() - began <= 27
+    assert ended.status == "ABORTED"
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", '"text"', "null", "{'a': 1}", '{"a": 1} x', '{"a": 1e999}'])
+def test_a_body_that_is_no_json_object_is_refused(body: str, cloud: LocalCloud, client: Client) -> None:
+    answer = client.send(
+        "POST", "/operations/charge-payment", body, Content_Type="application/json", Idempotency_Key="k"
+    )
+    if body:
+        assert "body" in says(answer, 400, "invalid-request")["detail"]
+    else:  # AWS makes {} of it, which this operation's schema refuses
+        assert says(answer, 422, "operation-failed")
+    assert rows(cloud, "ProviderLedgerTable") == 0
+
+
+def test_a_request_without_a_key_or_with_an_unusable_one_is_told_which_field_is_wrong(client: Client) -> None:
+    headers = {"Content_Type": "application/json"}
+    missing = client.send("POST", "/operations/charge-payment", "{}", **headers)
+    assert "Idempotency-Key" in says(missing, 400, "invalid-request")["detail"]
+    assert "Idempotency-Key" in says(client.post("charge-payment", "", CHARGE), 400, "invalid-request")["detail"]
+    for key in ("x" * 257, '"a', '"a"b"', "a\u00e9"):
+        assert "idempotencyKey" in says(client.post("charge-payment", key, CHARGE), 400, "invalid-request")["detail"]
+    assert "operation" in says(client.post("Charge", "k", CHARGE), 400, "invalid-request")["detail"]
+    assert "tenant" in says(client.post("charge-payment", "k", CHARGE, "ACME"), 400, "invalid-request")["detail"]
+    wrong = {"Once_On_Conflict": "onConflict", "Once_On_Crash": "onCrash", "Once_On_Failed": "onFailed"}
+    for header, field in wrong.items():
+        answer = client.post("charge-payment", "k", CHARGE, **{header: "never"})
+        assert field in says(answer, 400, "invalid-request")["detail"]
+
+
+def test_only_json_is_taken(client: Client) -> None:
+    assert says(client.post("charge-payment", "k", CHARGE, Content_Type="text/plain"), 415, "unsupported-media-type")
+    assert client.post("charge-payment", "k", CHARGE, Content_Type="application/json; charset=utf-8").status == 200
+
+
+@pytest.mark.parametrize("characters", [100_000, 200_000, 300_000, 11_000_000])
+def test_what_is_too_large_is_refused_by_whoever_sees_it_first(characters: int, client: Client) -> None:
+    answer = client.post("build-report", "k", {"bytes": 1024, "more": '"x' * (characters // 2)})
+    assert says(answer, 413, "request-too-large")
+
+
+def test_another_payload_under_the_same_key_is_refused(client: Client) -> None:
+    client.post("charge-payment", "k", CHARGE)
+    answer = client.post("charge-payment", "k", {**CHARGE, "amount": 1})
+    assert says(answer, 422, "payload-mismatch")["id"] == "default#charge-payment#k"
+
+
+# ---- what fails ----
+
+
+@pytest.mark.parametrize(
+    ("message", "status", "detail"),
+    [
+        ("[402] the card's bank declined", 402, "the card's bank declined"),
+        ('out of "stock"\n\u2028', 422, 'out of "stock"\n\u2028'),
+        ("[399] no such status", 422, "[399] no such status"),
+        ("[4021] no status either", 422, "[4021] no status either"),
+    ],
+)
+def test_a_failure_for_good_gets_the_status_that_business_logic_names_and_so_do_duplicates(
+    message: str, status: int, detail: str, cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
+    payload = script({"raise": "PermanentError", "message": message})
+    first, again = (client.post("scripted", "k", payload) for _ in range(2))
+    problem = says(first, status, "operation-failed")
+    assert (problem["error"], problem["detail"], problem["id"]) == ("PermanentError", detail, "default#scripted#k")
+    assert first.body == again.body == client.get("scripted", "k").body
+    assert says(client.get("scripted", "k"), status, "operation-failed")
+    by_the_full_lane = cloud.run({"operation": "scripted", "idempotencyKey": "k", "payload": payload})
+    assert json.loads(by_the_full_lane.cause or "")["message"] == detail
+    assert latches.starts() == 1
+
+
+def test_a_failed_operation_is_tried_again_when_its_sender_asks_for_that(client: Client, latches: Latches) -> None:
+    payload = script({"unless": "go", "then": {"raise": "PermanentError"}, "else": {"return": 1}})
+    assert says(client.post("scripted", "k", payload), 422, "operation-failed")
+    latches.open("go")
+    assert client.post("scripted", "k", payload, Once_On_Failed="retry").body == b"1"
+
+
+def test_what_waits_for_an_operator_invites_nobody_to_try_another_key(client: Client, latches: Latches) -> None:
+    payload = script({"exit": 1})
+    first, again = (client.post("scripted", "k", payload, Once_On_Crash="quarantine") for _ in range(2))
+    assert "operator" in says(first, 500, "needs-attention")["title"]
+    assert first.body == again.body == client.get("scripted", "k").body
+    assert "retry-after" not in first.headers
+
+
+def test_what_could_not_be_done_now_is_to_be_sent_again(cloud: LocalCloud, client: Client) -> None:
+    with cloud.intercept(never_arrives(action="get_item", nth=0), never_arrives(action="start_execution", nth=0)):
+        answer = client.post("charge-payment", "k", CHARGE)
+    assert "same key" in says(answer, 503, "unavailable")["title"]
+    assert answer.headers["retry-after"] == "2"
+    assert client.post("charge-payment", "k", CHARGE).status == 200
+
+
+def test_an_execution_that_breaks_is_no_answer_yet(cloud: LocalCloud, client: Client) -> None:
+    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
+        answer = client.post("charge-payment", "k", CHARGE)
+    assert says(answer, 504, "unavailable")
+    assert answer.headers["retry-after"] == "2"
+
+
+def test_what_nobody_has_asked_for_is_not_found(client: Client) -> None:
+    assert says(client.get("charge-payment", "no-such-key"), 404, "not-found")
+    assert says(client.get("Charge", "k"), 404, "not-found")
+
+
+def test_who_does_not_sign_is_turned_away_before_anything_is_read(client: Client, cloud: LocalCloud) -> None:
+    headers = {"Content_Type": "application/json", "Idempotency_Key": "k"}
+    for answer in (
+        client.send("POST", "/operations/charge-payment", json.dumps(CHARGE), signed=False, **headers),
+        client.send(
+            "POST",
+            "/operations/charge-payment",
+            json.dumps(CHARGE),
+            signed=False,
+            Authorization="AWS4-HMAC-SHA256 Credential=x/y/z/execute-api/aws4_request",
+            **headers,
+        ),
+        client.send("GET", "/nowhere"),
+    ):
+        assert (answer.status, answer.problem["title"]) == (403, "Forbidden")
+    assert rows(cloud, "ProviderLedgerTable") == 0

@@ -1,0 +1,142 @@
+"""Who may send by HTTP, and what senders see who do not wait, or come all at once."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from botocore.credentials import Credentials
+from http_client import Client, Response
+from latches import Latches
+from scenario import charge, rows, scripted
+
+from oncekit.local import LocalCloud
+from oncekit.local.deployed import Deployed
+
+CHARGE = charge()["payload"]
+POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_pool"
+
+
+def test_of_200_equal_requests_at_once_each_gets_the_one_answer_or_is_told_that_it_is_coming(
+    cloud: LocalCloud, client: Client
+) -> None:
+    with ThreadPoolExecutor(50) as pool:
+        sent = [pool.submit(client.post, "charge-payment", "k", CHARGE) for _ in range(200)]
+        answers = [each.result() for each in sent]
+    assert {each.status for each in answers} <= {200, 202}
+    [result] = {each.body for each in answers if each.status == 200}
+    assert client.post("charge-payment", "k", CHARGE).body == result
+    assert rows(cloud, "ProviderLedgerTable") == 1
+    assert len(cloud.invocations("charge-payment")) == 1
+
+
+def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
+    cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
+    """API Gateway waits 29 seconds; the execution goes on."""
+    payload = scripted({"await": "go", "then": {"return": "done"}})["payload"]
+    answers: list[Response] = []
+    sender = threading.Thread(target=lambda: answers.append(client.post("scripted", "k", payload)))
+    sender.start()
+    latches.wait_for_starts(1)
+    cloud.clock.advance(30)  # type: ignore[attr-defined]  # the clock of tests is virtual
+    sender.join(20)
+    [late] = answers
+    assert (late.status, late.problem["type"]) == (504, "urn:problem-type:once:unavailable")
+    assert late.headers["retry-after"] == "2"
+    assert client.get("scripted", "k").status == 202
+    latches.open("go")
+    answer = client.post("scripted", "k", payload, Prefer="wait=20")
+    assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
+
+
+# ---- IAM ----
+
+
+def policy(*resources: str) -> dict[str, Any]:
+    api = "arn:aws:execute-api:us-east-1:123456789012:once-RequestApi/live"
+    return {"Effect": "Allow", "Action": "execute-api:Invoke", "Resource": [f"{api}/{each}" for each in resources]}
+
+
+@pytest.mark.parametrize(
+    ("allowed", "tenant", "status"),
+    [
+        (("POST/tenants/acme/operations/charge-payment",), "acme", 200),
+        (("*",), "acme", 200),
+        (("POST/tenants/acme/*",), "other", 403),
+        (("POST/tenants/acme/operations/charge-payment",), None, 403),
+        (("GET/*",), "acme", 403),
+        ((), "acme", 403),
+    ],
+)
+def test_a_role_sends_only_for_the_tenants_and_operations_of_its_paths(
+    allowed: tuple[str, ...], tenant: str | None, status: int, cloud: LocalCloud
+) -> None:
+    with role_with(cloud, policy(*allowed) if allowed else None) as keys:
+        answer = Client(cloud, keys).post("charge-payment", "k", CHARGE, tenant)
+    assert answer.status == status
+    assert status == 200 or answer.problem["title"] == "Forbidden"
+
+
+@contextmanager
+def role_with(cloud: LocalCloud, statement: dict[str, Any] | None) -> Iterator[Credentials]:
+    """The keys of a role that has this policy, while the context is open."""
+    policies = [{"PolicyName": "send", "PolicyDocument": {"Statement": [statement] if statement else []}}]
+    arn = "arn:aws:iam::123456789012:role/sender"
+    role = Deployed("AWS::IAM::Role", {"Policies": policies}, "sender", lambda _name: arn)
+    cloud.permissions.deploy({**cloud.deployed.resources, "SenderRole": role})
+    try:
+        given = cloud.client("sts").assume_role(RoleArn=arn, RoleSessionName="sender")["Credentials"]
+        yield Credentials(given["AccessKeyId"], given["SecretAccessKey"])
+    finally:
+        cloud.permissions.deploy(cloud.deployed.resources)
+
+
+# ---- Cognito ----
+
+
+def token(cloud: LocalCloud, secret: str | None = None, **claims: Any) -> str:
+    """What a user pool would sign; here the key of the run does."""
+
+    def part(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    signed = f"{part(json.dumps({'alg': 'HS256'}).encode())}.{part(json.dumps(claims).encode())}"
+    key = (secret or cloud.environment["AWS_SECRET_ACCESS_KEY"]).encode()
+    return f"{signed}.{part(hmac.digest(key, signed.encode(), hashlib.sha256))}"
+
+
+def test_with_a_user_pool_a_token_is_good_for_the_tenant_of_its_claim_only(cloud: LocalCloud, client: Client) -> None:
+    in_a_year = int(cloud.clock.now()) + 365 * 86_400
+    claims = {"iss": POOL, "exp": in_a_year, "custom:tenant": "acme"}
+    with cloud.deployed_with({"HttpUserPoolArn": POOL}):
+        for operation, expected in (("acme", 200), ("other", 403), (None, 403)):
+            answer = send(client, token(cloud, **claims), operation)
+            assert answer.status == expected, (operation, answer)
+            asked = client.send(
+                "GET",
+                f"/tenants/{operation}/operations/charge-payment/k",
+                signed=False,
+                Authorization=token(cloud, **claims),
+            )
+            assert asked.status == (200 if operation == "acme" else 404)
+        assert answer.problem["type"] == "urn:problem-type:once:other-tenant"
+        without = {name: value for name, value in claims.items() if name != "custom:tenant"}
+        assert send(client, token(cloud, **without), "acme").status == 403
+        for wrong in ("", "x.y.z", token(cloud, "guessed", **claims), token(cloud, **{**claims, "exp": 1})):
+            assert send(client, wrong, "acme").status == 401
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+def send(client: Client, token: str, tenant: str | None) -> Response:
+    path = f"/tenants/{tenant}/operations/charge-payment" if tenant else "/operations/charge-payment"
+    headers = {"Content_Type": "application/json", "Idempotency_Key": "k", "Authorization": token}
+    return client.send("POST", path, json.dumps(CHARGE), signed=False, **headers)

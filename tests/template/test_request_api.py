@@ -1,0 +1,155 @@
+"""Rules for the HTTP API: what it takes from a sender, who may call it, and what it says of itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from openapi_spec_validator import validate
+from template_parts import written_with
+
+from oncekit.cli.here.openapi import as_yaml, document
+from oncekit.local.template import load
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
+POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_pool"
+Json = Mapping[str, Any]
+
+
+def api(**given: str) -> dict[str, Any]:
+    known, resources = written_with(**given)
+    resolved: dict[str, Any] = known.resolve(resources["RequestApi"]["Properties"])
+    return resolved
+
+
+def methods(**given: str) -> Iterator[tuple[str, Json]]:
+    for path, each in api(**given)["DefinitionBody"]["paths"].items():
+        yield from ((f"{name} {path}", method) for name, method in each.items())
+
+
+def templates(source: Json) -> Iterator[tuple[str, str]]:
+    for name, parts in source["Mappings"]["HttpTemplates"].items():
+        yield from ((f"{name}.{part}", text) for part, text in parts.items())
+
+
+def test_the_paths_with_a_tenant_do_what_those_without_one_do() -> None:
+    found = {name: method["x-amazon-apigateway-integration"] for name, method in methods()}
+    for name, integration in found.items():
+        if "/tenants/{tenant}" in name:
+            assert integration == found[name.replace("/tenants/{tenant}", "")], name
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(("given", "scheme"), [({}, "iam"), ({"HttpUserPoolArn": POOL}, "userPool")])
+def test_nobody_calls_without_a_signature_or_a_token(given: dict[str, str], scheme: str) -> None:
+    assert {json.dumps(method["security"]) for _, method in methods(**given)} == {json.dumps([{scheme: []}])}
+    kind = api(**given)["DefinitionBody"]["components"]["securitySchemes"][scheme]
+    assert kind["x-amazon-apigateway-authtype"] == {"iam": "awsSigv4", "userPool": "cognito_user_pools"}[scheme]
+    if scheme == "userPool":
+        assert kind["x-amazon-apigateway-authorizer"]["providerARNs"] == [POOL]
+
+
+def test_what_is_started_is_checked_before_and_only_json_is_taken() -> None:
+    for name, method in methods():
+        integration = method["x-amazon-apigateway-integration"]
+        assert (integration["passthroughBehavior"], set(integration["requestTemplates"])) == (
+            "never",
+            {"application/json"},
+        )
+        if name.startswith("post"):
+            assert method["x-amazon-apigateway-request-validator"] == "body"
+
+
+_RAW = re.compile(r"\$(?:input\.(?:body|params|json)|headers\.get|path\.get|value|sent)")
+_ASSIGNED = re.compile(r"#set\(\$[\w.]+ = .*\)##|#(?:if|elseif|foreach)\(.*\)##")
+
+
+def test_nothing_that_a_sender_writes_is_put_into_json_as_it_is(source: Json) -> None:
+    """Into the input of an execution only URL-encoded, into other JSON only escaped."""
+    for name, text in templates(source):
+        for line in text.splitlines():
+            if not _ASSIGNED.fullmatch(line.strip()) and (raw := _RAW.search(line)):
+                assert line[: raw.start()].endswith("$util.urlEncode("), f"{name}: {line}"
+
+
+def test_a_template_writes_no_line_break_of_its_own(source: Json) -> None:
+    for name, text in templates(source):
+        lines = text.rstrip("\n").splitlines()
+        assert all(line.endswith("##") for line in lines[:-1]), name
+
+
+def test_the_version_of_the_api_changes_with_its_templates(source: Json) -> None:
+    """So that a stack which is updated gets a new deployment of its API."""
+    digest = hashlib.sha256(json.dumps(list(templates(source))).encode()).hexdigest()[:8]
+    assert api()["DefinitionBody"]["info"]["version"] == digest
+
+
+def test_the_api_takes_no_more_requests_than_are_set() -> None:
+    [settings] = api(HttpRequestsPerSecond="7")["MethodSettings"]
+    assert settings == {
+        "HttpMethod": "*",
+        "ResourcePath": "/*",
+        "ThrottlingRateLimit": "7",
+        "ThrottlingBurstLimit": "7",
+    }
+
+
+def test_its_log_has_neither_keys_nor_payloads() -> None:
+    setting = api(HttpAccessLog="true")["AccessLogSetting"]
+    assert setting["DestinationArn"] == "RequestApiLogGroup.Arn"
+    line = re.sub(r'"\$[\w.]+"|\$[\w.]+', "1", setting["Format"])
+    assert set(json.loads(line)) == {
+        "requestId", "time", "method", "resource", "status", "latency", "bytes", "caller", "sourceIp", "error",
+    }  # fmt: skip
+    assert "$context.path" not in setting["Format"] and "$input" not in setting["Format"]
+
+
+def test_a_web_acl_stands_before_the_api_where_one_is_named() -> None:
+    acl = "arn:aws:wafv2:us-east-1:123456789012:regional/webacl/mine/12-ab"
+    known, resources = written_with(HttpWebAclArn=acl)
+    assert known.resolve(resources["RequestApiWebAcl"]["Properties"]) == {
+        "ResourceArn": "arn:aws:apigateway:us-east-1::/restapis/RequestApi/stages/live",
+        "WebACLArn": acl,
+    }
+    stage = load(TEMPLATE).section("Resources")[resources["RequestApiWebAcl"]["DependsOn"]]
+    assert stage["Type"] == "AWS::ApiGateway::Stage"
+
+
+def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:
+    refusals = api()["DefinitionBody"]["x-amazon-apigateway-gateway-responses"]
+    assert {"DEFAULT_4XX", "DEFAULT_5XX"} <= set(refusals)
+    for kind, each in refusals.items():
+        assert each["responseParameters"]["gatewayresponse.header.Content-Type"] == "'application/problem+json'", kind
+        text = each["responseTemplates"]["application/json"].replace("$context.error.messageString", '"x"')
+        problem = json.loads(text)
+        assert {"type", "title", "detail"} <= set(problem)
+        assert problem.get("status") == (int(each["statusCode"]) if "statusCode" in each else None)
+    again = {
+        kind for kind, each in refusals.items() if "gatewayresponse.header.Retry-After" in each["responseParameters"]
+    }
+    assert again == {"THROTTLED", "QUOTA_EXCEEDED", "INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"}
+
+
+# ---- the OpenAPI document ----
+
+
+def test_the_document_of_the_api_is_what_the_template_says() -> None:
+    """`once openapi -o docs/openapi.yaml` writes it."""
+    wanted = as_yaml(document(TEMPLATE, "http://127.0.0.1:4601"))
+    assert (ROOT / "docs/openapi.yaml").read_text() == wanted
+
+
+def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> None:
+    described = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text())
+    validate(described)
+    charge = described["paths"]["/operations/charge-payment"]["post"]["requestBody"]["content"]["application/json"]
+    assert charge["schema"]["title"] == "Payload of charge-payment"
+    ids = [method["operationId"] for methods in described["paths"].values() for method in methods.values()]
+    assert len(set(ids)) == len(ids)
