@@ -163,4 +163,5 @@ def _definition(text: str) -> Definition:
 def _message(body: Mapping[str, Any]) -> Message:
     text = body.get("inputText") or (json.dumps(body["input"], ensure_ascii=False) if "input" in body else "")
     said = {name: str(body.get(name) or "") for name in ("error", "message", "executionArn")}
-    return Message(said["error"], said["message"], id_in(str(text)) or "", said["executionArn"], str(text))
+    id = id_in(str(text)) if text else id_of(body)
+    return Message(said["error"], said["message"], id or "", said["executionArn"], str(text))

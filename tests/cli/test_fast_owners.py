@@ -361,11 +361,15 @@ def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(
         "error": "InvalidRequest",
         "executionArn": f"{machine}:name:run",
         "inputOmitted": "read it from the execution",
+        "operation": "charge",
+        "tenant": "acme",
+        "idempotencyKey": "k",
     }
     url = operator.cloud.outputs["RejectedQueueUrl"]
     operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
     [message] = operator.once("replay-rejected", "--json").answer["messages"]
-    assert message["outcome"] == "NO_INPUT" and "was in the fast lane, which keeps none" in message["reason"]
+    assert message["outcome"] == "NO_INPUT" and "which keeps none: ask its sender" in message["reason"]
+    assert message["id"] == "acme#charge#k"
 
 
 # ---- sending ----

@@ -262,6 +262,10 @@ def test_what_no_expression_can_read_is_kept_under_the_name_of_an_execution(
     [kept] = cloud.rejected()
     heirs = [each.arn for each in operations(cloud)]
     assert kept["executionArn"] in (heirs or [end.arn])
+    names = {name: kept.get(name) for name in ("operation", "idempotencyKey")}
+    assert names == (
+        dict.fromkeys(names) if text.startswith('{"_') else {"operation": "scripted", "idempotencyKey": "k"}
+    )
     assert cloud.record("default#scripted#k") is None
 
 

@@ -171,10 +171,20 @@ def test_sweep_finds_a_request_that_failed_before_it_had_a_record(
     """The reference implementation throws on such a member, in the first state, and the event of that is lost."""
     unlucky = charge() | {"payload": {"x": {"_jsonata_lambda": True}}}
     assert cloud.run(unlucky).status == "FAILED"
-    recover()
-    recover()
+    kept = kept_by_five_sweeps(cloud, recover)
+    assert (kept["error"], kept["idempotencyKey"]) == ("InvalidRequest", unlucky["idempotencyKey"])
+
+
+def kept_by_five_sweeps(cloud: LocalCloud, recover: Callable[..., Execution]) -> dict[str, Any]:
+    """The one message that there is then: the second execution refused the request, and named itself."""
+    for _ in range(5):
+        recover()
+        cloud.clock.advance(200)
     [kept] = cloud.rejected()
-    assert (kept["error"], kept["input"]) == ("ExecutionDied", unlucky)
+    [again] = by_recovery(cloud)
+    assert (kept["executionArn"], again.error) == (again.arn, "InvalidRequest")
+    assert kept["inputOmitted"] == "read it from the execution"
+    return dict(kept)
 
 
 def test_sweep_keeps_a_request_that_jsonata_takes_for_a_function_without_its_input(
@@ -183,10 +193,33 @@ def test_sweep_keeps_a_request_that_jsonata_takes_for_a_function_without_its_inp
     """No function can be called with such a request, so neither the operation machine nor recovery can read it."""
     unlucky = cloud.run(charge() | {"_jsonata_lambda": True})
     assert (unlucky.status, unlucky.states) == ("FAILED", ("ReceiveRequest",))
+    assert "operation" not in kept_by_five_sweeps(cloud, recover)
+
+
+def test_a_number_that_no_double_holds_is_refused_once_however_often_recovery_looks(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
+    text = json.dumps(charge()).replace("4200", "1e400")
+    unlucky = cloud.run(text)
+    assert (unlucky.status, unlucky.states) == ("FAILED", ("ReceiveRequest",))
+    recover(unlucky)
+    recover(unlucky)
+    kept = kept_by_five_sweeps(cloud, recover)
+    assert "a number that no double can hold" in kept["message"]
+
+
+def test_two_sweeps_can_fail_and_the_third_start_late_without_a_loss(
+    cloud: LocalCloud, recover: Callable[..., Execution]
+) -> None:
     recover()
-    [kept] = cloud.rejected()
-    assert (kept["error"], kept["executionArn"]) == ("ExecutionDied", unlucky.arn)
-    assert kept["inputOmitted"] == "read it from the execution"
+    dead(cloud, charge(), "AcquireLock")
+    with cloud.intercept(fails("ThrottlingException", state="ListExecutions", nth=0)):
+        for _ in range(2):
+            cloud.clock.advance(300)
+            assert recover().error == "RecoveryIncomplete"
+    cloud.clock.advance(300 + 119)
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_sweep_goes_through_the_pages_of_executions_that_failed(

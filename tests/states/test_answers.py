@@ -423,7 +423,7 @@ def test_a_refused_request_that_cannot_be_printed_is_named_by_its_execution(stat
     assert refuse.fails("States.QueryEvaluationError", {}) == Way("LeaveInputOut")
     assert refuse.waits("States.QueryEvaluationError") == []
     again = state("LeaveInputOut").takes(None, {"refusal": refusal})
-    assert again == Way("RefuseRequest", {"refusal": {**refusal, "isUnreadable": True}})
+    assert again == Way("RefuseRequest", {"refusal": {**refusal, "isUnreadable": True, "isNameless": False}})
     said = refuse.asks(again.assigned, {"a": float("inf")})["MessageBody"]
     assert said == {
         "error": "InvalidRequest",

@@ -257,12 +257,16 @@ def test_what_was_handed_over_is_remembered(fast: States) -> None:
 
 
 @pytest.mark.parametrize("conflict", CONFLICTS)
-def test_who_handed_over_ends_as_a_duplicate(conflict: str, fast: States) -> None:
+def test_who_handed_over_waits_or_not_as_it_asked_and_only_a_lock_of_another_is_a_conflict(
+    conflict: str, fast: States
+) -> None:
     asked = {"request": {**REQUEST, "onConflict": conflict}}
-    for record, started in itertools.product((found(), {}, found("FAILED")), (True, False)):
+    theirs, mine = found(), found(owner=FAST_ME)
+    for record, started in itertools.product((theirs, mine, {}, found("FAILED")), (True, False)):
         way = fast("HandedOver").chooses({**asked, "record": record, "isStarted": started})
-        if started or record == found():
-            assert way == Way(CONFLICTS[conflict]), "with a lock recovery completes it"
+        if started or record in (theirs, mine):
+            is_first = conflict == "reject" and record != theirs
+            assert way == Way("AcknowledgeDuplicate" if is_first else CONFLICTS[conflict]), "recovery completes a lock"
         else:
             assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "Unavailable"), "nobody has it"
             assert "send it again with the same key" in way.assigned["refusal"]["message"]

@@ -112,6 +112,22 @@ def test_a_request_is_looked_at_once_where_a_catch_sees_it_fail(fast: States, st
     assert state("ReceiveRequest").chooses({}, LEAST).to == "AcquireLock"
 
 
+def test_a_second_execution_in_the_full_lane_looks_first_and_refuses_what_the_first_may_have_died_of(
+    state: States,
+) -> None:
+    again = f"again-{'0f' * 20}"
+    receive, check = state("ReceiveRequest"), state("CheckReadable")
+    assert receive.chooses({}, {"payload": {"n": TOO_LARGE_A_NUMBER}}, name=again) == Way("CheckReadable")
+    assert receive.chooses({"isReadable": True}, LEAST, name=again).to == "AcquireLock"
+    for other in (f"x{again}", f"{again}0", f"again-{'0g' * 20}", f"handover-{'0f' * 20}"):
+        assert receive.chooses({}, LEAST, name=other).to == "AcquireLock"
+    for error in ("States.QueryEvaluationError", "States.DataLimitExceeded", "States.Runtime", "SomethingNew"):
+        way = check.fails(error, {}, given=LEAST)
+        assert way is not None and way.to == "RefuseRequest"
+        assert "fast lane" not in way.assigned["refusal"]["message"]
+        assert "the full lane" not in way.assigned["refusal"]["message"]
+
+
 @pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
 @pytest.mark.parametrize(
     "given", [{"x": True}, {"payload": {"a": [{"x": True}]}}, [{"x": True}], [{"body": {"x": True}}]]

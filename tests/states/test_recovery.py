@@ -49,12 +49,15 @@ def test_everything_else_is_a_sweep_through_all_shards(state: States) -> None:
 
 def test_a_sweep_asks_for_every_way_in_which_executions_die(state: States) -> None:
     assert set(state("ListDeadExecutions").raw["Items"]) == {"FAILED", "ABORTED", "TIMED_OUT"}
-    known = {"status": "ABORTED", "found": [], "pages": 0, "next": ""}
-    assert state("TakeStatus").takes(None, {}, "ABORTED") == Way("ListExecutions", known)
+    known = {"status": "ABORTED", "found": [], "pages": 0, "next": "", "since": (NOW - PERIODS) * 1000}
+    begun = {"startedAt": NOW * 1000}
+    assert state("TakeStatus", at=NOW + 200).takes(None, begun, "ABORTED") == Way("ListExecutions", known)
+    each_minute = state("TakeStatus").with_text("$number('5')", "$number('1')").takes(None, begun, "ABORTED")
+    assert each_minute.assigned["since"] == (NOW - 6 * 60) * 1000
 
 
-PERIODS = 15 * 60
-"""Three times the five minutes between two sweeps."""
+PERIODS = 18 * 60
+"""Three times the five minutes between two sweeps, and three minutes because a sweep can start late."""
 
 
 def test_executions_of_all_versions_are_listed_a_hundred_a_page(state: States) -> None:
@@ -72,7 +75,8 @@ def test_executions_of_all_versions_are_listed_a_hundred_a_page(state: States) -
 def listed(state: States, ends: list[float], more: str | None = None) -> dict[str, Any]:
     executions = [{"ExecutionArn": f"arn:{number}", "StopDate": at(end)} for number, end in enumerate(ends)]
     result = {"Executions": executions, **({} if more is None else {"NextToken": more})}
-    way = state("ListExecutions").takes(result, {"found": ["arn:before"], "pages": 1})
+    known = {"found": ["arn:before"], "pages": 1, "since": (NOW - PERIODS) * 1000}
+    way = state("ListExecutions").takes(result, known)
     assert way.to == "AreThereMore"
     return way.assigned
 
@@ -195,7 +199,11 @@ def test_an_execution_that_came_to_an_end_of_its_own_needs_nothing(state: States
         assert after(status, id=ID) == "NothingLeftToDo"
     for status in ("FAILED", "TIMED_OUT", "ABORTED"):
         assert after(status, "States.Timeout", id=ID) == "ReadItsRecord"
-        assert after(status, "States.Timeout") == "KeepDeadRequest"
+        assert after(status, "States.Timeout", name="x") == "StartAgain", "the second execution refuses it"
+        assert after(status, "States.Timeout", name=f"again-{'0' * 40}", id=ID) == "ReadItsRecord"
+        assert after(status, "States.Timeout", name=f"again-{'0' * 40}") == "KeepDeadRequest"
+        for other in ("xagain-", "again-0"):
+            assert after(status, "States.Timeout", name=f"{other}{'0' * 40}") == "StartAgain"
 
 
 def test_the_newest_events_say_how_an_execution_ended(state: States) -> None:

@@ -27,6 +27,7 @@ NOTHING = {**dict.fromkeys(("id", "error", "message", "refused", "executionArn",
 def replay(stack: Stack, error: str | None, dry_run: bool, limit: int, discard: bool = False) -> list[dict[str, Any]]:
     """Start refused requests again, or discard them: {messageId, id, error, message, refused, outcome, executionArn,
     reason, copies} of each; `id` is None where the request has none, `refused` the execution that refused it.
+    A message without the request can have its names in the same fields.
 
     As many messages are looked at as were in the queue when this began, each once: what is refused again is newer.
     Recovery may have kept the request of one dead execution several times: it is started once, and `copies` says how

@@ -37,8 +37,8 @@ HARMLESS = (
 LASTING = ("fails for good", "slow", "late", "down for hours")
 """Of those, what takes longer than an Express execution may."""
 
-SWEEPS_THAT_MAY_FAIL = 1
-"""Recovery looks three periods back for executions that died without a record, and lists them after the records."""
+SWEEPS_THAT_MAY_FAIL = 2
+"""Of executions that died without a record recovery promises to find those of three periods, and of a late start."""
 
 Lay = Callable[[Weather], Weather]
 """Lays a weather over another one, which then is what there is besides."""
