@@ -116,7 +116,7 @@ def test_every_end_of_the_state_machine_itself_is_no_death(resources: Resources,
     ends = {state["Error"] for state in definition["States"].values() if state["Type"] == "Fail"}
     assert {each for each in ends if each.startswith("{%")} == {"{% $refusal.error %}"}
     # An expression takes what is there and adds to it: the error stays.
-    refusals = [each for each in assigned(definition, "refusal") if not isinstance(each, str)]
+    refusals = [each for each in assigned(definition, "refusal") if each and not isinstance(each, str)]
     ends = ends - {"{% $refusal.error %}"} | {each["error"] for each in refusals}
     _, failed = resources["DeadExecutionRule"]["Properties"]["EventPattern"]["detail"]["$or"]
     assert set(failed["error"][0]["anything-but"]) == ends
