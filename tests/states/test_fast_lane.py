@@ -202,7 +202,7 @@ def test_a_lock_that_was_released_is_not_worked_under_again(fast: States) -> Non
     [({}, "RetryFailed"), ({"at": LAST_MOMENT + 1}, "HandOver"), ({"kept": LARGE}, "KeepInFlight")],
     ids=["in time", "late", "large"],
 )
-def test_a_second_run_does_not_try_again_what_the_first_one_failed(known: dict[str, Any], to: str, fast: States) -> None:
+def test_a_second_run_does_not_try_again_what_the_first_failed(known: dict[str, Any], to: str, fast: States) -> None:
     mine, another = found("FAILED", owner=f"{FAST_ID}:first-run"), found("FAILED", owner=f"{FAST_ID}0:first-run")
     assert decided(fast, mine, onFailed="retry", **known).to == "OperationFailed"
     assert decided(fast, another, onFailed="retry", **known).to == to
