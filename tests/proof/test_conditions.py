@@ -92,7 +92,7 @@ WRITES = {
     "TakeOverLock": {("IN_PROGRESS", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
     "RenewLock": {("IN_PROGRESS", ME, 3), ("IN_PROGRESS", ME, 4)},
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
-    "ReleaseLock": {("IN_PROGRESS", ME, 3)},
+    "ReleaseLock": {("IN_PROGRESS", ME, 3), ("IN_PROGRESS", ME, 4)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
     "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},

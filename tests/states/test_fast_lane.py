@@ -105,6 +105,14 @@ def test_a_large_request_is_kept_where_its_record_says(fast: States) -> None:
         assert keep.fails(error, {}) == Way("HandOver"), "the full lane needs no copy"
 
 
+def test_who_ran_business_logic_says_first_what_became_of_its_own_lock(fast: States) -> None:
+    assert decided(fast, {}, ran=True, handedOver=True) == Way("LockLost"), "nobody waits for a record that is gone"
+    held = decided(fast, found(owner=FAST_ME), ran=True)
+    assert (held.to, held.assigned["failure"]["name"]) == ("KeepRequest", "LockLostError"), (
+        "also with a lease that is over"
+    )
+
+
 @pytest.mark.parametrize("ran", [False, True])
 def test_a_record_that_cannot_be_read_is_read_by_the_full_lane_unless_its_work_was_begun_here(
     ran: bool, fast: States

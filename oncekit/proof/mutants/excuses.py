@@ -70,7 +70,11 @@ EXCUSES: dict[str, str] = {
     "operation:ExistingStatus.Choices[3].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
-    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (10, 12, 13)},
+    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (5, 10, 12, 13, 16, 20)},
+    "operation:ExistingStatus.Choices[3]: before the one above": "the rule before both takes what meets both",
+    **{f"operation:HandedOver.Choices[{each}]: before the one above": _BOTH for each in (1, 2)},
+    **{f"operation:IsOwnerAlive.Choices[{each}]: before the one above": _BOTH for each in (2, 4)},
+    "operation:ClassifyFailure.Choices[4]: before the one above": "no error has both names",
     **{
         _FIRST.format(14, change): _SPARES
         for change in (
