@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -207,6 +208,27 @@ def test_release_does_not_trust_a_clock_that_may_be_ahead_of_the_owners(operator
     assert done.code == 3 and "by the clock of this machine" in done.err and operator.record["status"] == "IN_PROGRESS"
     operator.change({"leaseExpiresAt": now - 302})
     assert operator.once(*RELEASE).code == 0
+
+
+@pytest.mark.parametrize("lane", ["fast", "full"])
+def test_release_while_recovery_is_at_work_leaves_business_logic_to_the_next_request(
+    operator: Operator, lane: str
+) -> None:
+    (operator.died_fast_in if lane == "fast" else operator.died_in)("ExecuteBusinessLogic")
+    starts, released = operator.starts, []
+    operator.lease_over()
+
+    def release_first(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "KeepRequest" and not released:
+            released.append(operator.once(*RELEASE).code)
+        return proceed()
+
+    with operator.cloud.intercept(release_first):
+        machine = operator.cloud.outputs["RecoveryStateMachineArn"]
+        run = operator.cloud.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
+        operator.cloud.wait(run["executionArn"])
+        operator.cloud.settle()
+    assert (released, operator.starts) == ([0], starts)
 
 
 def test_release_is_not_kept_away_by_a_lease_that_no_fast_owner_gives_itself(operator: Operator) -> None:

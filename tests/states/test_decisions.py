@@ -50,6 +50,20 @@ def test_no_record_is_taken_and_one_that_went_away_while_business_logic_ran_is_a
     assert decided(state, {}, ran=True).to == "LockLost"
 
 
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [
+        (f"recover-{'a' * 32}-{'0' * 8}-12-3", "LockLost"),
+        (f"handover-{'a' * 32}-{'0' * 8}-12-3", "AcquireLock"),
+        (f"recover-{'a' * 32}-{'0' * 8}-12-3x", "AcquireLock"),
+        ("again-" + "a" * 40, "AcquireLock"),
+        ("of-a-sender", "AcquireLock"),
+    ],
+)
+def test_what_recovery_started_takes_no_lock_that_an_operator_released(name: str, to: str, state: States) -> None:
+    assert decided(state, {}, name=name).to == to
+
+
 @pytest.mark.parametrize("status", EVERY_STATUS)
 def test_another_payload_is_refused_whatever_became_of_the_first(status: str, state: States) -> None:
     other = decided(state, found(status, fingerprint="g"))

@@ -41,8 +41,6 @@ DECISION = Patience(10, (CONDITION,), tries=300, cap=60)
 """What was decided must be written down, whatever it takes: five hours."""
 LOOK = Patience(10, (GONE,), tries=4, cap=10)
 """A question about another owner: whoever cannot be asked counts as alive, and the next duplicate asks again."""
-HURRY = Patience(10, (CONDITION,), tries=4, cap=20)
-"""A write in the fast lane: a minute, then somebody else finds what is left."""
 SWEEP = Patience(10, (), tries=3, cap=5)
 """A look at one execution or record: a sweep has five minutes, and the next one comes."""
 
@@ -86,10 +84,8 @@ PATIENCE = {
 }
 FAST = {
     **PATIENCE,
-    "AcquireLock": Patience(3, (CONDITION,), tries=4, cap=20),
+    **dict.fromkeys(("AcquireLock", "RetryFailed", "RenewLock"), Patience(3, (CONDITION,), tries=4, cap=20)),
     "ReadRecord": Patience(3, (), tries=4, cap=20),
-    "RetryFailed": HURRY,
-    "RenewLock": HURRY,
     "RefuseRequest": Patience(20, (), tries=3, cap=60),
 }
 
