@@ -157,6 +157,7 @@ def test_an_execution_in_the_fast_lane_is_known_by_its_arn(owner: str, execution
         (FAST_ARN.replace(":1:", ":2:"), "full"),
         (FAST_ARN.replace("eu-", "us-"), "full"),
         (FAST_ARN.replace(":express:", ":execution:"), "full"),
+        (FAST_ARN + "x" * (400 - len(FAST_ARN)), "fast"),
         (FAST_ARN + "x" * (401 - len(FAST_ARN)), "full"),
         ("", "full"),
     ],

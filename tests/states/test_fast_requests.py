@@ -225,6 +225,13 @@ def test_a_request_that_does_not_fit_beside_an_answer_is_kept_in_the_bucket(fast
     assert kept(fast, wide)["as"] == "requestRef"
 
 
+def test_what_fits_beside_an_answer_is_what_the_stack_says(fast: States) -> None:
+    receive = fast("ReceiveRequest").with_text("$number('4096')", "$number('1200')")
+    most = 1200 - 1024 - ID_BYTES
+    for bytes, to in ((most, "request"), (most + 1, "requestRef")):
+        assert receive.chooses({}, sized(bytes)).assigned["request"]["kept"]["as"] == to
+
+
 @pytest.mark.parametrize("number", [1234567890.1234567, 0.1 + 0.2, 1.0000000000000002])
 def test_a_request_that_would_be_rounded_is_kept_in_the_bucket(number: float, fast: States) -> None:
     found = kept(fast, {**LEAST, "payload": {"n": number}})
