@@ -20,7 +20,7 @@ from oncekit.promises import reasons
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
 from oncekit.promises.openings import openings, request_of, retry_faults
-from oncekit.promises.owners import execution_of_owner, is_fast, is_of_a_lane, name_without_lock
+from oncekit.promises.owners import execution_of_owner, is_fast, is_of_a_lane, name_of_second, name_without_lock
 from oncekit.promises.writes import history_faults, shape_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
@@ -178,6 +178,8 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
             # That one in the full lane has the request. One that died without a lock was not accepted: it had told
             # nobody, and nothing before the lock takes as long as AWS lets it live.
             continue
+        if name_of_second(execution.arn) in names:
+            continue  # that one has the request, and is looked at itself
         refused = execution.status == "FAILED" and execution.error in REFUSALS
         if refused and execution.arn in kept_by:
             continue

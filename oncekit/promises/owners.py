@@ -51,6 +51,11 @@ def name_without_lock(arn: str) -> str:
     return f"first-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
 
 
+def name_of_second(arn: str) -> str:
+    """The name under which recovery starts the request of an execution once more that died before it had a lock."""
+    return f"again-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
+
+
 def status_of(cloud: LocalCloud, owner: str) -> str:
     """Of its run; DOES_NOT_EXIST for an owner that nobody knows."""
     arn = execution_of_owner(owner)

@@ -194,6 +194,7 @@ def test_an_execution_that_came_to_an_end_of_its_own_needs_nothing(state: States
 
     for error in OWN_ENDS:
         assert after("FAILED", error, id=ID) == after("FAILED", error) == "NothingLeftToDo"
+        assert after("FAILED", error, name=f"again-{'0' * 40}") == "NothingLeftToDo", "it has kept its request"
         assert after("ABORTED", error, id=ID) == "ReadItsRecord"
     for status in ("RUNNING", "SUCCEEDED", "PENDING_REDRIVE"):
         assert after(status, id=ID) == "NothingLeftToDo"

@@ -40,7 +40,7 @@ EXCUSES: dict[str, str] = {
     ),
     "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
     _FIRST.format(1, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
-    _FIRST.format(6, "without $exists($tenant)"): _NOTHING,
+    _FIRST.format(7, "without $exists($tenant)"): _NOTHING,
     **{
         f"template:Rollouts.AllAtOnce.Minutes: {n} for 1": "a rollout in one step asks for no length of steps"
         for n in (0, 2)
@@ -63,10 +63,9 @@ EXCUSES: dict[str, str] = {
     "recovery:IsOwnerDead.Choices[0].Condition: without $exists($owner.id)": _NOTHING,
     "template:Rollouts.AllAtOnce.Minutes: dropped": "a rollout in one step asks for no length of steps",
     _FIRST.format(
-        15, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
+        16, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
     ): "$string here prints such a half as an escape, as the reference does; the other may be AWS's",
-    "operation:ReceiveRequest.Choices[3]: before the one above": _BOTH,
-    "operation:ReceiveRequest.Choices[4]: before the one above": _BOTH,
+    "operation:ReceiveRequest.Choices[5]: before the one above": _BOTH,
     "operation:ExistingStatus.Choices[3].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
@@ -76,7 +75,7 @@ EXCUSES: dict[str, str] = {
     **{f"operation:IsOwnerAlive.Choices[{each}]: before the one above": _BOTH for each in (2, 4)},
     "operation:ClassifyFailure.Choices[4]: before the one above": "no error has both names",
     **{
-        _FIRST.format(14, change): _SPARES
+        _FIRST.format(15, change): _SPARES
         for change in (
             "$length($string($states.input)) > 55000 with >=",
             "55001 for tring($states.input)) > 55000",
@@ -85,7 +84,7 @@ EXCUSES: dict[str, str] = {
         )
     },
     **{
-        _FIRST.format(16, change): _SPARES
+        _FIRST.format(17, change): _SPARES
         for change in (
             "$length($string($states.input)) > 20000 with >=",
             "20001 for tring($states.input)) > 20000",
@@ -94,7 +93,7 @@ EXCUSES: dict[str, str] = {
         )
     },
     **{
-        _FIRST.format(17, change): _SPARES
+        _FIRST.format(18, change): _SPARES
         for change in (
             "$length($brackets) > 20 with >=",
             "21 for $length($brackets) > 20",
