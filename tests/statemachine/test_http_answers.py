@@ -92,6 +92,8 @@ def test_a_duplicate_of_what_is_in_progress_is_accepted_rejected_or_waits(client
     assert says(rejected, 409, "in-progress")["id"] == "default#scripted#k"
     assert rejected.headers["retry-after"] == "2"
     latches.open("go")
+    waited = client.post("scripted", "k", payload, Prefer="wait=20")
+    assert (waited.status, waited.body) == (200, b'"done"')
 
 
 def test_a_duplicate_waits_as_long_as_its_sender_prefers_and_never_as_long_as_api_gateway_does(
