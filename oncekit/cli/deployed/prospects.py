@@ -22,7 +22,8 @@ def no_input(stack: Stack, rejected: Rejected) -> str:
     """Why nobody has the request of a message."""
     if rejected.omitted is not None:
         return f"its request was not kept: {rejected.omitted}; then {_discard(rejected)}"
-    gone = "was in the fast lane, which keeps none: ask its sender" if stack.fast_execution(rejected.refused) else "is gone"
+    is_fast = stack.fast_execution(rejected.refused) is not None
+    gone = "was in the fast lane, which keeps none: ask its sender" if is_fast else "is gone"
     return f"its request is not in the message, which it did not fit into, and {rejected.refused} {gone}"
 
 
