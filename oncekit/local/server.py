@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import io
-import logging
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,11 +10,8 @@ from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.account import REGION
 from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.knocking import Environ, every_door, strange_key
+from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.start_errors import PortInUseError
-
-HOST = "127.0.0.1"
-
 
 Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""
@@ -47,17 +40,6 @@ class Server:
         self, keys: AccessKeys, guard: HttpGuard, port: int = 0, names: Iterable[str] = (), watch: Watch = unwatched
     ) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
-        from werkzeug.serving import ThreadedWSGIServer
-
-        class Handler(MotoRequestHandler):  # type: ignore[misc]  # moto has no types here
-            """Keeps connections open, and sends at once: a second packet would wait 40 ms for the first."""
-
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            timeout = 30
-
-            def log_request(self, *_: Any) -> None:
-                pass
 
         class Dispatcher(DomainDispatcherApplication):  # type: ignore[misc]  # moto has no types here
             """Remembers which service a host name means: moto lists its own folder on every request."""
@@ -71,34 +53,16 @@ class Server:
                 answer = watch(environ, guard.refusal(environ) or super().__call__)
                 return answer(environ, start_response)
 
-        class Loopback(ThreadedWSGIServer):
-            daemon_threads = True
-            block_on_close = False
-            request_queue_size = 512
-
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
-                front = Doorkeeper(Dispatcher(), *every_door(*names), way_around, strange_key(keys))
-                self._server = Loopback(HOST, port, front, Handler)
-        except (OSError, SystemExit) as error:
-            raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
-        self._thread: threading.Thread | None = None
+        self._server = Loopback(port, MotoRequestHandler)
+        self._front = Doorkeeper(Dispatcher(), *every_door(*names), way_around, strange_key(keys))
+        self.url = self._server.url
 
     def open(self) -> None:
         """Answer calls from now on, also those that are waiting."""
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_port}"
+        self._server.open(self._front)
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._server.shutdown()
-            self._thread.join()
-        self._server.server_close()
+        self._server.close()
 
 
 def _in_header(environ: dict[str, Any]) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import threading
 import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -18,9 +14,8 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
 from oncekit.local.knocking import every_door
+from oncekit.local.loopback import Loopback
 from oncekit.local.permissions import Guard
-from oncekit.local.server import HOST
-from oncekit.local.start_errors import PortInUseError
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -93,39 +88,12 @@ class GatewayServer:
     """Serves a gateway on loopback from `open` until it is closed. Port 0 lets the system choose one."""
 
     def __init__(self, gateway: Gateway, port: int = 0) -> None:
-        from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
-
-        class Handler(WSGIRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-            timeout = 30
-
-            def log_request(self, *_: Any) -> None:
-                pass
-
-        class Loopback(ThreadedWSGIServer):
-            daemon_threads = True
-            block_on_close = False
-            request_queue_size = 512
-
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        try:
-            with contextlib.redirect_stderr(io.StringIO()):  # werkzeug prints its advice and exits
-                self._server = Loopback(HOST, port, Doorkeeper(gateway, *every_door()), Handler)
-        except (OSError, SystemExit) as error:
-            raise PortInUseError(f"port {port} of {HOST} is in use; choose another one, or 0 for any") from error
-        self._thread: threading.Thread | None = None
+        self._server = Loopback(port)
+        self._front = Doorkeeper(gateway, *every_door())
+        self.url = self._server.url
 
     def open(self) -> None:
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_port}"
+        self._server.open(self._front)
 
     def close(self) -> None:
-        if self._thread is not None:
-            self._server.shutdown()
-            self._thread.join()
-        self._server.server_close()
+        self._server.close()
