@@ -54,13 +54,15 @@ class Executions:
         return execution_of(running)
 
     def forget(self) -> None:
-        """Stop and forget all executions. Not through the API, which cannot stop an Express execution."""
+        """Stop and forget all executions. Not through the API, which cannot stop an Express execution.
+
+        What a delivery starts meanwhile stays, and runs: forget it when the delivery is over.
+        """
         for machine in self.machines:
-            running = [each for each in machine.executions if each.status == "RUNNING"]
-            for execution in running:
-                execution.stop(None, "Reset", "the local cloud was reset")
-            for execution in running:
-                self.wait(execution.exec_arn)
-            for execution in machine.executions:
+            begun = list(machine.executions)
+            for execution in begun:
+                if execution.status == "RUNNING":
+                    execution.stop(None, "Reset", "the local cloud was reset")
+            for execution in begun:
                 execution.exec_worker.env.run.join(SECONDS_OF_A_CALL)
-            machine.executions.clear()
+            machine.executions[:] = [each for each in machine.executions if not any(each is one for one in begun)]

@@ -79,7 +79,7 @@ def test_the_list_goes_on_while_requests_come(page: Page, cloud: LocalCloud) -> 
     cloud.run(charge("while-it-is-open"))
     page.wait_for_selector("text=while-it-is-open")
     assert keys_of(page)[:2] == ["while-it-is-open", "order-4"]
-    assert page.inner_text('[data-count="succeeded"]') == "4"
+    page.wait_for_selector('[data-count="succeeded"]:text-is("4")')
 
 
 def test_requests_are_filtered_and_grouped_by_keys(page: Page) -> None:

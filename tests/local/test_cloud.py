@@ -19,7 +19,7 @@ from signing import keys
 
 from oncekit.local import LocalCloud
 from oncekit.local.cloud import LocalCloudError
-from oncekit.local.engine import Call
+from oncekit.local.engine import Call, runs
 from oncekit.local.events import Delivery
 from oncekit.local.executions import NoSuchExecution
 from oncekit.local.isolation import NotLocalError
@@ -264,6 +264,34 @@ def test_reset_forgets_also_what_a_stopped_execution_was_about_to_write(cloud: L
         cloud.reset()
     assert written.wait(10)
     assert cloud.record("late") is None
+
+
+def test_reset_waits_also_for_an_execution_whose_start_has_not_returned(
+    cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_it, go_on, written = threading.Event(), threading.Event(), threading.Event()
+    start_thread = runs.start_thread
+
+    def slow(_call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        at_it.set()
+        go_on.wait(10)
+        written.set()
+        return proceed()
+
+    def reset_meanwhile(work: Callable[[], None], name: str) -> threading.Thread:
+        thread = start_thread(work, name)
+        assert at_it.wait(10)
+        threading.Timer(0.1, go_on.set).start()
+        cloud.reset()
+        assert written.is_set()
+        return thread
+
+    monkeypatch.setattr(runs, "start_thread", reset_meanwhile)
+    item = {"TableName": cloud.outputs["TableName"], "Item": {"id": {"S": "late"}}}
+    with cloud.intercept(slow):
+        cloud.start_machine(create(cloud, {"P": task("dynamodb:putItem", item)}), "{}", "slow")
+    assert cloud.record("late") is None
+    cloud.settle(10)
 
 
 def test_reset_forgets_also_the_execution_that_a_delivery_was_about_to_start(cloud: LocalCloud) -> None:

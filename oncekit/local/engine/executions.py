@@ -143,7 +143,7 @@ class ExecutionApi:
     ) -> Any:
         execution = self._start(backend, arn, name, text)
         if execution.sm_type == "EXPRESS":
-            self._run_again(backend.describe_state_machine(arn), execution)
+            self._run_again(execution)
         return execution
 
     def _start(self, backend: Any, arn: str, name: Any, text: str | None) -> Any:
@@ -158,7 +158,6 @@ class ExecutionApi:
             if machine.type != "EXPRESS" and (same := _same_or_new(machine, name, text)) is not None:
                 return same
             execution = self._made(backend, machine, name, text)
-            machine.executions.append(execution)
             execution.start()
         return execution
 
@@ -181,14 +180,13 @@ class ExecutionApi:
             activity_store={},
         )
 
-    def _run_again(self, machine: Any, first: Any) -> None:
+    def _run_again(self, first: Any) -> None:
         """Runs it as often as `repeats` says, under the same ARN."""
 
         def run() -> None:
             repeated = copy.copy(first)
             repeated.start_date, repeated.told = instant(self._clock), []
             repeated.stop_date = repeated.error = repeated.cause = repeated.output = repeated.exec_worker = None
-            machine.executions.append(repeated)
             repeated.start()
 
         def run_late() -> None:
@@ -204,7 +202,7 @@ class ExecutionApi:
                 run()
 
     def start_worker(self, worker: Any) -> None:
-        """Up to its first event at once, so that it can be stopped right after the start."""
+        """Up to its first event at once, so that it can be stopped as soon as its machine lists it."""
         execution = worker._execution_communication.execution
         execution.exec_status = ExecutionStatus.RUNNING
         execution.redrive_count, execution.redrive_date = 0, None
@@ -217,6 +215,8 @@ class ExecutionApi:
         }
         record(run.env, HistoryEventType.ExecutionStarted, EventDetails(executionStartedEventDetails=details))  # type: ignore[typeddict-item]  # a plain dict
         run.env.event_history_context.source_event_id = 0  # as AWS: the first state follows no event
+        run.begin()
+        execution.state_machine.executions.append(execution)
         run.go(program)
 
     # ---- ends and redrives ----
@@ -247,6 +247,7 @@ class ExecutionApi:
             record(env, HistoryEventType.ExecutionRedriven, EventDetails(executionRedrivenEventDetails=details))  # type: ignore[typeddict-unknown-key]  # newer than moto
             execution.stop_date = execution.error = execution.cause = None
             execution.exec_status = ExecutionStatus.RUNNING
+            run.begin()
             run.go(program)
 
     # ---- answers ----

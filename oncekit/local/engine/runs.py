@@ -171,7 +171,7 @@ class Run(Life):
         super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
         self.env = env
         self.checkpoint: Checkpoint | None = None
-        self._thread: threading.Thread | None = None
+        self._done = threading.Event()
 
     def end(self, status: ExecutionStatus, details: Details) -> bool:
         """End the execution, unless it has ended already; returns whether this call ended it."""
@@ -196,16 +196,25 @@ class Run(Life):
         for watcher in watchers:
             watcher(self.execution)
 
-    def go(self, program: Any) -> None:
-        """Begin in a thread of its own, with the state that the environment has next."""
+    def begin(self) -> None:
+        """From now on the execution runs, and may be stopped; `go` does its work."""
         self.clock.enter()
         self._tell_watchers()
-        self._thread = start_thread(lambda: self._live(program), self.execution.name)
+
+    def go(self, program: Any) -> None:
+        """Work in a thread of its own, from the state that the environment has next."""
+
+        def work() -> None:
+            try:
+                self._live(program)
+            finally:
+                self._done.set()
+
+        start_thread(work, self.execution.name)
 
     def join(self, timeout: float) -> None:
         """Wait until nothing more is done in the name of the execution: a call may go on beyond its end."""
-        if self._thread is not None:
-            self._thread.join(timeout)
+        self._done.wait(timeout)
 
     def _live(self, program: Any) -> None:
         env = self.env
