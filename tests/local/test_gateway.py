@@ -158,3 +158,14 @@ def test_a_refusal_is_the_apis_own_or_the_default_of_its_class() -> None:
     assert answer_to(refused, {"MISSING_AUTHENTICATION_TOKEN": own}).status == 404
     of_class = answer_to(refused, {"DEFAULT_4XX": {"responseParameters": {"gatewayresponse.header.A": "'b'"}}})
     assert (of_class.status, of_class.headers["A"]) == (403, "b")
+
+
+@pytest.mark.aws(
+    "API Gateway Developer Guide, important notes for REST APIs",
+    "Customizing the default gateway response for `413 REQUEST_TOO_LARGE` isn't currently supported.",
+)
+def test_what_is_too_large_for_api_gateway_gets_its_own_answer_whatever_the_api_says() -> None:
+    own = {"statusCode": "400", "responseTemplates": {"application/json": "{}"}}
+    answer = answer_to(Refused("REQUEST_TOO_LARGE", "Request Too Long"), {"REQUEST_TOO_LARGE": own, "DEFAULT_4XX": own})
+    assert (answer.status, answer.body) == (413, b'{"message":"Request Too Long"}')
+    assert answer.headers == {"Content-Type": "application/json"}

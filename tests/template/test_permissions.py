@@ -83,13 +83,19 @@ def test_every_user_of_a_role_has_one_of_its_own(resources: Resources) -> None:
     assert {*roles, "FunctionRolloutRole"} == {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
 
 
+# Who names such a role, in a function or an API, must be allowed to pass it. That API Gateway leaves aws:SourceAccount out
+# when it assumes the role of an integration was seen on AWS:
+# https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/pull/479
+SAY_NO_ACCOUNT = ("lambda.amazonaws.com", "apigateway.amazonaws.com")
+
+
 def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
     for role, service in users(resources):
         [trust] = resources[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         assert trust["Principal"] == {"Service": service}
         assert (trust["Effect"], trust["Action"]) == ("Allow", "sts:AssumeRole")
-        if service != "lambda.amazonaws.com":  # who names the role of a function must be allowed to pass it
-            assert trust["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}, role
+        bound = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+        assert trust.get("Condition") == (None if service in SAY_NO_ACCOUNT else bound), role
 
 
 RESOURCES = {

@@ -15,6 +15,9 @@ from openapi_spec_validator import validate
 from template_parts import written_with
 
 from oncekit.cli.here.openapi import as_yaml, document
+from oncekit.local.gateway.exchange import Sent, rendered
+from oncekit.local.gateway.rest_api import Method
+from oncekit.local.gateway.variables import new_context
 from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
@@ -153,3 +156,45 @@ def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> Non
     assert charge["schema"]["title"] == "Payload of charge-payment"
     ids = [method["operationId"] for methods in described["paths"].values() for method in methods.values()]
     assert len(set(ids)) == len(ids)
+
+
+# ---- what is made of DynamoDB's answers ----
+
+
+def looked_up(source: Json, answer: Json) -> tuple[Json, Json]:
+    """What a GET makes of DynamoDB's answer: the body, and the status and headers."""
+    template = source["Mappings"]["HttpTemplates"]["LookUpOperation"]["Response"]
+    context = new_context("live", "GET", 1_800_000_000, {})
+    sent = Sent(Method("GET", "/operations/{operation}/{key}", {}), {"operation": "a", "key": "k"}, {}, {}, "")
+    return json.loads(rendered(template, json.dumps(answer), sent, context)), context["responseOverride"]
+
+
+# DynamoDB throttles and refuses with HTTP 400: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
+# Programming.Errors.html
+@pytest.mark.parametrize(
+    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "AccessDeniedException"]
+)
+def test_a_record_that_could_not_be_read_is_not_called_unknown(code: str, source: Json) -> None:
+    body, override = looked_up(source, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "x"})
+    assert (override["status"], body["type"]) == (503, "urn:problem-type:once:unavailable")
+    assert override["header"]["Retry-After"] == "2"
+
+
+@pytest.mark.parametrize("answer", [{}, {"__type": "com.amazon.coral.validate#ValidationException"}])
+def test_a_key_that_no_record_has_or_can_have_is_unknown(answer: Json, source: Json) -> None:
+    body, override = looked_up(source, answer)
+    assert (override["status"], body["type"]) == (404, "urn:problem-type:once:not-found")
+
+
+def test_a_record_that_has_expired_is_unknown(source: Json) -> None:
+    kept = {"id": {"S": "i"}, "status": {"S": "COMPLETED"}, "attempts": {"N": "1"}, "result": {"S": "[7]"}}
+    for expires, status in ((1_800_000_000, 200), (1_799_999_999, 404)):
+        body, override = looked_up(source, {"Item": {**kept, "expiresAt": {"N": str(expires)}}})
+        assert (override["status"], body == [7]) == (status, status == 200)
+
+
+def test_a_failure_has_the_status_of_its_record_as_a_number(source: Json) -> None:
+    error = {"name": {"S": "PermanentError"}, "message": {"S": "no"}, "status": {"N": "402"}}
+    failed = {"id": {"S": "i"}, "status": {"S": "FAILED"}, "attempts": {"N": "1"}, "error": {"M": error}}
+    body, override = looked_up(source, {"Item": failed})
+    assert override["status"] == body["status"] == 402

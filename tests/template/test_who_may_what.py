@@ -198,8 +198,8 @@ def test_a_role_is_taken_on_by_its_service_and_for_this_account(name: str) -> No
     service = TAKEN_ON_BY[name]
     assert (document["Version"], statement["Effect"]) == ("2012-10-17", "Allow")
     assert (statement["Action"], statement["Principal"]) == ("sts:AssumeRole", {"Service": f"{service}.amazonaws.com"})
-    # Lambda and CodeDeploy say no source account.
-    bound = None if service in ("lambda", "codedeploy") else OF_THIS_ACCOUNT
+    # Lambda, CodeDeploy and API Gateway say no source account.
+    bound = None if service in ("lambda", "codedeploy", "apigateway") else OF_THIS_ACCOUNT
     assert statement.get("Condition") == bound
 
 

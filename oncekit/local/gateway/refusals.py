@@ -25,6 +25,9 @@ STATUSES = {
     "UNSUPPORTED_MEDIA_TYPE": 415,
 }
 """By type: the status unless the API names another one."""
+_FIXED = ("REQUEST_TOO_LARGE",)
+""" "Customizing the default gateway response for 413 REQUEST_TOO_LARGE isn't currently supported" (Developer Guide,
+important notes: https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html)."""
 _HEADER = "gatewayresponse.header."
 
 
@@ -48,7 +51,8 @@ class Answer:
 def answer_to(refused: Refused, own: Mapping[str, Mapping[str, Any]]) -> Answer:
     """The gateway response of the type, or the default of its class; "simple variable substitution" in its template."""
     usual = STATUSES[refused.kind]
-    response = own.get(refused.kind) or own.get(f"DEFAULT_{usual // 100}XX") or {}
+    known = {} if refused.kind in _FIXED else own
+    response = known.get(refused.kind) or known.get(f"DEFAULT_{usual // 100}XX") or {}
     status = int(response.get("statusCode", usual))
     template = response.get("responseTemplates", {}).get("application/json", '{"message":$context.error.messageString}')
     message = str(refused)
