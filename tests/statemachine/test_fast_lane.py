@@ -170,15 +170,21 @@ def test_duplicates_that_meet_a_stale_lease_start_one_execution_of_the_full_lane
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-def test_attempts_that_the_lane_has_no_time_for_go_on_in_the_full_lane(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"raise": "Weather"}, {"return": 4}, onCrash="retry")
+def takes_long(cloud: LocalCloud) -> Callable[[Any, Callable[[], Any]], Any]:
+    """Business logic that the fast lane has time for twice at most."""
 
     def late(call: Any, proceed: Callable[[], Any]) -> Any:
         if call.state == BUSINESS and ":express:" in call.execution_arn:
             cloud.clock.advance(130)
         return proceed()
 
-    with cloud.intercept(late):
+    return late
+
+
+def test_attempts_that_the_lane_has_no_time_for_go_on_in_the_full_lane(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"raise": "Weather"}, {"return": 4}, onCrash="retry")
+
+    with cloud.intercept(takes_long(cloud)):
         end = fast(cloud, request)
     assert end.output == {
         "disposition": "IN_PROGRESS",
@@ -210,6 +216,37 @@ def test_a_late_second_run_gets_the_answer(cloud: LocalCloud) -> None:
         cloud.clock.advance(6000)
     record = record_of(cloud, charge())
     assert (record["fence"], record["attempts"]) == (1, 1)
+
+
+def test_a_late_second_run_does_not_try_again_what_the_full_lane_failed(cloud: LocalCloud, latches: Latches) -> None:
+    """Only another request that says `onFailed: retry` does."""
+    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"raise": "PermanentError"}, onFailed="retry")
+    with cloud.repeating(runs_twice(machine="FastStateMachine", later=5000)), cloud.intercept(takes_long(cloud)):
+        assert fast(cloud, request).output["disposition"] == "IN_PROGRESS"
+        [heir] = operations(cloud)
+        assert (heir.name.startswith("handover-"), heir.error) == (True, "OperationFailed")
+        cloud.clock.advance(6000)
+        settle(cloud)
+    assert [each.name for each in operations(cloud)] == [heir.name]
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (3, 3)
+    fast(cloud, request)
+    assert record_of(cloud, request)["fence"] > 3
+
+
+def test_a_late_second_run_does_not_try_again_what_recovery_failed(
+    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
+) -> None:
+    request = scripted({"return": 1}, {"raise": "PermanentError"}, onFailed="retry")
+    with cloud.repeating(runs_twice(machine="FastStateMachine", later=5000)):
+        fails_until_the_end(cloud, request, "Finalize")
+        cloud.clock.advance(A_RUN)
+        recover()
+        assert record_of(cloud, request)["status"] == "FAILED"
+        cloud.clock.advance(6000)
+        settle(cloud)
+    [heir] = operations(cloud)
+    assert heir.name.startswith("recover-")
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
 
 
 def test_a_failed_operation_that_the_fast_lane_cannot_take_up_again_is_tried_again_in_the_full_lane(

@@ -10,6 +10,7 @@ from latches import Latches
 from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, operations, record_of, rows, scripted
 
 from oncekit.local import Execution, LocalCloud
+from oncekit.local.faults import fails
 
 Recover = Callable[..., Execution]
 BUSINESS = "ExecuteBusinessLogic"
@@ -176,3 +177,22 @@ def test_count_of_recoveries_that_is_none_keeps_no_other_from_being_recovered(
     cloud.clock.advance(A_LEASE)
     recover()
     assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+def test_lock_of_an_owner_without_an_execution_is_freed_by_a_duplicate_in_the_full_lane(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    """The fast lane hands a lock over once; where that came to nothing, a duplicate there does not help any more."""
+    some = cloud.run(charge(key="some")).arn
+    left_by_a_dead_owner(cloud, charge(), some.replace(some.rpartition(":")[2], "gone"))
+    cloud.clock.advance(A_LEASE)
+    with cloud.intercept(fails("ThrottlingException", state="CheckOwner", nth=0)):
+        cloud.wait(cloud.start(charge(), lane="fast"))
+        cloud.settle()
+    assert recover().output["recovered"] == 0, "nobody has its request"
+    cloud.wait(cloud.start(charge(), lane="fast"))
+    cloud.settle()
+    [handed_over] = [each for each in operations(cloud) if each.name.startswith("handover-")]
+    assert handed_over.output["disposition"] == record_of(cloud, charge())["status"] == "IN_PROGRESS"
+    assert cloud.run(charge()).output["disposition"] == "EXECUTED"
+    assert rows(cloud, "ProviderLedgerTable") == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 from collections.abc import Callable
@@ -17,6 +18,7 @@ TOO_LARGE = "States.DataLimitExceeded"
 EVERY_STATUS = ("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED")
 REQUEST = {
     "id": "acme#charge#k",
+    "idHash": hashlib.sha256(b"acme#charge#k").hexdigest(),
     "operation": "charge",
     "tenant": "acme",
     "idempotencyKey": "k",
@@ -200,8 +202,10 @@ def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) 
 def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, state: States) -> None:
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
     read = state("ReadRecord")
-    assert read.takes({"Item": item}, {}).assigned["record"] == (item if is_there else {})
-    assert read.takes({}, {}) == Way("ExistingStatus", {"record": {}, "isUnread": False, "redriveRefused": False})
+    assert read.takes({"Item": item}, {"request": REQUEST}).assigned["record"] == (item if is_there else {})
+    assert read.takes({}, {"request": REQUEST}) == Way(
+        "ExistingStatus", {"record": {}, "isUnread": False, "redriveRefused": False}
+    )
 
 
 # ---- is the owner alive? ----
@@ -588,7 +592,7 @@ def test_a_table_out_of_reach_refuses_the_request_and_claims_nothing(name: str, 
     assert way is not None
     refusal = way.assigned.pop("refusal")
     if name == "ReadRecord":
-        assert (way.to, way.assigned) == ("ExistingStatus", {"isUnread": True})
+        assert (way.to, way.assigned) == ("ExistingStatus", {"isUnread": True, "record": {}})
     else:
         assert (way.to, way.assigned) == ("ReadRecord", {"gaveUp": True})
     for record in ({}, found("FAILED")):

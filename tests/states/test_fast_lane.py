@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import FAST_ID, FAST_ME, NOW, STOPS_AT, THEIRS, State, Way
+from one_state import EXECUTIONS, FAST_ID, FAST_ME, NOW, STOPS_AT, THEIRS, State, Way
 from test_decisions import REQUEST, found
 from test_patience import CONDITION, STARTED
 from test_writes import LEASE
@@ -17,6 +17,7 @@ States = Callable[..., State]
 
 SMALL = {"as": "request", "not": "requestRef", "value": {"S": "{}"}}
 LARGE = {"as": "requestRef", "not": "request", "value": {"M": {"bucket": {"S": "b"}, "key": {"S": "inflight/x.json"}}}}
+
 LAST_MOMENT = STOPS_AT - 30 - 65
 """When an attempt of 30 seconds, and 65 for what comes before and after it, still fits."""
 CONFLICTS = {"acknowledge": "AcknowledgeDuplicate", "reject": "OperationInProgress", "wait": "WaitForOwner"}
@@ -134,6 +135,14 @@ def test_a_record_that_cannot_be_read_is_read_by_the_full_lane_unless_its_work_w
         assert decided(fast, record, handedOver=True, **known) == Way("WaitForOwner"), "once is enough"
 
 
+def test_a_lock_that_was_read_before_may_be_gone_when_a_read_fails(fast: States) -> None:
+    """While its owner lives, its name for the full lane must stay free; a failure that is to be tried again stays."""
+    for record, kept in ((found(leaseExpiresAt=HELD), {}), ({}, {}), (found("FAILED"), found("FAILED"))):
+        way = fast("ReadRecord").fails("SomethingNew", {"ran": False, "record": record})
+        assert way is not None and way.assigned["record"] == kept
+        assert named(fast, way.assigned["record"]).startswith("first-")
+
+
 def test_a_lock_that_could_not_be_requested_is_requested_in_the_full_lane(fast: States, state: States) -> None:
     given_up = {"record": {}, "ran": False, "gaveUp": True, "request": {**REQUEST, "kept": SMALL}}
     for name in ("AcquireLock", "RetryFailed"):
@@ -211,9 +220,44 @@ def test_a_lock_that_was_released_is_not_worked_under_again(fast: States) -> Non
     ids=["in time", "late", "large"],
 )
 def test_a_second_run_does_not_try_again_what_the_first_failed(known: dict[str, Any], to: str, fast: States) -> None:
-    mine, another = found("FAILED", owner=f"{FAST_ID}:first-run"), found("FAILED", owner=f"{FAST_ID}0:first-run")
+    mine, another = (read(fast, found("FAILED", owner=f"{run}:first-run")) for run in (FAST_ID, f"{FAST_ID}0"))
     assert decided(fast, mine, onFailed="retry", **known).to == "OperationFailed"
     assert decided(fast, another, onFailed="retry", **known).to == to
+
+
+def test_a_run_knows_what_a_run_of_its_execution_held_or_handed_over(fast: States, state: States) -> None:
+    """One that comes late finds the failure of an execution of the full lane that the first has started."""
+    mine = [f"{FAST_ID}:{'1f' * 18}", *(EXECUTIONS + name for name in names_for(fast, state, FAST_ID))]
+    theirs = [f"{FAST_ID}0:{'1f' * 18}", *(EXECUTIONS + name for name in names_for(fast, state, f"{FAST_ID}0"))]
+    for owner in mine:
+        item = found("FAILED", owner=owner)
+        assert read(fast, item) == {**item, "isOwn": True}
+        assert read(state, item) == item, "another execution has another ARN"
+    for owner in (*theirs, "", FAST_ID, THEIRS, f"{EXECUTIONS}first-{'0' * 40}"):
+        item = found("FAILED", owner=owner)
+        assert read(fast, item) == item
+    of_another_id = found("FAILED", owner=mine[-1])
+    assert read(fast, of_another_id, idHash="b" * 64) == of_another_id
+    assert read(fast, {}) == {}
+
+
+def names_for(fast: States, state: States, execution: str) -> list[str]:
+    """Of what is started in the full lane for an execution of the fast lane, or for a lock of one of its runs."""
+    owner = f"{execution}:{'1f' * 18}"
+    asks = {"id": "acme#charge#k", "record": {"owner": owner, "fence": "3"}, "recoveries": 2, "owner": {"input": "{}"}}
+    return [
+        f"first-{hashlib.sha256(execution.encode()).hexdigest()[:40]}",
+        named(fast, found(owner=owner)),
+        state("StartRecovery").asks(asks)["Name"],
+    ]
+
+
+def read(lane: States, item: dict[str, Any], **request: str) -> dict[str, Any]:
+    """The record as ReadRecord keeps it."""
+    record: dict[str, Any] = (
+        lane("ReadRecord").takes({"Item": item}, {"request": {**REQUEST, **request}}).assigned["record"]
+    )
+    return record
 
 
 # ---- after a request was handed over ----
@@ -236,10 +280,9 @@ def test_what_was_handed_over_is_waited_for(at: int, fast: States) -> None:
     assert decided(fast, found(fingerprint="g"), handedOver=True).to == "RefuseRequest"
 
 
-def named(fast: States, record: dict[str, Any], **request: str) -> str:
-    hashed = {"idHash": hashlib.sha256(b"acme#charge#k").hexdigest()}
+def named(fast: States, record: dict[str, Any]) -> str:
     given = {"payload": {"n": 1.0000000000000002}}
-    asks = fast("HandOver").asks({"record": record, "request": {**REQUEST, **hashed, **request}}, given)
+    asks = fast("HandOver").asks({"record": record, "request": REQUEST}, given)
     assert asks["Input"] == given
     found: str = asks["Name"]
     return found
@@ -250,7 +293,9 @@ def test_all_duplicates_that_meet_one_lock_start_one_execution(fast: States) -> 
     assert named(fast, found()) == f"handover-{of_id[:32]}-{of_owner[:8]}-3-0"
     recovered = named(fast, {**found(fence="17"), "recoveries": {"N": "20"}})
     assert recovered == f"handover-{of_id[:32]}-{of_owner[:8]}-17-20"
-    assert named(fast, found(owner=FAST_ME)) != named(fast, found())
+    of_execution = hashlib.sha256(FAST_ID.encode()).hexdigest()
+    for run in (FAST_ME, f"{FAST_ID}:other"):
+        assert named(fast, found(owner=run)) == f"handover-{of_id[:32]}-{of_execution[:8]}-3-0"
 
 
 @pytest.mark.parametrize("record", [{}, found("FAILED"), found("COMPLETED")])

@@ -138,7 +138,7 @@ def arn_of(place: int) -> str:
 
 
 def fast_arn_of(place: int) -> str:
-    return f"arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:{PLACES[place]}"
+    return f"arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:{PLACES[place]}:0f8e"
 
 
 def owner_of(place: int, lane: str) -> str:
@@ -192,7 +192,7 @@ def _short_of(place: int) -> str:
 
 
 def _short_fast_of(place: int) -> str:
-    return hashlib.sha256(owner_of(place, FAST).encode()).hexdigest()[:8]
+    return hashlib.sha256(fast_arn_of(place).encode()).hexdigest()[:8]
 
 
 def in_order(world: World) -> World:
