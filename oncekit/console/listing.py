@@ -64,6 +64,8 @@ class Listing:
     operations: Sequence[str]
     tenants: Sequence[str]
     total: int
+    owners: Mapping[str, Row]
+    """By id the last execution that did the work."""
 
 
 def listing(rows: Sequence[Row], asked: Filter) -> Listing:
@@ -81,6 +83,7 @@ def listing(rows: Sequence[Row], asked: Filter) -> Listing:
         operations=sorted({row.operation for row in rows if row.operation}),
         tenants=sorted({row.tenant for row in rows if row.tenant}),
         total=len(rows),
+        owners={row.id: row for row in reversed(rows) if row.outcome == "EXECUTED"},
     )
 
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import datetime
 import functools
 import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from oncekit.console.changes import Changes
 from oncekit.console.here import run_here
+from oncekit.console.kept_result import kept_result
+from oncekit.console.local_log import log_of
 from oncekit.console.machine import Definition
 from oncekit.console.requests import id_in, id_of
 from oncekit.console.run import RUNNING, Outcome, Run
-from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.source import Message, Row, Unknown, Waiting
+from oncekit.console.run_view import attempt_in, kind_and_outcome
+from oncekit.console.source import Call, Log, Message, Row, Unknown, Waiting
+from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
+from oncekit.local.gateway.calls import Called
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
 
@@ -25,19 +29,19 @@ INDEX = "open-operations"
 MOST_OPEN = 500
 
 
-class LocalSource:
+class LocalSource(Changes):
     """Implements `Source`. `watching` must be open while it is used."""
 
     name = "the local cloud"
     read_only = False
 
     def __init__(self, cloud: LocalCloud) -> None:
+        super().__init__()
         self._cloud = cloud
+        self.ticks = not isinstance(cloud.clock, VirtualClock)
         self._known: dict[str, Any] = {}
         self._rows: dict[str, Row] = {}
         self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
-        self._version = 0
-        self._changed = threading.Condition()
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -47,21 +51,22 @@ class LocalSource:
             for execution in self._cloud.executions.of(self._cloud.outputs.get(output, "")):
                 self._see(execution)
         watchers.append(self._see)
+        self._cloud.http_calls.watchers.append(self.note)
         try:
             yield
         finally:
             watchers.remove(self._see)
+            self._cloud.http_calls.watchers.remove(self.note)
 
     def _see(self, execution: Any) -> None:
         """An execution began, ended or was redriven."""
         if execution.state_machine_arn not in {self._cloud.outputs.get(output) for output in MACHINES.values()}:
             return
-        with self._changed:
+        with self.changed:
             self._known[execution.exec_arn] = execution
             self._rows.pop(execution.exec_arn, None)
             self._ways.pop(execution.exec_arn, None)
-            self._version += 1
-            self._changed.notify_all()
+            self.note()
         if str(execution.status) != RUNNING:
             self._row(execution.exec_arn, execution)  # now, so that the first page of many need not wait for all
 
@@ -71,7 +76,7 @@ class LocalSource:
         return datetime.datetime.fromtimestamp(self._cloud.clock.now(), datetime.UTC)
 
     def rows(self) -> list[Row]:
-        with self._changed:
+        with self.changed:
             known = list(reversed(self._known.items()))
         return [self._rows.get(arn) or self._row(arn, execution) for arn, execution in known]
 
@@ -93,8 +98,9 @@ class LocalSource:
             outcome=outcome,
             started_at=execution.start_date,
             ended_at=None if status == RUNNING else execution.stop_date,
+            attempt=attempt_in(output),
         )
-        with self._changed:
+        with self.changed:
             if status != RUNNING and str(execution.status) == status:
                 self._rows[arn] = row
         return row
@@ -123,6 +129,22 @@ class LocalSource:
     def record(self, id: str) -> Mapping[str, Any] | None:
         return self._cloud.record(id)
 
+    def result(self, id: str) -> str:
+        return kept_result(self.record(id), self._cloud.client("s3"))
+
+    def log(self, run: Run) -> Log:
+        return log_of(self._cloud, run)
+
+    def calls(self) -> list[Call] | None:
+        def told(each: Called) -> Call:
+            at = datetime.datetime.fromtimestamp(each.at, datetime.UTC)
+            return Call(at, each.seconds, each.method, each.path, each.status, each.key, each.execution)
+
+        return list(map(told, reversed(list(self._cloud.http_calls.kept)))) if self._has_api() else None
+
+    def _has_api(self) -> bool:
+        return "RequestApiUrl" in self._cloud.outputs
+
     def waiting(self) -> Waiting:
         table = self._cloud.outputs["TableName"]
         pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
@@ -140,14 +162,6 @@ class LocalSource:
         }
 
     # ---- what changes ----
-
-    def version(self) -> int:
-        return self._version
-
-    def wait(self, version: int, seconds: float) -> int:
-        with self._changed:
-            self._changed.wait_for(lambda: self._version != version, seconds)
-            return self._version
 
     def size(self, arn: str) -> int:
         worker = self._execution(arn).exec_worker

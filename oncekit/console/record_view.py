@@ -71,6 +71,8 @@ class RecordView:
     data: Sequence[Said]
     steps: Sequence[Said]
     writes: Sequence[Write]
+    result_apart: str
+    """How large a result is that is kept apart; empty where it is in the record, or there is none."""
     is_open: bool
     can_be_retried: bool
 
@@ -98,9 +100,14 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
         ],
         steps=[Said(name, set_out(_text(step)), _text(step)) for name, step in _steps(record)],
         writes=sorted(writes(runs), key=lambda each: each.at),
+        result_apart=_apart(record.get("resultRef")),
         is_open=is_open,
         can_be_retried=status == "QUARANTINED",
     )
+
+
+def _apart(ref: Any) -> str:
+    return f"{int(ref.get('bytes', 0)):,} bytes" if isinstance(ref, Mapping) else ""
 
 
 def _steps(record: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
@@ -16,6 +15,7 @@ from oncekit.console.machine import Definition
 from oncekit.console.picture import SIGNS, WORDS, picture_in_page
 from oncekit.console.requests import id_in, parts_of
 from oncekit.console.run import RUNNING, Event, Outcome, Run, Visit
+from oncekit.console.source import Log
 from oncekit.console.words import clock, day_and_time, duration
 from oncekit.local.lanes import lane_of
 
@@ -25,6 +25,9 @@ BAR = 1000
 LEAST_BAR = 6
 STATUS_KINDS = {"SUCCEEDED": "succeeded", "RUNNING": "running", "FAILED": "failed"}
 ANSWERED = {"EXECUTED": "executed", "REPLAYED": "replayed", "IN_PROGRESS": "in progress"}
+
+
+NOTHING_PRINTED: Log = {}
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,31 @@ class Said:
 
 
 @dataclass(frozen=True)
+class Span:
+    """The time of a run, and what part of it something took."""
+
+    began: datetime.datetime
+    end: datetime.datetime
+
+    def bar(self, entered: datetime.datetime, exited: datetime.datetime | None) -> tuple[int, int]:
+        """Where a bar begins, and how wide it is; what still goes on lasts to the end."""
+        whole = max((self.end - self.began).total_seconds(), 0.001)
+        before, lasted = ((entered - self.began).total_seconds(), ((exited or self.end) - entered).total_seconds())
+        x = min(round(before / whole * BAR), BAR - LEAST_BAR)
+        return x, min(max(round(lasted / whole * BAR), LEAST_BAR), BAR - x)
+
+
+@dataclass(frozen=True)
+class CallView:
+    """What was called, how that ended, with what, and what the function printed."""
+
+    resource: str
+    ended: str
+    parameters: Said | None
+    printed: Said | None
+
+
+@dataclass(frozen=True)
 class VisitView:
     visit: Visit
     sign: str
@@ -46,8 +74,11 @@ class VisitView:
     bar_x: int
     bar_width: int
     data: Sequence[Said]
-    calls: Sequence[tuple[str, str, Said | None]]
-    """What was called, how that ended, and with what."""
+    calls: Sequence[CallView]
+    parts: Sequence[tuple[int, int, str]]
+    """Of each call where its bar begins, how wide it is, and the class of how it ended."""
+    depth: int
+    """How many Maps and Parallels it is within."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +103,8 @@ class RunView:
     message: str
     picture: Markup
     visits: Sequence[VisitView]
+    scale: Sequence[str]
+    """The times of the beginning, the middle and the end; none where all happened at once."""
     events: Sequence[EventView]
     data: Sequence[Said]
     is_running: bool
@@ -87,12 +120,13 @@ def run_view(
     *,
     payloads: bool = True,
     is_long: bool = False,
+    log: Log = NOTHING_PRINTED,
 ) -> RunView:
     """`now` ends the bars of what still runs; without `payloads` nothing that a request, a function or a service said
     is in it but operation, tenant and names of errors.
     """
     end = run.ended_at or max(now, run.started_at)
-    whole = max((end - run.started_at).total_seconds(), 0.001)
+    whole = (end - run.started_at).total_seconds()
     kind, outcome = kind_and_outcome(run.status, run.output, run.error)
     return RunView(
         run=run,
@@ -103,21 +137,21 @@ def run_view(
         facts=_facts(run, end, payloads),
         message=_message(run.cause) if payloads and run.cause else "",
         picture=Markup("") if definition is None else Markup(picture_in_page(definition, run)),  # noqa: S704 escaped there
-        visits=[_visit(each, run.started_at, end, whole, payloads, data=not is_long) for each in run.visits],
+        visits=_visits(run, end, payloads, {} if is_long else log, data=not is_long),
+        scale=[duration(whole * part) for part in (0, 0.5, 1)] if whole else [],
         events=[] if is_long else events_view(run),
-        data=list(_data({"input": run.input, "output": run.output, "cause": run.cause}, payloads)),
+        data=list(data_of({"input": run.input, "output": run.output, "cause": run.cause}, payloads)),
         is_running=run.status == RUNNING,
         has_payloads=payloads,
         is_long=is_long,
     )
 
 
-def visit_view(run: Run, number: int, now: datetime.datetime) -> VisitView | None:
+def visit_view(run: Run, number: int, now: datetime.datetime, log: Log = NOTHING_PRINTED) -> VisitView | None:
     """One visit with its data; None where there is none of this number."""
     visit = next((each for each in run.visits if each.number == number), None)
     end = run.ended_at or max(now, run.started_at)
-    whole = max((end - run.started_at).total_seconds(), 0.001)
-    return None if visit is None else _visit(visit, run.started_at, end, whole, payloads=True)
+    return None if visit is None else _visit(visit, Span(run.started_at, end), 0, True, log)
 
 
 def events_view(run: Run) -> list[EventView]:
@@ -133,6 +167,16 @@ def kind_and_outcome(status: str, output: str | None, error: str | None) -> tupl
         return ("failed" if status == "FAILED" else "stopped"), error or status
     disposition = _disposition(output)
     return ("replayed" if disposition in ("REPLAYED", "IN_PROGRESS") else "succeeded"), disposition or status
+
+
+def attempt_in(output: str | None) -> int | None:
+    """Which attempt of business logic an answer says that it is of."""
+    try:
+        told = json.loads(output or "")
+    except (ValueError, RecursionError):
+        return None
+    found = told.get("attempt") if isinstance(told, dict) else None
+    return found if isinstance(found, int) else None
 
 
 def sign_of(kind: str) -> str:
@@ -183,37 +227,40 @@ def _message(cause: str) -> str:
     return message if isinstance(message, str) else cause
 
 
-def _visit(
-    visit: Visit,
-    began: datetime.datetime,
-    end: datetime.datetime,
-    whole: float,
-    payloads: bool,
-    *,
-    data: bool = True,
-) -> VisitView:
-    exited = visit.exited_at or end
-    before, lasted = (visit.entered_at - began).total_seconds(), (exited - visit.entered_at).total_seconds()
-    x = min(round(before / whole * BAR), BAR - LEAST_BAR)
+def _visits(run: Run, end: datetime.datetime, payloads: bool, log: Log, *, data: bool) -> list[VisitView]:
+    span = Span(run.started_at, end)
+    depths: dict[int | None, int] = {None: -1}
+    for each in run.visits:
+        depths[each.number] = depths[each.parent] + 1
+    return [_visit(each, span, depths[each.number], payloads, log, data=data) for each in run.visits]
+
+
+def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, data: bool = True) -> VisitView:
     again = f", {visit.retries} {'retry' if visit.retries == 1 else 'retries'}" if visit.retries else ""
+    x, width = span.bar(visit.entered_at, visit.exited_at)
+    calls = [
+        CallView(
+            each.resource,
+            "called" if each.failure is None else each.failure.error or "failed",
+            next(data_of({"parameters": each.parameters}, payloads), None),
+            next(data_of({"log": "\n".join(log.get((visit.number, number), ())) or None}, payloads), None),
+        )
+        for number, each in enumerate(visit.attempts)
+        if data
+    ]
+    said = {"input": visit.input, "output": visit.output, **_variables(visit)} if data else {}
     return VisitView(
         visit=visit,
         sign=SIGNS[visit.outcome],
         words=WORDS[visit.outcome] + again,
         at=clock(visit.entered_at),
-        lasted=duration(lasted),
+        lasted=duration(((visit.exited_at or span.end) - visit.entered_at).total_seconds()),
         bar_x=x,
-        bar_width=min(max(round(lasted / whole * BAR), LEAST_BAR), BAR - x),
-        data=list(_data({"input": visit.input, "output": visit.output, **_variables(visit)}, payloads)) if data else [],
-        calls=[
-            (
-                each.resource,
-                "called" if each.failure is None else each.failure.error or "failed",
-                next(_data({"parameters": each.parameters}, payloads), None),
-            )
-            for each in visit.attempts
-            if data
-        ],
+        bar_width=width,
+        data=list(data_of(said, payloads)),
+        calls=calls,
+        parts=[(*span.bar(each.began_at, each.ended_at), "failed" if each.failure else "") for each in visit.attempts],
+        depth=depth,
     )
 
 
@@ -221,7 +268,8 @@ def _variables(visit: Visit) -> dict[str, str]:
     return {f"${name}": value for name, value in visit.variables.items()}
 
 
-def _data(named: Mapping[str, str | None], payloads: bool) -> Any:
+def data_of(named: Mapping[str, str | None], payloads: bool = True) -> Iterator[Said]:
+    """Those that are there; without payloads only that they are."""
     for name, text in named.items():
         if text is not None:
             yield Said(name, set_out(text) if payloads else LEFT_OUT, text if payloads else None)

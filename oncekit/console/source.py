@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from oncekit.console.machine import Definition
 from oncekit.console.run import Outcome, Run
 
+Log = Mapping[tuple[int, int], Sequence[str]]
+"""Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
+
 
 class Unknown(LookupError):
     """There is no such execution or record, or no longer."""
@@ -17,6 +20,21 @@ class Unknown(LookupError):
 
 class Refused(Exception):
     """What was asked for was not done; the message says why."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the HTTP API."""
+
+    at: datetime.datetime
+    seconds: float
+    method: str
+    path: str
+    status: int
+    key: str
+    """The idempotency key; empty where there was none."""
+    arn: str
+    """The execution that it started; empty where it started none."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +55,8 @@ class Row:
     """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
     started_at: datetime.datetime
     ended_at: datetime.datetime | None
+    attempt: int | None = None
+    """Of its business logic, as its answer says; None where it does not."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +89,8 @@ class Source(Protocol):
     name: str
     """`the local cloud`, or `stack once in eu-central-1`."""
     read_only: bool
+    ticks: bool
+    """Whether time there goes on by itself, as on a wall clock."""
 
     def now(self) -> datetime.datetime:
         """The time there, which the local cloud's clock may have moved."""
@@ -84,6 +106,15 @@ class Source(Protocol):
 
     def record(self, id: str) -> Mapping[str, Any] | None:
         """The record of an id, in plain values."""
+
+    def result(self, id: str) -> str:
+        """A result that is kept apart from its record. Raises Unknown."""
+
+    def log(self, run: Run) -> Log:
+        """What functions printed in a run; empty where nobody knows without asking for it."""
+
+    def calls(self) -> Sequence[Call] | None:
+        """Calls of the HTTP API, the newest first; None where they are not watched."""
 
     def waiting(self) -> Waiting:
         """Open records, refused requests, and messages in queues."""

@@ -25,6 +25,7 @@ from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
 from oncekit.local.expressions import quick_update_expressions
 from oncekit.local.gateway.callers import Callers
+from oncekit.local.gateway.calls import Calls
 from oncekit.local.gateway.listener import Gateway, GatewayServer
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
@@ -167,6 +168,11 @@ class Cloud:
     def http_url(self) -> str:
         """Where the template's API answers; its stage is not in the path."""
         return self._gateway_server.url
+
+    @property
+    def http_calls(self) -> Calls:
+        """What clients asked of the template's API; a reset forgets it."""
+        return self._gateway.calls
 
     @property
     def environment(self) -> dict[str, str]:
@@ -362,6 +368,7 @@ class Cloud:
         self._repeats.forget()
         self._fall_silent()
         self.permissions.reset()
+        self._gateway.calls.kept.clear()
         self.functions.reset()
         for name in self._added:
             if name not in self.deployed.functions:

@@ -14,7 +14,7 @@ from visitor import Visitor, record_at, run_at
 
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
-from oncekit.console.server import views
+from oncekit.console.server import runs
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before, fails
 
@@ -279,7 +279,7 @@ def test_a_long_run_tells_of_a_state_when_it_is_opened(
 ) -> None:
     ended = cloud.run(charge())
     whole = visitor.get(run_at(ended.arn)).text
-    monkeypatch.setattr(views, "LONG", 2)
+    monkeypatch.setattr(runs, "LONG", 2)
     page = visitor.get(run_at(ended.arn)).text
     assert "dynamodb:updateItem" in whole and "dynamodb:updateItem" not in page and "data-event" not in page
     assert f'data-later="/visit/2/{ended.arn}"' in page and f'data-later="/events/{ended.arn}"' in page

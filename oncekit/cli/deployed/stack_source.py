@@ -17,11 +17,13 @@ from oncekit.cli.deployed import records
 from oncekit.cli.deployed.runs import definition_of, run_on
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.problem import Problem
+from oncekit.console.changes import Changes
+from oncekit.console.kept_result import kept_result
 from oncekit.console.machine import Definition
 from oncekit.console.requests import id_in
 from oncekit.console.run import Outcome, Run
-from oncekit.console.run_view import kind_and_outcome
-from oncekit.console.source import Row, Unknown, Waiting
+from oncekit.console.run_view import attempt_in, kind_and_outcome
+from oncekit.console.source import Log, Row, Unknown, Waiting
 from oncekit.local.lanes import FULL
 
 MOST = 1000
@@ -33,12 +35,14 @@ DESCRIBED_AT_ONCE = 40
 (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html)."""
 
 
-class StackSource:
+class StackSource(Changes):
     """Implements `Source`. Looks at the stack from time to time while `watching` is open."""
 
     read_only = True
+    ticks = True
 
     def __init__(self, stack: Stack, pause: Callable[[float], object] = time.sleep) -> None:
+        super().__init__()
         self.name = f"stack {stack.name}, read-only"
         self._stack = stack
         self._pause = pause
@@ -46,8 +50,6 @@ class StackSource:
         self._described: dict[str, str] = {}
         """By execution the status that it was last described with."""
         self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
-        self._version = 0
-        self._changed = threading.Condition()
         self._calls = threading.Lock()
         self._stopping = False
 
@@ -84,11 +86,10 @@ class StackSource:
                     continue
                 asked += 1
                 rows[arn] = self._row(client, each, asked <= DESCRIBED_AT_ONCE)
-        with self._changed:
+        with self.changed:
             if rows != self._rows:
                 self._rows = rows
-                self._version += 1
-                self._changed.notify_all()
+                self.note()
 
     def _row(self, client: Any, listed: Mapping[str, Any], describe: bool) -> Row:
         """As it is listed, which tells neither id nor outcome, or as it is described."""
@@ -111,6 +112,7 @@ class StackSource:
             outcome=outcome,
             started_at=listed["startDate"],
             ended_at=listed.get("stopDate"),
+            attempt=attempt_in(about.get("output")),
         )
 
     # ---- what is there ----
@@ -119,7 +121,7 @@ class StackSource:
         return datetime.datetime.fromtimestamp(self._stack.now(), datetime.UTC)
 
     def rows(self) -> list[Row]:
-        with self._changed:
+        with self.changed:
             return list(self._rows.values())
 
     def way(self, arn: str) -> Sequence[tuple[str, Outcome]]:
@@ -145,18 +147,20 @@ class StackSource:
         except Problem as problem:
             raise Unknown(str(problem)) from problem
 
+    def result(self, id: str) -> str:
+        return kept_result(self.record(id), self._stack.client("s3"))
+
+    def log(self, run: Run) -> Log:
+        """None: `once logs` asks CloudWatch Logs for them, which costs."""
+        return {}
+
+    def calls(self) -> None:
+        """API Gateway keeps them in its own log."""
+
     def waiting(self) -> Waiting:
         raise Unknown("`once ls` and `once doctor` say what waits")
 
     # ---- what changes ----
-
-    def version(self) -> int:
-        return self._version
-
-    def wait(self, version: int, seconds: float) -> int:
-        with self._changed:
-            self._changed.wait_for(lambda: self._version != version, seconds)
-            return self._version
 
     def size(self, arn: str) -> int:
         """Nobody knows without a call: a page of a run asks once a second while it goes on."""

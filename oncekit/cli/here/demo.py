@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import json
+import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oncekit.cli.here.cloud import find_template, local_cloud
 from oncekit.cli.options import Json, Template
+from oncekit.cli.terminal import tell as info
+
+if TYPE_CHECKING:
+    from oncekit.cli.here.telling import Telling
+    from oncekit.local.once_cloud import LocalCloud
 
 
-def demo(as_json: Json = False, template: Template = None) -> None:
+Open = Annotated[
+    bool, typer.Option("--open", help="Play it in a browser, step by step: a request, its duplicates, a recovery.")
+]
+
+
+def demo(as_json: Json = False, template: Template = None, in_browser: Open = False) -> None:
     """Show what Once does; every line is a check.
 
     A charge and its duplicates, crashes, a large result, another payload under the same key.
+    With --open a page shows each step in turn; it prints the address, and ends after the last step.
     Exit code 1 when a check fails. JSON: {held, checks: [{check, ok, expected, seen}],
     ledgers: [{order, withOnce, withoutOnce}]}.
     """
-    raise typer.Exit(tell(as_json, template))
+    raise typer.Exit(tell(as_json, template, in_browser))
 
 
-def tell(as_json: bool, template: Path | None) -> int:
+def tell(as_json: bool, template: Path | None, in_browser: bool = False) -> int:
     path = find_template(template)
     from oncekit.cli.here.report import tell_denials
-    from oncekit.cli.here.story import CHAPTERS
     from oncekit.cli.here.telling import Telling
     from oncekit.cli.paper import Paper
     from oncekit.cli.terminal import say_json
@@ -33,12 +46,10 @@ def tell(as_json: bool, template: Path | None) -> int:
     telling = Telling(paper)
     started = time.monotonic()
     with local_cloud(path) as cloud:
-        for title, chapter in CHAPTERS.items():
-            telling.title(title)
-            try:
-                chapter(cloud, telling)
-            except TimeoutError as error:
-                telling.check("it ends", "an end", str(error))
+        if in_browser:
+            _play(cloud, path.resolve().parent, telling)
+        else:
+            _read_out(cloud, telling)
         tell_denials(cloud.denials())
     held, made = telling.held, len(telling.checks)
     if as_json:
@@ -47,3 +58,29 @@ def tell(as_json: bool, template: Path | None) -> int:
         paper.line()
         paper.line(f"{held} of {made} checks held, in {time.monotonic() - started:.1f} s.")
     return 0 if held == made else 1
+
+
+def _read_out(cloud: LocalCloud, telling: Telling) -> None:
+    from oncekit.cli.here.story import CHAPTERS
+
+    for title, chapter in CHAPTERS.items():
+        telling.title(title)
+        try:
+            chapter(cloud, telling)
+        except TimeoutError as error:
+            telling.check("it ends", "an end", str(error))
+
+
+def _play(cloud: LocalCloud, folder: Path, telling: Telling) -> None:
+    """On the console, until somebody has gone on after the last step."""
+    from oncekit.cli.here.browser import shown_in_browser
+    from oncekit.cli.here.console import console_of
+    from oncekit.cli.here.tour import tour_of
+    from oncekit.console.picture import lay_out
+
+    tour = tour_of(cloud, telling)
+    told = cloud.client("stepfunctions").describe_state_machine(stateMachineArn=cloud.outputs["StateMachineArn"])
+    threading.Thread(target=lay_out, args=(json.loads(told["definition"]),), daemon=True).start()  # before it is needed
+    with console_of(cloud, folder, tour=tour) as address, shown_in_browser(address):
+        info(f"Watch it in a browser: {address}", "It ends after the last step, or by Ctrl-C.")
+        tour.over.wait()

@@ -57,12 +57,12 @@ def charge_and_duplicates(cloud: LocalCloud, tell: Teller) -> None:
 
 
 def crash_in_mid_work(cloud: LocalCloud, tell: Teller) -> None:
-    request = _charge("crash")
+    request = charge("crash")
     before = ledger(cloud)
-    owner = _crashing(cloud, request)
+    owner = crashing(cloud, request)
     tell.check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
     cloud.settle()
-    tell.check("recovery heard of it, and the operation is completed", "COMPLETED", _record(cloud, request)["status"])
+    tell.check("recovery heard of it, and the operation is completed", "COMPLETED", record(cloud, request)["status"])
     tell.check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
     tell.check("a duplicate gets that answer", "REPLAYED", outcome(cloud.run(request)))
     tell.check("the provider still charged once", 1, ledger(cloud) - before)
@@ -70,23 +70,23 @@ def crash_in_mid_work(cloud: LocalCloud, tell: Teller) -> None:
 
 
 def crash_unheard(cloud: LocalCloud, tell: Teller) -> None:
-    request = _charge("unheard")
+    request = charge("unheard")
     assert isinstance(cloud.clock, VirtualClock)
     with cloud.lose_events():
-        _crashing(cloud, request)
+        crashing(cloud, request)
         cloud.settle()
         tell.check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", outcome(cloud.run(request)))
     cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
     cloud.settle()
-    tell.check("the next sweep after the lease completes it", "COMPLETED", _record(cloud, request)["status"])
+    tell.check("the next sweep after the lease completes it", "COMPLETED", record(cloud, request)["status"])
     tell.check("nobody had to send it again", "REPLAYED", outcome(cloud.run(request)))
 
 
-def _charge(key: str) -> dict[str, Any]:
+def charge(key: str) -> dict[str, Any]:
     return CHARGE | {"idempotencyKey": f"order-{key}", "payload": {**CHARGE["payload"], "orderId": key}}
 
 
-def _crashing(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
+def crashing(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
     """The execution that dies after the card was charged, before it hears so."""
     crashed: list[str] = []
 
@@ -102,13 +102,17 @@ def _crashing(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
         return cloud.run(request)
 
 
-def _record(cloud: LocalCloud, request: dict[str, Any]) -> dict[str, Any]:
-    return cloud.record(f"{request['tenant']}#{request['operation']}#{request['idempotencyKey']}") or {"status": "GONE"}
+def record(cloud: LocalCloud, request: dict[str, Any]) -> dict[str, Any]:
+    return cloud.record(id_of(request)) or {"status": "GONE"}
+
+
+def id_of(request: dict[str, Any]) -> str:
+    return f"{request['tenant']}#{request['operation']}#{request['idempotencyKey']}"
 
 
 def _fence_and_heir(cloud: LocalCloud, request: dict[str, Any], owner: Execution) -> list[Any]:
-    record = _record(cloud, request)
-    return [record.get("fence"), record.get("owner") != owner.arn]
+    found = record(cloud, request)
+    return [found.get("fence"), found.get("owner") != owner.arn]
 
 
 def large_report(cloud: LocalCloud, tell: Teller) -> None:

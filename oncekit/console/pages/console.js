@@ -194,18 +194,61 @@ addEventListener("keydown", event => {
   }
   const keys = {
     j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(),
-    "/": () => one("#filter [name=text]")?.focus(), r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => one('nav a[href="/start"]')?.click(),
+    "/": () => search(), n: () => one("#go-on")?.click(), r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => one('nav a[href="/start"]')?.click(),
     g: () => one("#filter [name=group]")?.click(),
   };
   if (keys[event.key] && !one("dialog[open]")) { event.preventDefault(); keys[event.key](); }
 });
 
+function search() {
+  const events = one("#events");
+  if (filter) one("[name=text]", filter).focus();
+  else if (events) { events.open = true; one("[data-filter]", events)?.focus(); }
+}
+
 // ---- clicks ----
 
+// What a link within the page names: it is opened, and what it is within.
 function open(hash) {
-  const item = hash && document.getElementById(hash);
-  const details = item && one("details", item);
-  if (details) { details.open = true; choose(item); }
+  const events = hash.startsWith("event-") && one("#events");
+  if (events) events.open = true;
+  const item = document.getElementById(hash);
+  if (!item || item.id === "events") return;
+  const details = one("details", item);
+  if (details) details.open = true;
+  choose(item);
+}
+
+// ---- events of a run: those that have a text ----
+
+let wanted = "";
+function sift(within = document) {
+  const found = one("[data-found]", within);
+  if (!found) return;
+  const rows = all("[data-event]", within);
+  for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted.toLowerCase());
+  found.textContent = wanted ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : "";
+}
+document.addEventListener("input", event => {
+  if (!event.target.matches("[data-filter]")) return;
+  wanted = event.target.value;
+  sift();
+});
+
+// ---- a start as a command ----
+
+function command() {
+  const form = one("form.form"), said = name => form.elements[name].value;
+  const more = said("times") > 1 ? ` --duplicates ${said("times") - 1}` : "";
+  return `echo '${said("request").replaceAll("'", "'\\''")}' | once send - --lane ${said("lane")}${more}`;
+}
+
+// ---- work that takes a while ----
+
+function busy(form, button) {
+  if (!button) return;
+  setTimeout(() => { button.disabled = true; button.textContent = "Working…"; }); // after the form has taken its value
+  form.setAttribute("aria-busy", "true");
 }
 
 async function copy(button, text) {
@@ -215,10 +258,11 @@ async function copy(button, text) {
 }
 
 document.addEventListener("click", event => {
-  const target = event.target.closest("[data-copy], [data-copy-text], #help, a[href^='#visit-'], #more button, #rows li");
+  const target = event.target.closest("[data-copy], [data-copy-text], #help, a[href^='#visit-'], a[href^='#event-'], a[href^='#write-'], #as-command, #more button, #rows li");
   if (!target) return;
   if (target.matches("[data-copy]")) { event.preventDefault(); copy(target, one("pre", target.closest(".said")).textContent); }
   else if (target.matches("[data-copy-text]")) copy(target, target.dataset.copyText);
+  else if (target.id === "as-command") copy(target, command());
   else if (target.id === "help") one("#keys").showModal();
   else if (target.matches("a")) { event.preventDefault(); history.replaceState(null, "", target.getAttribute("href")); open(target.getAttribute("href").slice(1)); }
   else if (target.matches("#more button")) loadMore(target);
@@ -227,31 +271,41 @@ document.addEventListener("click", event => {
 
 document.addEventListener("submit", event => {
   const question = event.target.dataset.confirm;
-  if (!question) return;
+  if (!question) { if (event.target.method === "post") busy(event.target, event.submitter); return; }
   event.preventDefault();
   const dialog = one("#confirm");
   one("#confirm-text").textContent = question;
   dialog.returnValue = "no";
-  dialog.onclose = () => { if (dialog.returnValue === "yes") event.target.submit(); };
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "yes") return;
+    busy(event.target, event.submitter);
+    event.target.submit();
+  };
   dialog.showModal();
 });
 
 // Of a long run, what is folded up comes when it is opened.
 document.addEventListener("toggle", async event => {
+  const item = event.target.open && event.target.closest(".visits > li");
+  if (item && one("details", item) === event.target) history.replaceState(null, "", "#" + item.id);
   const later = event.target.open && one("[data-later]", event.target);
   if (!later) return;
   const address = later.dataset.later;
   delete later.dataset.later;
-  const answer = await fetch(address);
+  const answer = await fetch(address).catch(() => null);
+  if (!answer) { later.dataset.later = address; return lost(true); }
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
-  later.replaceChildren(...fresh.childNodes);
+  later.replaceChildren(...(answer.ok ? fresh.childNodes : [one("main p", fresh) || fresh]));
   wake(later);
+  if (location.hash.startsWith("#event-") && event.target.id === "events") open(location.hash.slice(1));
 }, true);
 
 // ---- a lease runs down ----
 
 function wake(within = document) {
-  all("[data-copy], [data-copy-text], #help", within).forEach(each => { each.hidden = false; });
+  all("[data-copy], [data-copy-text], #help, #as-command, .events-filter", within).forEach(each => { each.hidden = false; });
+  all("[data-filter]", within).forEach(each => { each.value = wanted; });
+  sift(within);
   for (const lease of all("[data-ends]", within)) {
     const ahead = Number(lease.dataset.now) * 1000 - Date.now();
     const tell = () => {

@@ -10,10 +10,11 @@ from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.server import live
-from oncekit.console.server.answers import elsewhere, file, html, plain
+from oncekit.console.server.answers import elsewhere, file, plain
 from oncekit.console.server.guard import Guard
 from oncekit.console.server.views import Console
 from oncekit.console.source import Actions, Source, Unknown
+from oncekit.console.tour import Tour
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -32,6 +33,11 @@ ADDRESSES = Map(
         Rule("/body/record/<path:id>", endpoint="record_body", methods=["GET"]),
         Rule("/record/<path:id>", endpoint="record", methods=["GET"]),
         Rule("/act/<any(retry, release, resolve):action>/<path:id>", endpoint="act", methods=["POST"]),
+        Rule("/result/<path:id>", endpoint="result", methods=["GET"]),
+        Rule("/beside", endpoint="beside", methods=["GET"]),
+        Rule("/calls", endpoint="calls", methods=["GET"]),
+        Rule("/body/calls", endpoint="calls_body", methods=["GET"]),
+        Rule("/go-on", endpoint="go_on", methods=["POST"]),
         Rule("/start", endpoint="start_page", methods=["GET"]),
         Rule("/start", endpoint="start", methods=["POST"]),
         Rule("/waiting", endpoint="waiting", methods=["GET"]),
@@ -46,9 +52,9 @@ ADDRESSES = Map(
 )
 
 
-def application(source: Source, actions: Actions | None, guard: Guard) -> WSGIApplication:
+def application(source: Source, actions: Actions | None, guard: Guard, tour: Tour | None = None) -> WSGIApplication:
     """The console as a WSGI application."""
-    console = Console(source, None if source.read_only else actions, guard.token)
+    console = Console(source, None if source.read_only else actions, guard.token, tour)
 
     def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)
@@ -90,12 +96,4 @@ def _with_cookie(guard: Guard) -> Response:
 
 
 def _not_there(console: Console, why: str) -> Response:
-    return html(
-        "missing.html",
-        404,
-        here="",
-        place=console.source.name,
-        can_act=console.actions is not None,
-        token=console.token,
-        why=why,
-    )
+    return console.page("missing.html", "", 404, why=why)

@@ -103,4 +103,13 @@ def _mapped(responses: Mapping[str, Any], backend: Backend, sent: Sent, context:
     # "AWS ignores the status if the override isn't an integer between 100 and 599": recorded by LocalStack.
     valid = isinstance(override.get("status"), int) and 100 <= override["status"] < 600
     headers = {"Content-Type": JSON, **override["header"]}
-    return Answer(override["status"] if valid else int(response["statusCode"]), text.encode(), headers)
+    status = override["status"] if valid else int(response["statusCode"])
+    return Answer(status, text.encode(), headers, _execution(backend.body))
+
+
+def _execution(body: str) -> str:
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    return str(said.get("executionArn", "")) if isinstance(said, dict) else ""

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl
 from oncekit.local.clock import Clock
 from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.gateway.callers import Callers
+from oncekit.local.gateway.calls import Called, Calls
 from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
@@ -32,6 +33,7 @@ class Gateway:
         self._integrations = Integrations(make, guard, clock)
         self._clock = clock
         self._api: RestApi | None = None
+        self.calls = Calls()
 
     def deploy(self, api: RestApi | None) -> None:
         self._api = api
@@ -42,14 +44,23 @@ class Gateway:
         api = self._api
         if api is None:
             return Response("no API is deployed\n", 404)(environ, start_response)
+        began = self._clock.now()
         try:
             answer = self._answer(api, environ)
         except Refused as refused:
             answer = answer_to(refused, api.refusals())
+        self._note(environ, answer, began)
         # As AWS does.
         headers = {"x-amzn-RequestId": str(uuid.uuid4()), **answer.headers}
         response = Response(answer.body, answer.status, headers=list(headers.items()))
         return response(environ, start_response)
+
+    def _note(self, environ: WSGIEnvironment, answer: Answer, began: float) -> None:
+        now, path = self._clock.now(), str(environ["REQUEST_URI"])
+        key = str(environ.get("HTTP_IDEMPOTENCY_KEY", ""))
+        self.calls.note(
+            Called(now, now - began, str(environ["REQUEST_METHOD"]), path, key, answer.status, answer.execution)
+        )
 
     def _answer(self, api: RestApi, environ: WSGIEnvironment) -> Answer:
         from oncekit.local.gateway.exchange import Sent, answered  # airspeed takes its time to import

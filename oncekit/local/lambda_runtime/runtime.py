@@ -23,6 +23,8 @@ from oncekit.local.lambda_runtime.variables import variables_of
 ALIAS, LATEST = "live", "$LATEST"
 LOG_LINES = 2000
 """Kept per function."""
+LINES_OF_ONE = 500
+"""Kept per invocation."""
 
 MOST_IDLE = 64
 """Warm environments kept per function; a burst of more leaves no more processes behind."""
@@ -66,6 +68,7 @@ class LambdaRuntime:
         self._functions: dict[str, _Function] = {}
         self._put_away: dict[str, _Function] = {}
         self._invocations: dict[str, Invocation] = {}
+        self._printed: dict[str, list[str]] = {}
         self._busy: dict[str, tuple[_Function, Environment]] = {}
         self._closed = False
         self._lock = threading.RLock()
@@ -139,11 +142,17 @@ class LambdaRuntime:
         with self._lock:
             return list(self._functions[function].log) if function in self._functions else []
 
+    def printed(self, request_id: str) -> list[str]:
+        """The first lines that a function printed in an invocation."""
+        with self._lock:
+            return list(self._printed.get(request_id, ()))
+
     def reset(self) -> None:
         """Forget invocations and logs; end running invocations. Functions and warm environments stay."""
         self._end_running()
         with self._lock:
             self._invocations.clear()
+            self._printed.clear()
             for function in self._functions.values():
                 function.log.clear()
 
@@ -243,12 +252,17 @@ class LambdaRuntime:
         def on_line(line: str) -> None:
             with self._lock:
                 function.log.append(line)
+                busy = (request_id for request_id, (_, each) in self._busy.items() if each is environment)
+                lines = self._printed.setdefault(next(busy, ""), [])
+                if len(lines) < LINES_OF_ONE:
+                    lines.append(line)
             if self._on_output is not None:
                 self._on_output(function.name, line)
 
         key = self._keys.of_function(function.name, function.spec.role).environment
         variables = variables_of(function.name, str(function.version), function.spec, self._environment, key)
-        return Environment(function.spec, variables, on_line, self._one_began)
+        environment = Environment(function.spec, variables, on_line, self._one_began)
+        return environment
 
     def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:
         with self._quiet:

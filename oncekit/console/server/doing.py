@@ -1,0 +1,109 @@
+"""The pages from which something is started or moved: start, what waits, and the next step of a story."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from shlex import quote
+from typing import Any
+from urllib.parse import quote as in_url
+
+from markupsafe import escape
+from werkzeug.wrappers import Request, Response
+
+from oncekit.console.record_view import record_view
+from oncekit.console.server.addresses import record_address, rows_address, run_address
+from oncekit.console.server.answers import alone, elsewhere
+from oncekit.console.server.frame import Frame
+from oncekit.console.source import Actions, Refused, Source, Unknown
+from oncekit.console.words import day_and_time, duration
+
+MOST_AHEAD_S = 7 * 86_400
+"""That the clock is moved at once."""
+
+
+class Doing(Frame):
+    def start_page(self, request: Request, refused: str = "", given: str = "") -> Response:
+        events = self.may_act().events()
+        name = request.args.get("event", "") or next(iter(events), "")
+        status = 422 if refused else 200
+        text = given or events.get(name, "")
+        faults = self.may_act().faults()
+        values = {"events": events, "name": name, "text": escape(text), "refused": refused, "faults": faults}
+        return self.page("start.html", "start", status, **values)
+
+    def start(self, request: Request) -> Response:
+        text = request.form.get("request", "")
+        try:
+            given = {name: request.form.get(name, "") for name in ("lane", "fault")}
+            id = self.may_act().start(text, _times(request.form.get("times", "1")), given["lane"], given["fault"])
+        except Refused as refused:
+            return self.start_page(request, str(refused), text)
+        return elsewhere(rows_address(id))
+
+    # ---- recovery and queues ----
+
+    def waiting(self, request: Request) -> Response:
+        return self.page("waiting.html", "waiting", **self._waiting(), done=request.args.get("done", ""), refused="")
+
+    def waiting_body(self, request: Request) -> Response:
+        return self.part("waiting_body.html", **self._waiting())
+
+    def _waiting(self) -> dict[str, Any]:
+        found, now = self._there().waiting(), self.source.now()
+        records = sorted(found.records, key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"])))
+        errors = sorted({each.error for each in found.refused})
+        return {
+            "records": [record_view(str(each["id"]), each, (), now) for each in records],
+            "record_at": record_address,
+            "run_at": run_address,
+            "errors": {error: f"once replay-rejected --error {quote(error)}" for error in errors},
+            "found": found,
+            "now": now.timestamp() if self.source.ticks else None,
+            "time": day_and_time(now),
+            "ahead": None if self.actions is None else self.actions.ahead(),
+            "duration": duration,
+        }
+
+    def _there(self) -> Source:
+        if self.source.read_only:
+            raise Unknown("this console shows executions and records; `once ls` and `once doctor` say what waits")
+        return self.source
+
+    def advance(self, request: Request) -> Response:
+        return self._do(lambda actions: actions.advance(_seconds(request.form.get("seconds", ""))))
+
+    def replay(self, request: Request) -> Response:
+        return self._do(lambda actions: actions.replay(request.form.get("error", "")))
+
+    def _do(self, work: Callable[[Actions], str]) -> Response:
+        try:
+            done = work(self.may_act())
+        except Refused as refused:
+            return self.page("waiting.html", "waiting", 409, **self._waiting(), done="", refused=str(refused))
+        return elsewhere(f"/waiting?done={in_url(done)}")
+
+    # ---- a story ----
+
+    def go_on(self, request: Request) -> Response:
+        """Take the next step, if the page has seen all before; after the last one, say so and be over."""
+        if self.tour is None:
+            raise Unknown("no story is told here")
+        seen = request.form.get("taken", "")
+        address = self.tour.go_on(int(seen) if seen.isdigit() else -1)
+        if address is not None:
+            return elsewhere(address)
+        answer = alone("over.html")
+        answer.call_on_close(self.tour.over.set)  # the command ends, and with it this server
+        return answer
+
+
+def _times(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise Refused("how often: a whole number from 1 to 1000")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    if not text.isdigit() or not 0 < int(text) <= MOST_AHEAD_S:
+        raise Refused(f"how far: whole seconds, at most {MOST_AHEAD_S:,}")
+    return float(text)

@@ -1,0 +1,52 @@
+"""What every page has: where it reads, what it may do, and the story that is told, if one is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from werkzeug.wrappers import Response
+
+from oncekit.console.server.answers import html
+from oncekit.console.source import Actions, Row, Source, Unknown
+from oncekit.console.tour import Tour
+from oncekit.console.words import duration
+
+
+@dataclass(frozen=True)
+class Frame:
+    source: Source
+    actions: Actions | None
+    token: str
+    tour: Tour | None = None
+    laid_out: set[str] = field(default_factory=set)
+    """Lanes whose picture was begun."""
+
+    def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
+        return html(
+            template,
+            status,
+            here=here,
+            place=self.source.name,
+            has_calls=self.source.calls() is not None,
+            tour=self.tour,
+            **self.powers(),
+            **values,
+        )
+
+    def part(self, template: str, **values: Any) -> Response:
+        """A part of a page that is open."""
+        return html(template, **self.powers(), **values)
+
+    def powers(self) -> dict[str, Any]:
+        return {"can_act": self.actions is not None, "token": self.token}
+
+    def lasted(self, row: Row) -> str:
+        end = row.ended_at or self.source.now()
+        return duration((end - row.started_at).total_seconds())
+
+    def may_act(self) -> Actions:
+        """Raises Unknown where nothing can be done."""
+        if self.actions is None:
+            raise Unknown("this console only shows: nothing can be changed here")
+        return self.actions

@@ -1,0 +1,81 @@
+"""The page of a run, what it tells when it is opened further, and two runs beside each other."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import Any
+
+from werkzeug.wrappers import Request, Response
+
+from oncekit.console.run_view import RunView, events_view, run_view, sign_of, visit_view
+from oncekit.console.server.addresses import beside_address, record_address, run_address
+from oncekit.console.server.answers import elsewhere, html
+from oncekit.console.server.frame import Frame
+from oncekit.console.source import Refused, Row, Unknown
+from oncekit.local.lanes import FAST, lane_of
+
+MOST_RUNS = 50
+"""Of an id, the newest: those whose writes its page shows."""
+LONG = 200
+"""Visits of a run from which on each is told of only when it is opened."""
+
+
+class Runs(Frame):
+    def run(self, request: Request, arn: str) -> Response:
+        return self.page("run.html", "requests", **self._run(arn), refused="")
+
+    def run_body(self, request: Request, arn: str) -> Response:
+        return self.part("run_body.html", **self._run(arn))
+
+    def visit(self, request: Request, number: int, arn: str) -> Response:
+        """What a long run tells of a visit when it is opened."""
+        run, _ = self.source.run(arn)
+        if (each := visit_view(run, number, self.source.now(), self.source.log(run))) is None:
+            raise Unknown(f"the execution has not entered {number} states")
+        return html("visit.html", each=each, view={"has_payloads": True})
+
+    def events(self, request: Request, arn: str) -> Response:
+        run, _ = self.source.run(arn)
+        return html("events.html", view={"events": events_view(run)})
+
+    def beside(self, request: Request) -> Response:
+        """Two runs of one id, as a rule the owner and a duplicate."""
+        views = [self._view(request.args.get(name, ""), data=False) for name in ("one", "other")]
+        return self.page("beside.html", "requests", views=views, address=run_address, record=record_address)
+
+    def _view(self, arn: str, *, data: bool = True) -> RunView:
+        run, definition = self.source.run(arn)
+        is_long = not data or len(run.visits) > LONG
+        log = {} if is_long else self.source.log(run)
+        return run_view(run, definition if data else None, self.source.now(), is_long=is_long, log=log)
+
+    def _run(self, arn: str) -> dict[str, Any]:
+        view = self._view(arn)
+        return {
+            "view": view,
+            "commands": _commands(view, arn),
+            "stop_command": f"aws stepfunctions stop-execution --execution-arn {quote(arn)} --error OwnerDied",
+            "record": record_address(view.id) if view.id else "",
+            "others": self._others(view.id, arn),
+        }
+
+    def _others(self, id: str, arn: str) -> list[tuple[Row, str, str, str]]:
+        """Executions of the same id, the newest first; but the one that did the work before all."""
+        rows = [row for row in self.source.rows() if id and row.id == id and row.arn != arn][:MOST_RUNS]
+        rows.sort(key=lambda row: row.outcome != "EXECUTED")
+        return [(row, sign_of(row.kind), run_address(row.arn), beside_address(row.arn, arn)) for row in rows]
+
+    def stop(self, request: Request, arn: str) -> Response:
+        try:
+            self.may_act().stop(arn)
+        except Refused as refused:
+            return self.page("run.html", "requests", 409, **self._run(arn), refused=str(refused))
+        return elsewhere(run_address(arn))
+
+
+def _commands(view: RunView, arn: str) -> dict[str, str]:
+    """Of the fast lane Step Functions keeps no history, so that no command can read one."""
+    if lane_of(arn) == FAST:
+        return {"record": f"once show {quote(view.id)}", "logs": f"once logs {quote(view.id)}"} if view.id else {}
+    told = {"history": f"once history {quote(arn)}", "export": f"once graph {quote(arn)} -o run.html"}
+    return told | ({"logs": f"once logs {quote(view.id)}"} if view.id else {})

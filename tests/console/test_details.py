@@ -1,0 +1,144 @@
+"""What pages tell further: log lines, time lines, owners, two runs side by side, results kept apart, HTTP calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from http_client import Client
+from scenario import charge
+from visitor import Visitor, record_at, run_at
+
+from oncekit.cli.deployed.stack_source import StackSource
+from oncekit.cli.here.console import LocalActions
+from oncekit.console import kept_result
+from oncekit.console.here import run_here
+from oncekit.console.local_log import log_of
+from oncekit.console.local_source import LocalSource
+from oncekit.console.run_view import run_view
+from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
+
+ID = "acme#charge-payment#order-1"
+LARGE = {"operation": "build-report", "tenant": "acme", "idempotencyKey": "r", "payload": {"bytes": 300_000}}
+
+
+def test_what_a_function_printed_is_in_the_state_and_attempt_that_made_it(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=1)):
+        ended = cloud.run(charge())
+    cloud.run(charge("order-2"))
+    log = log_of(cloud, run_here(ended))
+    assert set(log) == {(3, 1)}, "the first attempt never started the function"
+    assert all("order-2" not in line for line in log[3, 1])
+    page = visitor.get(run_at(ended.arn)).text
+    assert page.count("<summary>log</summary>") == 1 and page.index("Attempt 2") < page.index("<summary>log</summary>")
+
+
+def test_an_attempt_after_a_crash_has_lines_of_its_own(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
+        crashed = cloud.run(charge())
+    assert set(log_of(cloud, run_here(crashed))) == {(7, 0)}
+
+
+def test_the_line_of_time_has_a_part_for_each_attempt_and_its_length(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("ThrottlingException", state="AcquireLock", nth=range(1, 3))):
+        run = run_here(cloud.run(charge()))
+    view = run_view(run, None, run.started_at)
+    lock = view.visits[1]
+    assert [kind for _, _, kind in lock.parts] == ["failed", "failed", ""] and len(view.scale) == 3
+    assert lock.parts[0][0] < lock.parts[1][0] < lock.parts[2][0] < lock.bar_x + lock.bar_width
+    assert view.visits[-1].bar_x + view.visits[-1].bar_width <= 1000
+
+
+def test_nothing_that_happened_at_once_has_a_scale(cloud: LocalCloud) -> None:
+    run = run_here(cloud.run(charge()))
+    assert run_view(run, None, run.started_at).scale == []
+
+
+def test_a_duplicate_names_its_owner_and_attempt_and_leads_to_it(cloud: LocalCloud, visitor: Visitor) -> None:
+    owner, duplicate = cloud.run(charge()), cloud.run(charge())
+    rows = re.findall(r"<li class=.*?</li>", visitor.get("/rows").text, re.DOTALL)
+    assert f'href="{run_at(owner.arn)}" title="The execution that did the work' in rows[0] and ">itself<" in rows[1]
+    assert all("attempt </span>1" in row for row in rows)
+    page = visitor.get(run_at(duplicate.arn)).text
+    beside = f"/beside?one={owner.arn}&amp;other={duplicate.arn}"
+    assert beside in page
+    both = visitor.get(beside.replace("&amp;", "&")).text
+    assert both.index("EXECUTED") < both.index("REPLAYED") and both.count("Finalize") == 1
+    assert f"{run_at(duplicate.arn)}#visit-3" in both
+
+
+def test_two_runs_are_asked_for_by_two_that_there_are(cloud: LocalCloud, visitor: Visitor) -> None:
+    assert visitor.get(f"/beside?one={cloud.run(charge()).arn}").status_code == 404
+
+
+def test_a_result_that_is_kept_apart_comes_when_it_is_asked_for(
+    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = cloud.run(LARGE).output["resultRef"]
+    at = "/result/acme%23build-report%23r"
+    page = visitor.get(record_at("acme#build-report#r")).text
+    assert f'data-later="{at}"' in page and f"{result['bytes']:,} bytes" in page and len(page) < 50_000
+    assert len(visitor.get(at).text) > 300_000
+    monkeypatch.setattr(kept_result, "MOST_BYTES", 1000)
+    refused = visitor.get(at)
+    assert refused.status_code == 404 and "too many to be shown" in refused.text
+    monkeypatch.undo()
+    cloud.client("s3").put_object(Bucket=result["bucket"], Key=result["key"], Body=b"{}")
+    assert "not what the record says" in visitor.get(at).text
+    cloud.client("s3").delete_object(Bucket=result["bucket"], Key=result["key"])
+    assert "cannot be read" in visitor.get(at).text
+    cloud.run(charge())
+    assert "refers to no result" in visitor.get("/result/acme%23charge-payment%23order-1").text
+
+
+def test_a_stack_gives_such_a_result_too(cloud: LocalCloud) -> None:
+    cloud.run(LARGE)
+    there = StackSource(LocalActions(cloud, Path())._stack())
+    assert len(there.result("acme#build-report#r")) >= 300_000
+    assert "HTTP" not in re.findall("<nav.*?</nav>", Visitor(there, None).get("/").text, re.DOTALL)[0]
+
+
+def test_calls_of_the_http_api_are_listed_with_what_became_of_them(
+    cloud: LocalCloud, source: LocalSource, visitor: Visitor
+) -> None:
+    assert "No call has come yet" in visitor.get("/calls").text
+    version = source.version()
+    client, body = Client(cloud), json.dumps(charge()["payload"])
+    sent = {"Idempotency_Key": "<key>", "Content_Type": "application/json"}
+    client.send("POST", "/operations/charge-payment", body, **sent)
+    client.send("GET", "/nowhere", signed=False)
+    newest, first = source.calls() or ()
+    assert (first.method, first.path, first.status, first.key) == ("POST", "/operations/charge-payment", 200, "<key>")
+    assert (newest.status, newest.arn) == (403, "") and source.version() > version, "a page is told"
+    page = visitor.get("/calls").text
+    assert "&lt;key&gt;" in page and f'href="{run_at(first.arn)}"' in page
+    assert "default#charge-payment#&lt;key&gt;" in visitor.get(run_at(first.arn)).text
+    cloud.reset()
+    assert source.calls() == []
+
+
+@pytest.mark.parametrize(
+    ("page", "command"),
+    [
+        ("run", "once history arn:"),
+        ("run", "once graph arn:"),
+        ("run", "once logs 'acme#no-such#order-1'"),
+        ("record", "once show 'acme#no-such#order-1'"),
+        ("record", "once retry 'acme#no-such#order-1'"),
+        ("record", "once release 'acme#no-such#order-1'"),
+        ("record", "once resolve 'acme#no-such#order-1' --result FILE"),
+        ("waiting", "once ls"),
+        ("waiting", "once replay-rejected --error InvalidRequest"),
+    ],
+)
+def test_each_action_can_be_copied_as_the_command_that_does_it(
+    cloud: LocalCloud, visitor: Visitor, page: str, command: str
+) -> None:
+    cloud.run(charge("bad") | {"onCrash": "never"})
+    ended = cloud.run(charge() | {"operation": "no-such"})
+    at = {"run": run_at(ended.arn), "record": record_at("acme#no-such#order-1"), "waiting": "/waiting"}[page]
+    copied = re.findall(r'data-copy-text="(.*?)"', visitor.get(at).text)
+    assert any(each.replace("&#39;", "'").startswith(command) for each in copied), copied
