@@ -8,7 +8,7 @@ export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup development wheel demo test e2e proof soak lint audit sam bench clean requirements tools browser
+.PHONY: help setup development wheel demo test e2e proof soak lint audit sam site bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,10 @@ audit: .venv-audit/installed ## Look for known vulnerabilities in all requiremen
 
 sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 
+site: .venv-site/installed ## Build the pages of docs/ as a site with search, into build/site
+	@NO_MKDOCS_2_WARNING=true .venv-site/bin/mkdocs build --strict --quiet
+	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
+
 bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed" does less)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
@@ -101,10 +105,11 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/sam.in -o requirements/sam.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/site.in -o requirements/site.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above made
-	rm -rf .venv .venv-sam .venv-scan .venv-audit build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The README's table of costs is what a run costs, and the figures that were promised are kept."""
+"""The table of docs/cost.md is what a run costs, and the figures that were promised are kept."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def dollars(costs: Costs, lane: str, name: str) -> float:
     return cost.dollars_per_million
 
 
-def in_readme() -> list[tuple[str, ...]]:
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+def on_the_page() -> list[tuple[str, ...]]:
+    lines = (ROOT / "docs/cost.md").read_text(encoding="utf-8").splitlines()
     first = lines.index(f"| {' | '.join(COLUMNS)} |") + 2
     table = [tuple(line.strip("| ").split(" | ")) for line in lines[first:]]
     return table[: next(n for n, row in enumerate(table) if len(row) < len(COLUMNS))]
 
 
-def test_the_readmes_table_is_what_was_counted(costs: Costs) -> None:
-    said, counted = in_readme(), list(costs.rows())
+def test_the_table_of_the_page_is_what_was_counted(costs: Costs) -> None:
+    said, counted = on_the_page(), list(costs.rows())
     assert [row[:2] for row in said] == [row[:2] for row in counted]
     for old, new in zip(said, counted, strict=True):
         for column, was, now in zip(COLUMNS, old, new, strict=True):
             tolerance = VARIES.get(column, 0) * float(now) if column in VARIES else 0
             same = was == now or (column in VARIES and abs(float(was) - float(now)) <= tolerance)
-            assert same, f"{new[:2]}: {column} is {now}, the README says {was}: put in what `make bench` prints"
+            assert same, f"{new[:2]}: {column} is {now}, docs/cost.md says {was}: put in what `make bench` prints"
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def test_the_fast_lane_costs_no_more_than_was_promised(costs: Costs, name: str, 
 
 
 def said(pattern: str) -> list[float]:
-    """The numbers of a sentence in README's chapter on costs."""
-    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    """The numbers of a sentence of docs/cost.md."""
+    text = " ".join((ROOT / "docs/cost.md").read_text(encoding="utf-8").split())
     found = re.search(pattern, text)
     assert found, pattern
     return [float(each) for each in found.groups()]
 
 
-def test_readme_says_what_a_second_of_business_logic_costs_and_when_both_lanes_cost_the_same(costs: Costs) -> None:
+def test_the_page_says_what_a_second_of_business_logic_costs_and_when_both_lanes_cost_the_same(costs: Costs) -> None:
     second, even = said(r"second of business logic costs \$(\d\.\d\d) a million .* cost the same at (\d+) seconds")
     assert second == round(prices.of_a_second(), 2)
     assert even == pytest.approx(costs.break_even_seconds(), abs=1)
 
 
-def test_readme_says_how_much_cheaper_the_fast_lane_is_on_every_path_that_ends_there(costs: Costs) -> None:
+def test_the_page_says_how_much_cheaper_the_fast_lane_is_on_every_path_that_ends_there(costs: Costs) -> None:
     ends_there = [each.name for each in costs.paths if each.lane == "fast" and not each.cost.transitions]
     ratios = sorted(costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in ends_there)
     least, most = said(r"between 1/(\d+) and 1/(\d+) of the full one")

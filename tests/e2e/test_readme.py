@@ -1,4 +1,4 @@
-"""What the README shows, done as it says."""
+"""What the README and the pages under docs/ show, done as they say."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from oncekit.gate.run import QUICK, findings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+FUNCTIONS = (ROOT / "docs/functions.md").read_text()
+TUTORIAL = (ROOT / "docs/first-operation.md").read_text()
 ONCE = [sys.executable, "-c", "from oncekit.cli.main import main; main()"]
 
 
@@ -36,8 +38,8 @@ def copy_of_the_project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def with_send_invoice(copy_of_the_project: Path) -> Path:
-    """The project with the operation that the README adds."""
-    [snippet] = re.findall(r"```yaml\n(.*?)```", README, re.DOTALL)
+    """The project with the operation that docs/functions.md adds."""
+    [snippet] = re.findall(r"```yaml\n(.*?)```", FUNCTIONS, re.DOTALL)
     assert len(snippet.splitlines()) <= 15
     template = copy_of_the_project / "template.yaml"
     head, outputs = template.read_text().split("\nOutputs:\n")
@@ -47,11 +49,11 @@ def with_send_invoice(copy_of_the_project: Path) -> Path:
 
 
 def send_invoice(folder: Path) -> subprocess.CompletedProcess[str]:
-    [command] = re.findall(r"\$ echo '(.*)' \| once run -", README)
+    [command] = re.findall(r"\$ echo '(.*)' \| once run -", FUNCTIONS)
     return once("run", "-", "--json", folder=folder, stdin=command)
 
 
-def test_operation_added_as_the_readme_says_runs_and_lacks_only_its_alarms(with_send_invoice: Path) -> None:
+def test_operation_added_as_the_page_says_runs_and_lacks_only_its_alarms(with_send_invoice: Path) -> None:
     done = send_invoice(with_send_invoice)
     assert done.returncode == 0, done.stderr
     [execution] = json.loads(done.stdout)["executions"]
@@ -63,10 +65,10 @@ def test_operation_added_as_the_readme_says_runs_and_lacks_only_its_alarms(with_
     assert all(each.removeprefix("template.yaml: SendInvoiceFunction: ").startswith(forgotten) for each in found)
 
 
-def test_operation_with_alarms_like_the_ones_that_the_readme_names_lacks_nothing(with_send_invoice: Path) -> None:
+def test_operation_with_alarms_like_the_ones_that_the_page_names_lacks_nothing(with_send_invoice: Path) -> None:
     template = with_send_invoice / "template.yaml"
     text, added = template.read_text(), ""
-    for alarm in re.findall(r"`(BuildReport\w+Alarm)`", README):
+    for alarm in re.findall(r"`(BuildReport\w+Alarm)`", FUNCTIONS):
         [written] = re.findall(rf"^  {alarm}:\n(?:    .*\n)+", text, re.MULTILINE)
         added += written.replace("BuildReport", "SendInvoice").replace("build-report", "send-invoice")
     assert added.count("Alarm:") == 3
@@ -87,9 +89,9 @@ def handler(event, context):
 """
 
 
-def test_missing_permission_of_an_added_operation_is_told_as_the_readme_says(with_send_invoice: Path) -> None:
+def test_missing_permission_of_an_added_operation_is_told_as_the_page_says(with_send_invoice: Path) -> None:
     (with_send_invoice / "functions/send_invoice/app.py").write_text(WRITES)
-    [shown] = re.findall(r"^✗ once_op-send-invoice .*$", README, re.MULTILINE)
+    [shown] = re.findall(r"^✗ once_op-send-invoice .*$", FUNCTIONS, re.MULTILINE)
     refused = send_invoice(with_send_invoice)
     assert refused.returncode == 1
     *printed, told = refused.stderr.splitlines()
@@ -114,11 +116,29 @@ def test_changed_function_is_what_runs(copy_of_the_project: Path) -> None:
     assert "mine" in execution["result"], done.stderr
 
 
-def test_demo_prints_what_the_readme_shows() -> None:
+def test_demo_prints_what_the_readme_and_the_tutorial_show() -> None:
     done = once("demo")
     assert done.returncode == 0, done.stdout
-    [shown] = re.findall(r"\$ make demo\n(.*?)\n\d+ of \d+ checks held", README, re.DOTALL)
-    assert shown.strip() in done.stdout
+    for page in (README, TUTORIAL):
+        [shown] = re.findall(
+            r"^(?:\$ make demo\n)?(A charge, .*?\n\d+ of \d+ checks held)", page, re.DOTALL | re.MULTILINE
+        )
+        place = 0
+        for part in shown.split("\n...\n"):
+            place = done.stdout.find(part, place)
+            assert place >= 0, part
+            place += len(part)
+
+
+def test_the_same_request_twice_prints_what_the_tutorial_shows() -> None:
+    done = once("run", "events/charge-payment.json", "--times", "2")
+    [shown] = re.findall(r"\$ once run events/charge-payment.json --times 2\n(.*?)```", TUTORIAL, re.DOTALL)
+
+    def alike(text: str) -> list[str]:
+        lines = (re.sub(r"\b[0-9a-f]{8}\b", "name", line) for line in text.splitlines())
+        return [re.sub(r" +", " ", line) for line in lines if line]
+
+    assert alike(done.stdout) == alike(shown)
 
 
 def test_picture_shows_every_state() -> None:
@@ -126,7 +146,7 @@ def test_picture_shows_every_state() -> None:
     assert picture == once("graph").stdout
 
 
-def test_commands_of_the_readme_are_those_of_the_help() -> None:
-    told = re.findall(r"^\| `once ([\w-]+)", README, re.MULTILINE)
+def test_commands_of_the_page_are_those_of_the_help() -> None:
+    told = re.findall(r"^\| `once ([\w-]+)", (ROOT / "docs/commands.md").read_text(), re.MULTILINE)
     shown = re.findall(r"^ {2}([\w-]+) ", once("--help").stdout.split("Commands:")[1], re.MULTILINE)
     assert sorted(told) == sorted(shown)

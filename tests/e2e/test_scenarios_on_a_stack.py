@@ -126,7 +126,7 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
     assert "skipped" not in done.stdout
     assert f"{run_id}: cleaned up" in done.stdout
     assert_empty(up, run_id)
-    [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "docs/deploy.md").read_text(), re.DOTALL)
     lines = alike("\n".join(line for line in shown.splitlines() if line != "..." and "passed in" not in line))
     assert lines <= alike(done.stdout)
 

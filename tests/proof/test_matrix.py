@@ -52,7 +52,7 @@ def test_no_death_and_no_second_run_in_the_fast_lane_leaves_a_request_stuck_lost
 
 
 def test_plain_function_whose_owner_in_the_fast_lane_died_after_it_is_run_again(in_world: Callable[..., Any]) -> None:
-    """What README says is different there: nobody can ask that owner what its function did."""
+    """What docs/lanes.md says is different there: nobody can ask that owner what its function did."""
     assert in_world("starts", "fast: plain function, its owner dies") == 2
     assert in_world("starts", "plain function, its owner dies") == 1
 

@@ -61,7 +61,7 @@ def told(shared_cloud: LocalCloud) -> Told:
 
 @contextmanager
 def library_calls(cloud: LocalCloud) -> Iterator[None]:
-    """The operation `library-calls`, under the policies that the README names and its own table's."""
+    """The operation `library-calls`, under the policies that docs/functions.md names and its own table's."""
     cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
     client = cloud.client("dynamodb")
     key = {"AttributeName": "id", "KeyType": "HASH"}

@@ -1,4 +1,4 @@
-"""The table of costs, as Markdown for the README, and as build/bench.json."""
+"""The table of costs, as Markdown for docs/cost.md, and as build/bench.json."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Costs:
             yield self._row(PEER, name, cost)
 
     def markdown(self) -> str:
-        """The table as it is in the README."""
+        """The table as it is in docs/cost.md."""
         lines = [COLUMNS, ("---",) * len(COLUMNS), *self.rows()]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

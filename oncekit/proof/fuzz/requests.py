@@ -1,4 +1,4 @@
-"""Requests: whatever somebody may start an execution with. What the README's table allows is taken, and nothing else.
+"""Requests: whatever somebody may start an execution with. What the table of docs/request.md allows is taken, and nothing else.
 
 The oracle says the table once more, in another language, and nothing of it is taken from the definition.
 """
@@ -92,7 +92,7 @@ def _large(odd: Odd) -> JSON:
             return {"list": [dice.randrange(9)] * (10_000 + dice.randint(-8, 4))}
 
 
-# ---- what the README says of it ----
+# ---- what docs/request.md says of it ----
 
 
 def opened(given: JSON) -> JSON | None:

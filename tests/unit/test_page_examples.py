@@ -1,0 +1,94 @@
+"""The examples of the README and of docs/effects.md work as they stand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from once import JSON, PermanentError, Request, operation
+from once.clients import client
+
+ROOT = Path(__file__).parents[2]
+ORDER = {"orderId": "12345", "card": "visa", "amount": 4200}
+
+
+def example(page: str, mark: str) -> str:
+    """The one piece of Python on a page that has `mark` in it."""
+    [found] = [
+        code for code in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL) if mark in code
+    ]
+    return str(found)
+
+
+@dataclass
+class Provider:
+    """It does the same work once per key, as Stripe does."""
+
+    charges: list[int] = field(default_factory=list)
+    dies_after: bool = False
+    by_key: dict[str, JSON] = field(default_factory=dict)
+
+    def charge(self, card: str, amount: int, idempotency_key: str | None = None) -> Any:
+        if idempotency_key in self.by_key:
+            return self.by_key[idempotency_key]
+        self.charges.append(amount)
+        charge: JSON = {"id": f"ch_{len(self.charges)}"}
+        if idempotency_key:
+            self.by_key[idempotency_key] = charge
+        if self.dies_after:
+            raise ConnectionError("the answer was lost")
+        return charge
+
+
+class Orders:
+    def put_item(self, **item: object) -> None:
+        """A plain write."""
+
+
+def test_function_without_once_charges_again_when_its_message_comes_again() -> None:
+    provider = Provider()
+    names: dict[str, Any] = {"json": json, "provider": provider, "orders": Orders()}
+    exec(example("README.md", 'event["Records"]'), names)
+    for _ in range(2):
+        names["handler"]({"Records": [{"body": json.dumps({**ORDER, "id": "12345"})}]}, None)
+    assert provider.charges == [4200, 4200]
+
+
+def test_same_function_under_once_charges_once_also_when_it_died_after_the_charge(
+    acquire: Callable[[dict[str, Any]], dict[str, Any]],
+    event: Callable[..., dict[str, Any]],
+    rows: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    provider = Provider(dies_after=True)
+    names: dict[str, Any] = {"operation": operation, "Request": Request, "JSON": JSON, "provider": provider}
+    exec(example("README.md", "request.put_once("), names)
+    with pytest.raises(ConnectionError):
+        names["handler"](acquire(event("charge", ORDER, fence=1)))
+    for fence in (2, 3):
+        reply = names["handler"](acquire(event("charge", ORDER, fence=fence)))
+        assert json.loads(str(reply["onceResult"])) == {"id": "ch_1"}
+    assert provider.charges == [4200]
+    assert [row["chargeId"] for row in rows("orders")] == [{"S": "ch_1"}]
+
+
+def test_example_of_a_step_does_what_the_page_says(
+    acquire: Callable[[dict[str, Any]], dict[str, Any]],
+    event: Callable[..., dict[str, Any]],
+    rows: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    names: dict[str, Any] = {}
+    exec(example("docs/effects.md", "request.step("), names)
+    handler = operation()(names["place"])
+    client("dynamodb").put_item(TableName="stock", Item={"sku": {"S": "mug"}, "n": {"N": "1"}})
+    for fence in (1, 2):
+        reply = handler(acquire(event("place", key="first", fence=fence)))
+        assert json.loads(str(reply["onceResult"])) == {"status": "placed"}
+    with pytest.raises(PermanentError, match="out of stock"):
+        handler(acquire(event("place", key="second")))
+    assert len(rows("orders")) == 1
+    assert rows("stock")[0]["n"] == {"N": "0"}
