@@ -20,6 +20,8 @@ HELP = """Run operations effectively once: here as on AWS, with the same templat
 Exit codes: 0 done, 1 failed, 2 usage, or nothing there to work on, 3 in progress or conflict, 130 interrupted.
 """
 COMMANDS: Mapping[str, str] = {
+    "init": "here.init",
+    "new": "here.new",
     "run": "here.run",
     "demo": "here.demo",
     "up": "here.up",

@@ -19,6 +19,8 @@ _OPERATION = re.compile(r"[a-z][a-z0-9-]{0,39}")  # as in request.schema.json
 
 
 def check(project: Project) -> Iterator[Finding]:
+    if not project.resources(MACHINE):  # the functions of an application that has Once inside: see nested.py
+        return
     alarms = project.resources(ALARM)
     for name, properties in project.resources(FUNCTION).items():
         problems = (
@@ -63,7 +65,7 @@ def _called(project: Project) -> tuple[str, str, set[str]]:
 def _unwatched(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     whole = {"FunctionName": {"Ref": name}}
     for metric, when in WATCHED.items():
-        if not any((metric, whole) in _metrics(alarm) for alarm in alarms.values()):
+        if not any((metric, whole) in metrics_of(alarm) for alarm in alarms.values()):
             yield f"nothing alarms when {when}; give it an alarm on its {metric}, like the one of BuildReportFunction"
     if "LogGroup" not in properties.get("LoggingConfig", {}):
         yield "its log is kept for ever; give it a log group with RetentionInDays, by LoggingConfig"
@@ -72,7 +74,7 @@ def _unwatched(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Ma
 def _not_taken_back(name: str, properties: Mapping[str, Any], alarms: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """A metric of all versions hides the results of a tenth of the invocations."""
     named = _referred(properties.get("DeploymentPreference", {}).get("Alarms", ()))
-    looks_at = [each for alarm in named for each in _metrics(alarms.get(alarm, {}))]
+    looks_at = [each for alarm in named for each in metrics_of(alarms.get(alarm, {}))]
     newest = {"Fn::GetAtt": [name, "Version.Version"]}
     if not any(metric == "Errors" and of.get("ExecutedVersion") == newest for metric, of in looks_at):
         yield (
@@ -90,7 +92,7 @@ def _referred(node: Any) -> Iterator[str]:
             yield from _referred(each)
 
 
-def _metrics(alarm: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def metrics_of(alarm: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """The metrics of Lambda that an alarm looks at, each with its dimensions."""
     inner = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
     return [

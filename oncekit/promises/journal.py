@@ -91,7 +91,8 @@ class Journal:
         self.refusals.clear()
 
     def started(self, event: Mapping[str, Any]) -> None:
-        lock = event["lock"]
+        if (lock := event.get("lock")) is None:  # of an operation in PayloadOnlyOperations
+            return
         at = self.cloud.clock.now()
         self.starts.append(
             Start(at, lock["id"], lock["owner"], int(lock["fence"]), int(event["attempt"]), event["operation"])

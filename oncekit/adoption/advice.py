@@ -1,0 +1,49 @@
+"""What somebody has to do by hand after an operation was added: only they know whether it is wanted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from oncekit.adoption import folder
+from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.trigger import Trigger
+
+BUSINESS_TIMEOUT = 30
+"""The default of Once's parameter BusinessTimeoutSeconds."""
+
+
+def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger | None) -> Iterator[str]:
+    """A sentence for each thing to do."""
+    if function is not None:
+        timeout = template.function(function).get("Timeout", 3)
+        if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:
+            yield (
+                f"{function} may take {timeout} seconds, and Once waits for {BUSINESS_TIMEOUT}: set "
+                f"BusinessTimeoutSeconds of Machine in {folder.NAME}/{folder.OPERATIONS}"
+            )
+    if trigger is not None and (source := trigger.source) is not None:
+        for name, event in _readers(template, source.logical_id):
+            yield (
+                f"{name} still gets what comes from {source.logical_id} by its own {event}: take that away, or it "
+                "works without Once, too"
+            )
+
+
+def _readers(template: ApplicationTemplate, source: str) -> Iterator[tuple[str, str]]:
+    """The functions that a queue or a bus starts now, each with the name of its event or of the resource in between."""
+    for name, resource in template.resources.items():
+        properties = resource.get("Properties") or {}
+        for event, each in (properties.get("Events") or {}).items():
+            if _names(each, source):
+                yield name, f"event {event}"
+        if resource.get("Type") == "AWS::Lambda::EventSourceMapping" and _names(properties, source):
+            yield name, "mapping"
+        if resource.get("Type") == "AWS::Events::Rule" and _names(properties.get("EventBusName"), source):
+            yield name, "targets"
+
+
+def _names(value: object, logical_id: str) -> bool:
+    """Whether a part of a template refers to a resource."""
+    text = json.dumps(value, default=str)
+    return f'{{"Ref": "{logical_id}"}}' in text or f'{{"Fn::GetAtt": ["{logical_id}",' in text

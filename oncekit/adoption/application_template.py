@@ -1,0 +1,90 @@
+"""The application's own template: the resource Once in it, and what of it Once is told by parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oncekit.adoption import folder
+from oncekit.adoption.texts import parts, text
+from oncekit.adoption.yaml_file import YamlFile
+from oncekit.cli.problem import Problem
+
+ONCE = "Once"
+LIBRARY = "OnceLibrary"
+APPLICATION = "AWS::Serverless::Application"
+SAM = "AWS::Serverless-2016-10-31"
+FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
+LOCATION = f"{folder.NAME}/{folder.OPERATIONS}"
+NAMES = ("template.yaml", "template.yml")
+
+
+class ApplicationTemplate(YamlFile):
+    """The template of the user's application."""
+
+    @property
+    def resources(self) -> Mapping[str, Mapping[str, Any]]:
+        found: Mapping[str, Mapping[str, Any]] = self.value["Resources"] or {}
+        return found
+
+    @property
+    def has_once(self) -> bool:
+        """Whether it has the resource. Raises Problem when another resource has its name."""
+        there = self.resources.get(ONCE)
+        if there is None:
+            return False
+        if there.get("Type") != APPLICATION or self.at("Resources", ONCE, "Properties", "Location") != LOCATION:
+            raise Problem(f"{self.path} has a resource {ONCE} of its own: rename that one")
+        return True
+
+    def add_once(self) -> None:
+        """Raises Problem for a template that is not SAM's."""
+        transform = self.value.get("Transform")
+        if SAM not in (transform if isinstance(transform, list) else [transform]):
+            raise Problem(f"{self.path} is no template of SAM: it needs Transform: {SAM}")
+        self.append(("Resources",), text("once.yaml").splitlines(), apart=True)
+
+    def add_library(self) -> None:
+        if LIBRARY not in self.resources:
+            self.append_parts(parts("library.yaml"))
+
+    def append_parts(self, resources: list[list[str]]) -> None:
+        """Add resources, unless one has a name that is taken. Raises Problem."""
+        for lines in resources:
+            name = next(line for line in lines if not line.startswith("#")).rstrip(":")
+            if name in self.resources:
+                raise Problem(f"{self.path} has a resource {name} already")
+            self.append(("Resources",), lines, apart=True)
+
+    def tell_once(self, name: str, value: str) -> None:
+        """Give Once a parameter."""
+        properties = ("Resources", ONCE, "Properties")
+        if self.at(*properties, "Parameters") is None:
+            self.append(properties, ["Parameters:", f"  {name}: {value}"])
+        elif self.at(*properties, "Parameters", name) is None:
+            self.append((*properties, "Parameters"), [f"{name}: {value}"])
+
+    def function(self, logical_id: str) -> Mapping[str, Any]:
+        """The properties of a function, with those of Globals. Raises Problem."""
+        self.resource("--function", logical_id, *FUNCTIONS)
+        everywhere = self.at("Globals", "Function") or {}
+        return {**everywhere, **(self.resources[logical_id].get("Properties") or {})}
+
+    def resource(self, option: str, logical_id: str, *types: str) -> None:
+        """Raises Problem unless there is such a resource of one of these types."""
+        of_type = sorted(name for name, each in self.resources.items() if each.get("Type") in types)
+        if logical_id not in of_type:
+            kind = types[0].rpartition("::")[2].lower()
+            has = f"it has {', '.join(of_type)}" if of_type else "it has none"
+            what = f"{logical_id} is a {self.resources[logical_id]['Type']}" if logical_id in self.resources else ""
+            raise Problem(f"{option} {logical_id}: {what or f'{self.path} has no {kind} of this name'}; {has}")
+
+
+def find_template(root: Path, given: Path | None) -> Path | None:
+    """The template of the application in a folder; None where there is none. Raises Problem if `given` is no file."""
+    if given is not None:
+        if not given.is_file():
+            raise Problem(f"there is no template at {given}")
+        return given
+    return next((root / name for name in NAMES if (root / name).is_file()), None)

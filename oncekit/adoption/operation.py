@@ -1,0 +1,141 @@
+"""Adds an operation: a function, new or there already, what makes requests of events, and what tells how it gets on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oncekit.adoption import folder
+from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.names import Operation
+from oncekit.adoption.operations_template import OperationsTemplate
+from oncekit.adoption.schema import schema_of
+from oncekit.adoption.texts import parts, text
+from oncekit.adoption.trigger import Trigger
+from oncekit.cli.problem import Problem
+
+SAMPLE = {"item": "tea", "quantity": 2}
+"""The payload of an operation when nobody has given an example."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An operation as it was asked for."""
+
+    operation: Operation
+    function: str | None = None
+    """The logical id of one that is there."""
+    step: bool = False
+    trigger: Trigger | None = None
+    example: Any = None
+    """What is sent to the trigger; without one, the payload."""
+    payload_only: bool = False
+    """Whether its function gets the payload alone as its event."""
+
+    def request(self) -> Mapping[str, Any]:
+        """A request to try it with. Raises Problem for an example that has no key or no payload."""
+        key: Any = f"{self.operation.name}-1"
+        payload: Any = SAMPLE if self.function is None else {}
+        if self.example is not None:
+            key, payload = self.trigger.request(self.example) if self.trigger else (key, self.example)
+        if not isinstance(payload, dict):
+            raise Problem("--example: the payload must be an object")
+        if not isinstance(key, str | int) or isinstance(key, bool) or not 0 < len(str(key)) <= 256:
+            raise Problem("--example: the key must be a text of 1 to 256 characters, or a whole number")
+        return {"operation": self.operation.name, "idempotencyKey": str(key), "payload": payload}
+
+
+@dataclass
+class Additions:
+    """What will be written, all of it or nothing."""
+
+    root: Path
+    template: ApplicationTemplate
+    operations: OperationsTemplate
+    files: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def to(cls, template: Path) -> Additions:
+        """Raises Problem where Once is not beside the application."""
+        application = ApplicationTemplate(template)
+        there = template.parent / folder.NAME / folder.OPERATIONS
+        if not application.has_once or not there.is_file():
+            raise Problem(f"{template} has no Once yet: run `once init` first")
+        return cls(template.parent, application, OperationsTemplate(there))
+
+    def add(self, wanted: Wanted) -> None:
+        """Raises Problem for what is there already, and for what the template does not have."""
+        self.operations.refuse_known(wanted.operation)
+        self._check(wanted)
+        names = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
+        self.operations.add_operation(wanted.operation, names, wanted.step, wanted.payload_only)
+        if wanted.trigger is not None:
+            self._add_trigger(wanted.operation, wanted.trigger)
+        self._add_tests(wanted)
+
+    def _check(self, wanted: Wanted) -> None:
+        if wanted.trigger is not None and (source := wanted.trigger.source) is not None:
+            option = "--from-queue" if source.type == "AWS::SQS::Queue" else "--from-rule"
+            self.template.resource(option, source.logical_id, source.type)
+        if wanted.function is not None:
+            self.template.function(wanted.function)
+
+    def _new_function(self, wanted: Wanted) -> tuple[str, str | None]:
+        """Its parameters: of the function, and of its role."""
+        operation, places = wanted.operation, wanted.operation.places
+        function = text("function.yaml", **places) + (text("function_table.yaml", **places) if wanted.step else "")
+        resources = [function.rstrip("\n").split("\n"), *parts("log_group.yaml", **places)]
+        self.template.add_library()
+        self.template.append_parts(resources + (parts("table.yaml", **places) if wanted.step else []))
+        logical_id = f"{operation.camel}Function"
+        self._tell(f"{logical_id}Arn", f"!Ref {logical_id}.Alias", f"ARN of the function of {operation.name}.")
+        self._tell(f"{logical_id}Role", f"!Ref {logical_id}Role", f"Name of the role of {logical_id}.")
+        code = f"functions/{operation.folder}"
+        self._file(f"{code}/app.py", text("step_app.py.txt" if wanted.step else "app.py.txt", **places))
+        self._file(f"{code}/schema.json", _json(schema_of(operation.name, wanted.request()["payload"])))
+        return f"{logical_id}Arn", f"{logical_id}Role"
+
+    def _known_function(self, logical_id: str) -> tuple[str, str | None]:
+        properties = self.template.function(logical_id)
+        value = f"!Ref {logical_id}.Alias" if "AutoPublishAlias" in properties else f"!GetAtt {logical_id}.Arn"
+        self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
+        return f"{logical_id}Arn", None
+
+    def _add_trigger(self, operation: Operation, trigger: Trigger) -> None:
+        if (source := trigger.source) is not None:
+            self._tell(source.parameter, source.value, f"{source.suffix} of {source.logical_id}.".capitalize())
+        self.operations.append_parts(trigger.resources(operation))
+
+    def _tell(self, name: str, value: str, description: str) -> None:
+        self.template.tell_once(name, value)
+        self.operations.add_parameter(name, description)
+
+    def _add_tests(self, wanted: Wanted) -> None:
+        operation, places = wanted.operation, wanted.operation.places
+        test = text("test.py.txt", **places) + (text("test_step.py.txt", **places) if wanted.step else "")
+        if wanted.trigger is not None and wanted.example is not None:
+            self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example))
+            test += wanted.trigger.test(operation)
+        self._file(f"events/{operation.name}.json", _json(wanted.request()))
+        self._file(f"tests/test_{operation.folder}.py", test)
+
+    def _file(self, name: str, content: str) -> None:
+        if (self.root / name).exists():
+            raise Problem(f"{self.root / name} is there already: rename it, or choose another name for the operation")
+        self.files[name] = content
+
+    def save(self) -> list[str]:
+        """Write everything. Gives the names of the files, those that were changed first."""
+        changed = [each for each in (self.template, self.operations) if each.save()]
+        for name, content in self.files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        return [*(each.path.relative_to(self.root).as_posix() for each in changed), *self.files]
+
+
+def _json(value: Any) -> str:
+    return f"{json.dumps(value, indent=2, ensure_ascii=False)}\n"

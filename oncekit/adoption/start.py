@@ -1,0 +1,64 @@
+"""Puts Once beside an application, or makes a small application where there is none; and brings a newer Once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oncekit.adoption import folder, sam_config
+from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
+from oncekit.adoption.names import Operation
+from oncekit.adoption.operation import Additions, Wanted
+from oncekit.adoption.texts import text
+from oncekit.cli.problem import Problem
+
+FIRST = "place-order"
+"""The operation of an application that begins here."""
+
+
+def start(root: Path, given: Path | None) -> list[str]:
+    """Give the names of the files that are new or changed; none when Once is there. Raises Problem."""
+    template = find_template(root, given)
+    if template is None:
+        return _new_application(root)
+    return _beside(template)
+
+
+def _beside(template: Path) -> list[str]:
+    application = ApplicationTemplate(template)
+    root, new = template.parent, []
+    capabilities = sam_config.with_capabilities(root / sam_config.NAME)
+    if not application.has_once:
+        application.add_once()
+    if not folder.is_ours(root / folder.NAME):
+        folder.create(root / folder.NAME)
+        new.append(f"{folder.NAME}/")
+    operations = root / folder.NAME / folder.OPERATIONS
+    if not operations.exists():
+        operations.write_text(text("operations.yaml"))
+        new.append(operations.relative_to(root).as_posix())
+    if application.save():
+        new.append(template.name)
+    if capabilities is not None:
+        (root / sam_config.NAME).write_bytes(capabilities.encode())
+        new.append(sam_config.NAME)
+    return new
+
+
+def _new_application(root: Path) -> list[str]:
+    if there := sorted(path.name for path in root.iterdir() if not path.name.startswith(".")):
+        raise Problem(
+            f"{root} has no template, but {', '.join(there[:3])}{'...' if there[3:] else ''}: give --template, or "
+            "start in an empty folder"
+        )
+    template = root / NAMES[0]
+    template.write_text(f"{text('template.yaml')}{_indented(text('once.yaml'))}")
+    if not (root / ".gitignore").exists():
+        (root / ".gitignore").write_text(text("gitignore.txt"))
+    new = _beside(template)
+    additions = Additions.to(template)
+    additions.add(Wanted(Operation(FIRST), step=True))
+    return list(dict.fromkeys([template.name, *new, *additions.save()]))
+
+
+def _indented(lines: str) -> str:
+    return "".join(f"  {line}\n" if line else "\n" for line in lines.splitlines())

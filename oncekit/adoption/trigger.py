@@ -1,0 +1,166 @@
+"""What makes requests out of events that are there: a rule on a bus, or a pipe on a queue."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from oncekit.adoption.names import Operation
+from oncekit.adoption.texts import parts, text
+from oncekit.cli.problem import Problem
+from oncekit.local.events.paths import MISSING, PathError, find
+from oncekit.local.events.patterns import PatternError, check
+
+DEFAULT_BUS = "default"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A resource of the template that events come from, and how the folder's template is told of it."""
+
+    logical_id: str
+    type: str
+    suffix: str
+    value: str
+
+    @property
+    def parameter(self) -> str:
+        return f"{self.logical_id}{self.suffix}"
+
+
+class Trigger(Protocol):
+    """A trigger of an operation."""
+
+    @property
+    def source(self) -> Source | None:
+        """The resource in the application's template; None where there is none to name."""
+
+    def resources(self, operation: Operation) -> list[list[str]]:
+        """The lines of each resource."""
+
+    def request(self, sample: Any) -> tuple[Any, Any]:
+        """Key and payload of the request that is made of a sample. Raises Problem."""
+
+    def test(self, operation: Operation) -> str: ...
+
+    @property
+    def sample_name(self) -> str:
+        """What a sample is called, as a part of its file's name."""
+
+
+@dataclass(frozen=True)
+class FromRule:
+    """A rule on a bus, the logical id of one or `default`. Raises Problem for what AWS would refuse."""
+
+    bus: str
+    pattern: Mapping[str, Any]
+    key: str
+    payload: str
+    sample_name = "event"
+
+    @classmethod
+    def of(cls, given: str, key: str, payload: str | None) -> FromRule:
+        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have."""
+        bus, slash, pattern = given.partition("/")
+        if not bus or not slash or not pattern:
+            raise Problem(f"--from-rule {given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
+        return cls(bus, _pattern(pattern), key, payload or "$.detail")
+
+    def __post_init__(self) -> None:
+        check_path("--key", self.key)
+        check_path("--payload", self.payload)
+
+    @property
+    def source(self) -> Source | None:
+        if self.bus == DEFAULT_BUS:
+            return None
+        return Source(self.bus, "AWS::Events::EventBus", "Name", f"!Ref {self.bus}")
+
+    def resources(self, operation: Operation) -> list[list[str]]:
+        paths = {"key": self.key} | ({} if self.payload == "$" else {"payload": self.payload})
+        places = {
+            "bus": f"the bus {self.bus}",
+            "busName": f"!Ref {self.source.parameter}" if self.source else DEFAULT_BUS,
+            "pattern": json.dumps(self.pattern),
+            "paths": json.dumps(paths),
+            "payload": "<aws.events.event.json>" if self.payload == "$" else "<payload>",
+        }
+        return parts("rule.yaml", **operation.places, **places)
+
+    def request(self, sample: Any) -> tuple[Any, Any]:
+        if not isinstance(sample, dict) or not {"source", "detail-type", "detail"} <= sample.keys():
+            raise Problem("--example: an event has the members source, detail-type and detail")
+        return at("--key", self.key, sample), at("--payload", self.payload, sample)
+
+    def test(self, operation: Operation) -> str:
+        bus = f'once_cloud.resources["{self.bus}"]' if self.source else f'"{DEFAULT_BUS}"'
+        return text("test_rule.py.txt", **operation.places, busOf=bus)
+
+
+@dataclass(frozen=True)
+class FromQueue:
+    """A pipe on a queue, by its logical id. Paths begin at the message, as the pipe sees it: `$.body`."""
+
+    queue: str
+    key: str
+    payload: str
+    sample_name = "message"
+
+    @classmethod
+    def of(cls, queue: str, key: str, payload: str | None) -> FromQueue:
+        return cls(queue, key, payload or "$.body")
+
+    def __post_init__(self) -> None:
+        for option, path in (("--key", self.key), ("--payload", self.payload)):
+            check_path(option, path)
+            if path == "$" or "<" in path or ">" in path:
+                raise Problem(f"{option} {path}: name a member of the message, such as $.body or $.body.id")
+
+    @property
+    def source(self) -> Source:
+        return Source(self.queue, "AWS::SQS::Queue", "Arn", f"!GetAtt {self.queue}.Arn")
+
+    def resources(self, operation: Operation) -> list[list[str]]:
+        places = {"queue": self.queue, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
+        return parts("pipe.yaml", **operation.places, **places)
+
+    def request(self, sample: Any) -> tuple[Any, Any]:
+        message = {"body": sample}
+        return at("--key", self.key, message), at("--payload", self.payload, message)
+
+    def test(self, operation: Operation) -> str:
+        return text("test_queue.py.txt", **operation.places, queue=self.queue)
+
+
+def _pattern(given: str) -> Mapping[str, Any]:
+    if not given.startswith("{"):
+        return {"detail-type": [given]}
+    try:
+        pattern = json.loads(given)
+        check(pattern)
+    except (ValueError, PatternError) as error:
+        raise Problem(f"--from-rule: {given} is no event pattern: {error}") from error
+    assert isinstance(pattern, dict)
+    return pattern
+
+
+def check_path(option: str, path: str) -> None:
+    """Raises Problem for a path that neither a rule nor a pipe takes."""
+    try:
+        find(path, {})
+    except PathError as error:
+        raise Problem(f"{option}: {error}") from error
+    if "*" in path:
+        raise Problem(f"{option} {path}: a path with * is a list; name one member")
+    if "'" in path or '"' in path:
+        raise Problem(f"{option} {path}: write names without quotes, such as $.detail.orderId")
+
+
+def at(option: str, path: str, sample: Any) -> Any:
+    """The value at a path in a sample. Raises Problem when there is none."""
+    value = find(path, sample)
+    if value is MISSING:
+        raise Problem(f"{option} {path}: the example has nothing there")
+    return value

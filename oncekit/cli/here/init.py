@@ -1,0 +1,71 @@
+"""`once init`: Once beside the SAM application in this folder, or a small application where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.options import Template
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import say, tell
+
+Upgrade = Annotated[bool, typer.Option("--upgrade", help="Bring the Once that is installed, and show what changes.")]
+CONFLICT = 3
+
+
+def init(upgrade: Upgrade = False, template: Template = None) -> None:
+    """Put Once beside the SAM application in this folder, or make a small application in an empty one.
+
+    It copies Once into the folder once/, adds one resource to the template and the capabilities to samconfig.toml. What
+    is there already stays as it is. With --upgrade it prints what changes in once/ as a diff; a file that you have
+    changed is left alone, and the new one is beside it (exit code 3).
+    """
+    with clear_errors():
+        if upgrade:
+            raise typer.Exit(_upgrade(template))
+        _start(template)
+
+
+def _start(template: Path | None) -> None:
+    from oncekit.adoption import folder
+    from oncekit.adoption.start import start
+
+    new = start(Path.cwd(), template)
+    for name in new:
+        say(name)
+    if new:
+        tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
+        return
+    there = _folder(template)
+    if folder.changes(there):
+        tell(
+            f"{there} differs from the Once that is installed (version {folder.version_of(there)} was copied); "
+            "`once init --upgrade` brings it."
+        )
+    else:
+        tell("Once is there; nothing to do.")
+
+
+def _upgrade(template: Path | None) -> int:
+    from oncekit.adoption import folder
+
+    there = _folder(template)
+    if not folder.is_ours(there):
+        raise Problem(f"{there} has no Once to upgrade: run `once init` first")
+    changes = folder.changes(there)
+    for each in changes:
+        say(*each.diff())
+    left = folder.upgrade(there, changes)
+    for name in left:
+        tell(f"{there / name} was changed here, and stays; the new one is {name}.new: bring your change into it.")
+    tell(f"{len(changes) - len(left)} files are new, changed or gone." if changes else "Nothing to upgrade.")
+    return CONFLICT if left else 0
+
+
+def _folder(template: Path | None) -> Path:
+    from oncekit.adoption import folder
+
+    return (Path.cwd() if template is None else template.parent) / folder.NAME

@@ -1,0 +1,133 @@
+"""`once new`: an operation in this application."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.options import Template
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import say, tell
+
+if TYPE_CHECKING:
+    from oncekit.adoption.operation import Additions
+    from oncekit.adoption.trigger import Trigger
+
+Name = Annotated[str, typer.Argument(metavar="OPERATION", help="Its name, such as place-order.")]
+IsStep = Annotated[bool, typer.Option("--step", help="Give the new function a table, and a fenced step that writes.")]
+Function = Annotated[
+    str | None, typer.Option("--function", metavar="LOGICAL_ID", help="A function that is in the template already.")
+]
+Rule = Annotated[
+    str | None,
+    typer.Option(
+        "--from-rule",
+        metavar="BUS/PATTERN",
+        help="Make requests of events: the bus' logical id or default, and a detail type or an event pattern (JSON).",
+    ),
+]
+Queue = Annotated[
+    str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Make requests of the messages in a queue.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option("--key", metavar="JSONPATH", help="Where its idempotency key is, such as $.detail.id or $.body.id."),
+]
+Payload = Annotated[
+    str | None,
+    typer.Option("--payload", metavar="JSONPATH", help="Where its payload is; by default $.detail or $.body."),
+]
+Example = Annotated[
+    str | None,
+    typer.Option("--example", metavar="FILE", help="An event, the body of a message, or a payload; the test sends it."),
+]
+Gets = Annotated[
+    str | None,
+    typer.Option(
+        "--gets",
+        metavar="request|payload",
+        help="What the function gets as its event; by default the payload when its code does not import once.",
+    ),
+]
+
+
+def new(
+    operation: Name,
+    step: IsStep = False,
+    function: Function = None,
+    from_rule: Rule = None,
+    from_queue: Queue = None,
+    key: Key = None,
+    payload: Payload = None,
+    example: Example = None,
+    gets: Gets = None,
+    template: Template = None,
+) -> None:
+    """Add an operation: a new function, or one that is there, with alarms, an event and a test.
+
+    --from-rule and --from-queue write what makes its requests of events and messages that are there already.
+    """
+    if gets not in (None, "request", "payload"):
+        raise Problem(f"--gets {gets}: it is request or payload")
+    if step and function is not None:
+        raise Problem("--step is for a new function; the one of --function has its own code")
+    with clear_errors():
+        from oncekit.adoption.application_template import find_template
+        from oncekit.adoption.names import Operation
+        from oncekit.adoption.operation import Additions, Wanted
+
+        named = Operation(operation)
+        trigger = _trigger(from_rule, from_queue, key, payload)
+        if (path := find_template(Path.cwd(), template)) is None:
+            raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
+        additions = Additions.to(path)
+        only = _payload_only(additions, function, gets)
+        additions.add(Wanted(named, function, step, trigger, _read(example), only))
+        say(*additions.save())
+        _advise(additions, function, trigger)
+    tell(f"Try it: pytest tests/test_{named.folder}.py")
+
+
+def _trigger(rule: str | None, queue: str | None, key: str | None, payload: str | None) -> Trigger | None:
+    from oncekit.adoption.trigger import FromQueue, FromRule
+
+    if rule is not None and queue is not None:
+        raise Problem("--from-rule or --from-queue, not both; the same function can run two operations")
+    if rule is None and queue is None:
+        if key is not None or payload is not None:
+            raise Problem("--key and --payload say what is in an event: give --from-rule or --from-queue, too")
+        return None
+    if key is None:
+        raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
+    if rule is not None:
+        return FromRule.of(rule, key, payload)
+    assert queue is not None
+    return FromQueue.of(queue, key, payload)
+
+
+def _read(example: str | None) -> Any:
+    if example is None:
+        return None
+    try:
+        return json.loads(Path(example).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Problem(f"{example} is not JSON: {error}") from error
+
+
+def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
+    from oncekit.adoption.payload import knows_once
+
+    if gets is not None or function is None:
+        return gets == "payload"
+    return not knows_once(additions.template.function(function), additions.root)
+
+
+def _advise(additions: Additions, function: str | None, trigger: Trigger | None) -> None:
+    from oncekit.adoption.advice import advice
+
+    for line in advice(additions.template, function, trigger):
+        tell(line)

@@ -1,0 +1,5 @@
+from receipt import receipt
+
+
+def handler(event, context):
+    return receipt(event["customer"], event["cents"])
