@@ -73,7 +73,8 @@ def shared_cloud() -> Iterator[LocalCloud]:
 
     Nothing is delivered, so that a test of one execution sees that one alone; `cloud.delivering()` delivers.
     """
-    parameters = {"BusinessTimeoutSeconds": "2"}
+    # Virtual time stands still while many send at once, and no request is let in anew.
+    parameters = {"BusinessTimeoutSeconds": "2", "HttpRequestsPerSecond": "10000"}
     with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock(), events=False) as cloud:
         yield cloud
 

@@ -1,6 +1,7 @@
 """Middleware in front of a WSGI application: accepts only requests that follow the rules of `oncekit.local.knocking`.
 
-It also removes CORS headers from every response, so that no page of another origin can read it.
+It also removes CORS headers from every response, so that no page of another origin can read it; but not those of a
+template's own API, which says itself who may.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ CODE = "LocalCloudRefused"
 class Doorkeeper:
     """The application behind the rules, which are checked in their order."""
 
-    def __init__(self, application: WSGIApplication, *rules: Rule) -> None:
+    def __init__(self, application: WSGIApplication, *rules: Rule, keeps_cors: bool = False) -> None:
         self._application = application
         self._rules = rules
+        self._keeps_cors = keeps_cors
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         why = refusal(environ, self._rules)
         if why is not None:
             return _refused(environ, why)(environ, start_response)
-        return self._application(environ, _without_cors(start_response))
+        answering = start_response if self._keeps_cors else _without_cors(start_response)
+        return self._application(environ, answering)
 
 
 def _refused(environ: WSGIEnvironment, why: str) -> Response:

@@ -4,7 +4,7 @@ Any page that is open in a browser can make the browser send requests to the loo
 sends Origin when a script calls another origin, and sends as Host the name that the page was loaded from.
 
     Foreign host     a host name that resolves to this machine (DNS rebinding), but is not one of its names
-    Page             a script, form or image of a page, of any origin
+    Page             a script, form or image of a page, of any origin but one that the HTTP API is deployed for
     Strange key      a caller without an access key of this run
 
 A rule looks at a request (WSGI's environ) and says why it is refused, or None.
@@ -55,6 +55,16 @@ def from_a_page(environ: Environ) -> str | None:
     if environ.get("HTTP_SEC_FETCH_SITE", "none") not in ("none", "same-origin"):
         return "the request comes from a web page of another site; the local cloud answers no web page"
     return None
+
+
+def from_another_page(origin: Callable[[], str | None]) -> Rule:
+    """Refuses pages but those of an origin, which is asked for at each request; * is any, None is none."""
+
+    def rule(environ: Environ) -> str | None:
+        named, given = origin(), environ.get("HTTP_ORIGIN")
+        return None if given is not None and named in (given, "*") else from_a_page(environ)
+
+    return rule
 
 
 def strange_key(keys: AccessKeys) -> Rule:

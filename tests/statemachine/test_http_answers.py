@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,28 @@ def test_a_large_result_is_fetched_from_where_the_answer_says(client: Client) ->
     assert len(fetched.body) == json.loads(first.body)["bytes"] == 600_000
     for path in (f"/tenants/other/{place}", f"/{place}", f"/tenants/acme/{place[:-6]}0.json"):
         assert says(client.send("GET", path), 404, "not-found")
+
+
+@pytest.mark.parametrize(
+    ("operation", "payload", "size"),
+    [
+        ("build-report", {"bytes": 2 * 1024 * 1024}, 2 * 1024 * 1024),
+        ("library-echo", {"return": ['"\\\u2028é\U0001f680', 12345678901234568, 0.1, "x" * 6000]}, 6062),
+    ],
+    ids=["two megabytes", "characters and numbers"],
+)
+def test_a_large_result_is_the_same_bytes_for_each_duplicate_and_those_that_its_answer_counts(
+    operation: str, payload: dict[str, Any], size: int, cloud: LocalCloud, client: Client
+) -> None:
+    cloud.add_function("library-echo", FUNCTIONS / "library_echo")
+    answers = [client.post(operation, "k", payload) for _ in range(2)]
+    assert [each.status for each in answers] == [303, 303]
+    told = json.loads(answers[1].body)
+    first, again = (client.send("GET", each.headers["location"].removeprefix("..")).body for each in answers)
+    assert first == again
+    assert (len(first), hashlib.sha256(first).hexdigest()) == (told["bytes"], told["sha256"])
+    assert len(first) == size
+    assert operation == "build-report" or json.loads(first) == payload["return"]
 
 
 # ---- what is in progress ----

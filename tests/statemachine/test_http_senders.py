@@ -58,6 +58,39 @@ def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(
     assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
 
 
+def test_who_hangs_up_and_sends_again_causes_one_effect(cloud: LocalCloud, client: Client, latches: Latches) -> None:
+    payload = scripted({"await": "go", "then": {"return": "done"}})["payload"]
+    for _ in range(2):  # gone before anything is answered, and once more
+        client.hang_up("scripted", "k", payload)
+        latches.wait_for_starts(1)
+    assert client.post("scripted", "k", payload).status == 202
+    latches.open("go")
+    answer = client.post("scripted", "k", payload, Prefer="wait=20")
+    assert (answer.status, answer.body, latches.starts()) == (200, b'"done"', 1)
+
+
+def test_more_requests_than_are_set_are_told_to_come_again_and_then_are_taken(
+    cloud: LocalCloud, client: Client
+) -> None:
+    with cloud.deployed_with({"HttpRequestsPerSecond": "3"}):
+        answers = [client.post("charge-payment", f"k{n}", CHARGE) for n in range(4)]
+        assert client.get("charge-payment", "k0").status == 200, "another method has its own tokens"
+        cloud.clock.advance(0.5)  # type: ignore[attr-defined]  # the clock of tests is virtual
+        later = [client.post("charge-payment", "k3", CHARGE).status for _ in range(2)]
+    assert [each.status for each in answers] == [200, 200, 200, 429]
+    assert answers[3].problem["type"] == "urn:problem-type:once:throttled"
+    assert "same key" in answers[3].problem["title"]
+    assert answers[3].headers["retry-after"] == "2"
+    assert later == [200, 429]
+    assert rows(cloud, "ProviderLedgerTable") == 4
+
+
+def test_who_does_not_sign_uses_up_nobodys_requests(cloud: LocalCloud, client: Client) -> None:
+    with cloud.deployed_with({"HttpRequestsPerSecond": "1"}):
+        assert [client.send("GET", "/operations/a/k", signed=False).status for _ in range(3)] == [403] * 3
+        assert client.post("charge-payment", "k", CHARGE).status == 200
+
+
 # ---- IAM ----
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -33,8 +32,9 @@ def api(**given: str) -> dict[str, Any]:
 
 
 def methods(**given: str) -> Iterator[tuple[str, Json]]:
+    """Those that do something: OPTIONS only tells pages what they may send."""
     for path, each in api(**given)["DefinitionBody"]["paths"].items():
-        yield from ((f"{name} {path}", method) for name, method in each.items())
+        yield from ((f"{name} {path}", method) for name, method in each.items() if name != "options")
 
 
 def templates(source: Json) -> Iterator[tuple[str, str]]:
@@ -88,10 +88,9 @@ def test_a_template_writes_no_line_break_of_its_own(source: Json) -> None:
         assert all(line.endswith("##") for line in lines[:-1]), name
 
 
-def test_the_version_of_the_api_changes_with_its_templates(source: Json) -> None:
-    """So that a stack which is updated gets a new deployment of its API."""
-    digest = hashlib.sha256(json.dumps(list(templates(source))).encode()).hexdigest()[:8]
-    assert api()["DefinitionBody"]["info"]["version"] == digest
+def test_the_api_is_deployed_again_whenever_the_stack_is() -> None:
+    """Of its own SAM does so when the API's document changes, but not when a parameter that it refers to does."""
+    assert api()["AlwaysDeploy"] is True
 
 
 def test_the_api_takes_no_more_requests_than_are_set() -> None:
@@ -138,6 +137,42 @@ def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:
         kind for kind, each in refusals.items() if "gatewayresponse.header.Retry-After" in each["responseParameters"]
     }
     assert again == {"THROTTLED", "QUOTA_EXCEEDED", "INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"}
+
+
+# ---- pages ----
+
+ORIGIN = "method.response.header.Access-Control-Allow-Origin"
+
+
+def test_each_path_tells_pages_of_the_origin_what_they_may_send_and_no_page_without_one() -> None:
+    for each in api()["DefinitionBody"]["paths"].values():
+        assert "options" not in each
+    for path, each in api(HttpCorsOrigin="https://a.example")["DefinitionBody"]["paths"].items():
+        told = each["options"]
+        assert "security" not in told, f"{path}: a browser asks without a signature"
+        integration = told["x-amazon-apigateway-integration"]
+        assert (integration["type"], integration["requestTemplates"]) == (
+            "mock",
+            {"application/json": '{"statusCode":204}'},
+        )
+        [answer] = integration["responses"].values()
+        assert answer["statusCode"] == "204"
+        assert answer["responseParameters"][ORIGIN] == "'https://a.example'"
+        declared = told["responses"]["204"]["headers"]
+        assert {name.removeprefix("method.response.header.") for name in answer["responseParameters"]} == set(declared)
+
+
+@pytest.mark.parametrize("origin", ["", "https://a.example"])
+def test_what_answers_a_sender_names_the_origin_where_one_is_set_and_declares_it(origin: str) -> None:
+    """API Gateway takes no mapping to a header of a status that does not declare it."""
+    for name, method in methods(HttpCorsOrigin=origin):
+        for each in method["x-amazon-apigateway-integration"]["responses"].values():
+            assert each.get("responseParameters", {}).get(ORIGIN) == (f"'{origin}'" if origin else None), name
+            declared = method["responses"][each["statusCode"]]["headers"]
+            assert set(declared) == {"Access-Control-Allow-Origin", "Access-Control-Expose-Headers"}
+    for kind, each in api(HttpCorsOrigin=origin)["DefinitionBody"]["x-amazon-apigateway-gateway-responses"].items():
+        named = each["responseParameters"].get("gatewayresponse.header.Access-Control-Allow-Origin")
+        assert named == (f"'{origin}'" if origin else None), kind
 
 
 # ---- the OpenAPI document ----

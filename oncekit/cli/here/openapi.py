@@ -64,10 +64,11 @@ def document(template: Path, url: str, payloads: bool = True) -> Document:
 
 
 def _methods(methods: Mapping[str, Mapping[str, Any]]) -> Document:
-    return {name: _method(method) for name, method in methods.items()}
+    """Those of a path; what only some parameters make stands behind its condition."""
+    return {name: _method(name, method.get("Fn::If", ("", method))[1]) for name, method in methods.items()}
 
 
-def _method(method: Mapping[str, Any]) -> Document:
+def _method(name: str, method: Mapping[str, Any]) -> Document:
     found: Document = {
         "operationId": method["operationId"],
         "parameters": [_parameter(p) for p in method["parameters"]],
@@ -75,6 +76,10 @@ def _method(method: Mapping[str, Any]) -> Document:
     if "requestBody" in method:
         found["requestBody"] = method["requestBody"]
     described = dict(method["responses"])
+    if name == "options":  # a browser asks without a signature
+        found["security"] = []
+        described["403"] = {"description": "No page may call: HttpCorsOrigin is empty."}
+        described["429"] = {"description": "Too many requests."}
     if "422" in described:  # API Gateway takes no such range
         described["4XX"] = {"description": "The operation failed for good, with a status of its own."}
     told = {

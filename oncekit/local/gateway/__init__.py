@@ -3,6 +3,7 @@
     rest_api.py     an API as deployed: its routes, methods and integrations
     listener.py     the HTTP server
     callers.py      who may call
+    throttling.py   how many may call
     calls.py        what was asked and answered, for people who watch
     exchange.py     one request: validated, mapped, passed on, and its answer mapped
     integrations.py calls of AWS services, as the role of the integration

@@ -17,6 +17,7 @@ from oncekit.local.gateway.velocity import TemplateFault, render
 
 JSON = "application/json"
 _PATH = "integration.request.path."
+_HEADER = "method.response.header."
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,18 @@ def answered(api: RestApi, sent: Sent, integrations: Integrations, context: Cont
     if template is None:  # passthroughBehavior: never
         raise Refused("UNSUPPORTED_MEDIA_TYPE", "Unsupported Media Type")
     body = rendered(template, sent.body, sent, context)
-    # Static values only: 'none', with its quotes, stands for none.
-    mapped = integration.get("requestParameters", {}).items()
-    path = {name.removeprefix(_PATH): value.strip("'") for name, value in mapped if name.startswith(_PATH)}
+    if integration["type"] == "mock":  # its answer has the status that the template says
+        backend = Backend(int(json.loads(body)["statusCode"]), "")
+        return _mapped(integration["responses"], backend, sent, context)
+    path = _static(integration.get("requestParameters"), _PATH)
     backend = integrations.call(integration, body, path | context["requestOverride"]["path"], api.id)
     return _mapped(integration["responses"], backend, sent, context)
+
+
+def _static(parameters: Mapping[str, str] | None, prefix: str) -> dict[str, str]:
+    """Parameters of this kind, by name. Static values only, which stand in quotes."""
+    given = (parameters or {}).items()
+    return {name.removeprefix(prefix): value.strip("'") for name, value in given if name.startswith(prefix)}
 
 
 def _validate(api: RestApi, sent: Sent) -> None:
@@ -102,7 +110,7 @@ def _mapped(responses: Mapping[str, Any], backend: Backend, sent: Sent, context:
     override = context["responseOverride"]
     # "AWS ignores the status if the override isn't an integer between 100 and 599": recorded by LocalStack.
     valid = isinstance(override.get("status"), int) and 100 <= override["status"] < 600
-    headers = {"Content-Type": JSON, **override["header"]}
+    headers = {"Content-Type": JSON, **_static(response.get("responseParameters"), _HEADER), **override["header"]}
     status = override["status"] if valid else int(response["statusCode"])
     return Answer(status, text.encode(), headers, _execution(backend.body))
 

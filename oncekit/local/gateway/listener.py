@@ -14,7 +14,8 @@ from oncekit.local.gateway.calls import Called, Calls
 from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
-from oncekit.local.knocking import every_door
+from oncekit.local.gateway.throttling import Throttle
+from oncekit.local.knocking import foreign_host, from_another_page
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions import Guard
 
@@ -34,9 +35,20 @@ class Gateway:
         self._clock = clock
         self._api: RestApi | None = None
         self.calls = Calls()
+        self._throttle = Throttle(None, clock)
 
     def deploy(self, api: RestApi | None) -> None:
         self._api = api
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget which requests came."""
+        self.calls.kept.clear()
+        self._throttle = Throttle(self._api.limits if self._api else None, self._clock)
+
+    def origin(self) -> str | None:
+        """That of the pages which the API answers."""
+        return None if self._api is None else self._api.origin
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         from werkzeug.wrappers import Response
@@ -72,6 +84,8 @@ class Gateway:
             raise Refused("MISSING_AUTHENTICATION_TOKEN", "Missing Authentication Token")
         method, parameters = route
         claims = self._callers.check(api, method, path, environ)
+        # Whether those count whom nobody lets in is unconfirmed (V72).
+        self._throttle.take(f"{method.name} {method.resource}")
         body = _body(environ)
         sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), _headers(environ), body)
         context = new_context(api.stage, method.name, self._clock.now(), claims)
@@ -100,7 +114,7 @@ class GatewayServer:
 
     def __init__(self, gateway: Gateway, port: int = 0) -> None:
         self._server = Loopback(port)
-        self._front = Doorkeeper(gateway, *every_door())
+        self._front = Doorkeeper(gateway, foreign_host(), from_another_page(gateway.origin), keeps_cors=True)
         self.url = self._server.url
 
     def open(self) -> None:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.deployed import Deployed
+from oncekit.local.gateway.throttling import Limits
 
 _EXTENSION = "x-amazon-apigateway-"
 METHODS = ("get", "post", "put", "delete", "head", "options", "patch")
+ALLOWED = "Access-Control-Allow-Origin"
 Route = tuple["Method", Mapping[str, str]]
 
 
@@ -44,11 +46,12 @@ class Method:
 
 
 class RestApi:
-    """What a client can ask for. `id` is the API's, `stage` the one that is served."""
+    """What a client can ask for. `id` is the API's, `stage` the one that is served, within `limits`."""
 
-    def __init__(self, id: str, stage: str, body: Mapping[str, Any]) -> None:
+    def __init__(self, id: str, stage: str, body: Mapping[str, Any], limits: Limits | None = None) -> None:
         self.id = id
         self.stage = stage
+        self.limits = limits
         self._body = body
         self._methods = [
             Method(name.upper(), resource, description)
@@ -81,6 +84,15 @@ class RestApi:
         needed = [schemes[name] for each in method.description.get("security", ()) for name in each]
         return next((str(scheme[f"{_EXTENSION}authtype"]) for scheme in needed), None)
 
+    @property
+    def origin(self) -> str | None:
+        """That of the pages which may call, as its answers to OPTIONS name it; * is any, None is no page at all."""
+        for each in self._methods:
+            if each.name == "OPTIONS":
+                named = each.integration["responses"]["default"]["responseParameters"]
+                return str(named[f"method.response.header.{ALLOWED}"]).strip("'")
+        return None
+
     def refusals(self) -> Mapping[str, Mapping[str, Any]]:
         """The API's own gateway responses, by their type."""
         refusals: Mapping[str, Mapping[str, Any]] = self._body.get(f"{_EXTENSION}gateway-responses", {})
@@ -90,12 +102,16 @@ class RestApi:
 def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
     """The APIs that were deployed, each with its stage."""
     stages = {
-        str(each.properties["RestApiId"]): str(each.properties["StageName"])
+        str(each.properties["RestApiId"]): each.properties
         for each in resources.values()
         if each.type == "AWS::ApiGateway::Stage" and each.ref
     }
     apis = [each for each in resources.values() if each.type == "AWS::ApiGateway::RestApi" and each.ref]
-    return [RestApi(each.ref, stages[each.ref], each.properties["Body"]) for each in apis if each.ref in stages]
+    return [_served(each, stages[each.ref]) for each in apis if each.ref in stages]
+
+
+def _served(api: Deployed, stage: Mapping[str, Any]) -> RestApi:
+    return RestApi(api.ref, str(stage["StageName"]), api.properties["Body"], Limits.of(stage))
 
 
 def _match(method: Method, path: str) -> dict[str, str] | None:
