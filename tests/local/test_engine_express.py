@@ -23,7 +23,10 @@ def machine(cloud: LocalCloud) -> Execute:
     return executes(cloud)
 
 
-@pytest.mark.aws(unconfirmed="V16")
+RECORDED = "localstack/localstack: tests/aws/services/stepfunctions/v2/express/test_express_sync.snapshot.json"
+
+
+@pytest.mark.aws(recorded=RECORDED, says="Execution.Id is the executionArn, arn:...:express:MACHINE:NAME:ID")
 def test_arn_of_an_express_execution_has_its_own_form(cloud: LocalCloud) -> None:
     created = create(cloud, {"E": succeed("$states.context.Execution.Id")}, "EXPRESS")
     arn = start(cloud, created, name="once")
@@ -117,7 +120,7 @@ def synchronously(cloud: LocalCloud, machine: str) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.aws(unconfirmed="V16")
+@pytest.mark.aws(recorded=RECORDED, says="status is SUCCEEDED with output and input, or FAILED with error and cause")
 def test_synchronous_start_waits_for_the_end_and_tells_what_it_came_to(cloud: LocalCloud) -> None:
     waits = create(cloud, {**WAITS, "E": succeed("$states.input.n")}, "EXPRESS")
     with ThreadPoolExecutor() as pool:

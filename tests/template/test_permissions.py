@@ -83,8 +83,8 @@ def test_every_user_of_a_role_has_one_of_its_own(resources: Resources) -> None:
     assert {*roles, "FunctionRolloutRole"} == {n for n, r in resources.items() if r["Type"] == "AWS::IAM::Role"}
 
 
-# Who names such a role, in a function or an API, must be allowed to pass it. That API Gateway leaves aws:SourceAccount out
-# when it assumes the role of an integration was seen on AWS:
+# Who names such a role, in a function or an API, must be allowed to pass it. That API Gateway leaves aws:SourceAccount
+# out when it assumes the role of an integration was seen on AWS:
 # https://github.com/aws-solutions-library-samples/accelerated-intelligent-document-processing-on-aws/pull/479
 SAY_NO_ACCOUNT = ("lambda.amazonaws.com", "apigateway.amazonaws.com")
 

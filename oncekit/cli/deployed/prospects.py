@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from oncekit.cli.deployed.fingerprint import fingerprint_of
+from oncekit.cli.deployed.fingerprint import fingerprints_of
 from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.rejected_message import Rejected
 from oncekit.cli.deployed.request_form import fault_of, why_unreadable
@@ -56,6 +56,6 @@ def why_refused_again(stack: Stack, rejected: Rejected, text: str) -> str | None
         return None
     except Problem:  # nobody knows what an odd record has
         return None
-    if has_expired(stack, record) or record["fingerprint"] == fingerprint_of(text):
+    if has_expired(stack, record) or record["fingerprint"] in fingerprints_of(text):
         return None
     return "it would be refused again: its key belongs to another payload; send it under another key, and discard this"

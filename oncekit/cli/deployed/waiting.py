@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncekit.cli.deployed.fingerprint import fingerprint_of
+from oncekit.cli.deployed.fingerprint import fingerprints_of
 from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.sending import DIRECT
 from oncekit.cli.deployed.stack import Stack
@@ -76,7 +76,7 @@ def record_end(stack: Stack, request: str, seconds: float) -> Ended:
     Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
     fingerprint, and a request that finds another at work is told of by a message, where it would be refused for that.
     """
-    id, wish = id_in(request) or "", fingerprint_of(request)
+    id, wishes = id_in(request) or "", fingerprints_of(request)
     seen = ""
     maybe = MAYBE_REFUSED if opened(json.loads(request)).get("onConflict") == "reject" else None
 
@@ -86,7 +86,7 @@ def record_end(stack: Stack, request: str, seconds: float) -> Ended:
             record = find(stack, id)
         except Missing:
             return None
-        if not has_expired(stack, record) and record["fingerprint"] != wish:
+        if not has_expired(stack, record) and record["fingerprint"] not in wishes:
             return Ended(id, "PayloadMismatch", 3, message=OTHER_PAYLOAD)
         seen = str(record["status"])
         if seen == "IN_PROGRESS" or has_expired(stack, record):
