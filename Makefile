@@ -78,13 +78,13 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 	@NO_MKDOCS_2_WARNING=true .venv-site/bin/mkdocs build --strict --quiet
 	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
 
-bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed" does less)
+bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed http" does less)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
 browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-tools: $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of one test (needs npm)
+tools: .venv-client/installed $(ASL_VALIDATOR) ## Install what one test generates a client with, and the npm tools of `make lint` and of another (needs npm)
 
 # By the lock, which has the hash of each package and the host of no registry; no package runs code of its own as it is installed.
 $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.json
@@ -106,10 +106,11 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/scan.in -o requirements/scan.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/audit.in -o requirements/audit.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/site.in -o requirements/site.txt
+	uv pip compile --no-strip-extras --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/client.in -o requirements/client.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header requirements/pip.in -o requirements/pip.txt
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above made
-	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-client build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

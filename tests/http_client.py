@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import hmac
 import http.client
 import json
 from collections.abc import Mapping
@@ -16,6 +19,7 @@ from botocore.credentials import Credentials
 from oncekit.local import LocalCloud
 
 KEY = "Idempotency-Key"
+POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_pool"
 
 
 @dataclass(frozen=True)
@@ -83,3 +87,14 @@ class Client:
 
 def _of(tenant: str | None) -> str:
     return "" if tenant is None else f"/tenants/{tenant}"
+
+
+def token(cloud: LocalCloud, secret: str | None = None, **claims: Any) -> str:
+    """What a user pool would sign; here the key of the run does."""
+
+    def part(value: bytes) -> str:
+        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
+
+    signed = f"{part(json.dumps({'alg': 'HS256'}).encode())}.{part(json.dumps(claims).encode())}"
+    key = (secret or cloud.environment["AWS_SECRET_ACCESS_KEY"]).encode()
+    return f"{signed}.{part(hmac.digest(key, signed.encode(), hashlib.sha256))}"

@@ -1,4 +1,4 @@
-"""Prints what was asked for, all by default, as Markdown: `python -m oncekit.bench [--only cost|scale|speed]...`."""
+"""Prints what was asked for, all by default, as Markdown: `python -m oncekit.bench [--only PART]...`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from oncekit.bench.cost.table import Costs
+from oncekit.bench.http_speed import http_speed_lines
 from oncekit.bench.scale.demand import demand
 from oncekit.bench.scale.report import tables
 from oncekit.bench.speed import speed_lines
@@ -14,7 +15,7 @@ from oncekit.local.once_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "bench.json"
-PARTS = ("cost", "scale", "speed")
+PARTS = ("cost", "scale", "speed", "http")
 
 
 def main() -> None:
@@ -28,8 +29,9 @@ def main() -> None:
             for name, table in tables(demand(cloud)).items():
                 print(f"{name}\n\n{table}\n")
         if "speed" in parts:
-            for line in speed_lines(cloud):
-                print(line)
+            print("\n".join(speed_lines(cloud)))
+        if "http" in parts:
+            print("\n".join(http_speed_lines(cloud)))
 
 
 def _cost(cloud: LocalCloud) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from oncekit.bench.cost import logged, prices
+from oncekit.bench.cost.by_http import LANE as HTTP
+from oncekit.bench.cost.by_http import LOOKED_UP
 from oncekit.bench.cost.counting import Cost, size_of
 from oncekit.bench.cost.paths import HANDED_OVER
 from oncekit.bench.cost.table import COLUMNS, Costs
@@ -82,6 +84,30 @@ def test_what_is_handed_over_pays_for_both_lanes(costs: Costs) -> None:
     assert dollars(costs, "full", new) < dollars(costs, "fast", HANDED_OVER) < dollars(costs, "full", new) + 2
 
 
+@pytest.mark.parametrize("path", ["new request, 1 KB result", "duplicate, 1 KB result", "duplicate while in progress"])
+def test_a_request_by_http_pays_for_the_fast_lane_and_for_one_call_of_the_api(costs: Costs, path: str) -> None:
+    cost, direct = costs.of(HTTP, path), costs.of("fast", path)
+    assert (cost.api_calls, cost.express_starts) == (1, 1)
+    assert (cost.write_units, cost.read_units, cost.invocations) == (
+        direct.write_units,
+        direct.read_units,
+        direct.invocations,
+    )
+    assert 300 < cost.data_bytes < 3000
+    gateways = prices.API_CALL + cost.data_bytes / 1e9 * prices.SENT_GIGABYTE * 1e6
+    # A state more reads the request: another started 100 ms at most. Names in log lines are shorter or longer.
+    assert -0.01 <= cost.dollars_per_million - direct.dollars_per_million - gateways < 0.15
+
+
+def test_to_ask_how_it_stands_costs_a_read_and_a_large_result_another_call(costs: Costs) -> None:
+    asked = costs.of(HTTP, LOOKED_UP)
+    assert (asked.api_calls, asked.read_units, asked.starts, asked.invocations) == (1, 1, 0, 0)
+    for name in ("new request", "duplicate"):
+        fetched = costs.of(HTTP, f"{name}, 20 KB result, fetched")
+        assert (fetched.api_calls, fetched.gets) == (2, 1)
+        assert fetched.data_bytes > 20_000
+
+
 @pytest.mark.parametrize("kind", ["new request", "duplicate"])
 def test_the_full_lane_makes_no_more_transitions_and_logs_less_than_before(costs: Costs, kind: str) -> None:
     [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == ("full", f"{kind}, 1 KB result")]
@@ -94,7 +120,7 @@ def test_what_is_kept_for_other_tools_has_every_path_and_peer(costs: Costs) -> N
     keys = {"path", "lane", "transitions", "writeUnits", "readUnits", "logBytes", "dollarsPerMillion"}
     assert [set(each) for each in kept["paths"]] == [keys] * len(costs.paths)
     assert [set(each) for each in kept["peers"]] == [keys - {"lane"}] * 6
-    assert {each["lane"] for each in kept["paths"]} == {"fast", "full"}
+    assert {each["lane"] for each in kept["paths"]} == {"fast", "full", HTTP}
     new = named(kept, "fast", "new request, 1 KB result")
     assert (new["transitions"], new["writeUnits"], new["readUnits"]) == (0, 5, 1)
 
@@ -116,11 +142,13 @@ def test_express_is_billed_by_started_100_ms_and_64_mb() -> None:
 def test_each_thing_that_is_paid_for_is_in_the_sum() -> None:
     for member in ("transitions", "express_starts", "gigabyte_seconds", "write_units", "read_units", "invocations"):
         assert Cost(**{member: 1}).dollars_per_million > 0, member
-    for member in ("puts", "gets", "messages", "log_bytes", "traces"):
+    for member in ("puts", "gets", "messages", "api_calls", "data_bytes", "log_bytes", "traces"):
         assert Cost(**{member: 1}).dollars_per_million > 0, member
     assert Cost(function_ms=100, lambda_log_bytes=300).dollars_per_million == 0
     assert Cost(function_ms=100, lambda_log_bytes=0).of_any_function(512) == pytest.approx(0.66667, rel=1e-4)
     assert Cost(log_bytes=1000).dollars_per_million == pytest.approx(0.5)
+    assert Cost(api_calls=1).dollars_per_million == 3.5
+    assert Cost(data_bytes=1000).dollars_per_million == pytest.approx(0.09 * 1000 / 1e9 * 1e6)
     assert Cost(traces=1).dollars_per_million == pytest.approx(0.25)
 
 

@@ -13,7 +13,7 @@ import pytest
 from oncekit.proof.fuzz.judge import Judge, Stack
 
 ROOT = Path(__file__).parents[2]
-FAST, CLOUD = ("request", "reply", "record"), ("message", "http", "cli")
+FAST, CLOUD = ("request", "reply", "record"), ("message", "http", "door", "cli")
 
 
 def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -58,8 +58,10 @@ def test_odd_input_crashes_nothing_prints_nothing_raw_and_touches_nothing_of_ano
             "Key: \"{% 'requests/' & $request.idHash",
             "puts another's object",
         ),
+        ("door", 15, "$util.urlEncode($input.body)", "$input.body", "refuses what should be taken"),
+        ("door", 15, "$util.urlEncode($headers.get($name))", "$headers.get($name)", "refuses what should be taken"),
     ],
-    ids=["tenant", "kept request"],
+    ids=["tenant", "kept request", "spliced body", "spliced header"],
 )
 def test_a_broken_definition_is_found_and_its_case_repeats_by_the_command_that_is_printed(
     kind: str, cases: int, old: str, new: str, finding: str, broken: Callable[[str, str], Path]

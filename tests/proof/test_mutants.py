@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.proof.mutants import conditions, definitions, expressions
+from oncekit.proof.mutants import conditions, definitions, expressions, velocity
 from oncekit.proof.mutants.excuses import EXCUSES
 from oncekit.proof.mutants.hunt import all_harmless, all_mutants, documents
 from oncekit.proof.mutants.mutant import GONE, Edit, Mutant, told_apart
@@ -100,6 +100,35 @@ def test_an_update_loses_each_set_and_each_remove() -> None:
         "SET a = :a, b = if_not_exists(b, :z) - :o REMOVE c, d",
         "SET a = :a, b = :z + :o REMOVE c, d",
     }
+
+
+def of_a_template(line: str, kind: str) -> set[str]:
+    return {each.text for each in velocity.changes(line) if each.kind == kind}
+
+
+def test_a_mapping_template_loses_an_encoding_a_clause_and_an_override_and_says_other_words() -> None:
+    line = '{"body":"$util.urlEncode($input.params("x"))"}##'
+    assert of_a_template(line, "encoding dropped") == {'{"body":"$input.params("x")"}##'}
+    line = '#elseif($name.equalsIgnoreCase("K") && $a != "")##'
+    assert of_a_template(line, "clause negated") == {'#elseif(!($name.equalsIgnoreCase("K") && $a != ""))##'}
+    assert of_a_template(line, "clause dropped") == {'#elseif($name.equalsIgnoreCase("K"))##', '#elseif($a != "")##'}
+    assert of_a_template(line, "comparison") == {'#elseif($name.equalsIgnoreCase("K") && $a == "")##'}
+    assert of_a_template("#set($context.responseOverride.status = $s)##", "override dropped") == {"##"}
+    assert of_a_template('#set($type = "not-found")##', "name") == {'#set($type = "not-foundx")##'}
+    assert of_a_template("#set($status = 404)##", "number") == {"#set($status = 405)##"}
+    assert of_a_template('#set($s = $id.replaceAll("[+]", "%20"))##', "call dropped") == {"#set($s = $id)##"}
+    assert of_a_template('#if($d != ""),"d":"$d"#end##', "clause negated") == {'#if(!($d != "")),"d":"$d"#end##'}
+
+
+def test_what_only_requests_by_http_meet_is_judged_by_their_tests() -> None:
+    tests = (
+        "tests/statemachine/test_http_answers.py::a",
+        "tests/template/test_request_api.py::b",
+        "tests/states/x.py::c",
+    )
+    suite = Suite(dict.fromkeys(tests, 1.0), dict.fromkeys(tests, frozenset({"S"})))
+    mutant = Mutant("template.yaml", "HttpTemplates.StartOperation.Request", "x", "k", ())
+    assert set(suite.for_mutant(mutant)) == set(tests[:2])
 
 
 def test_what_an_expression_no_longer_uses_goes_with_it_for_dynamodb_refuses_what_is_left_over() -> None:

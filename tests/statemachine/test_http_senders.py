@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
 import threading
 from collections.abc import Iterator
@@ -14,7 +11,7 @@ from typing import Any
 
 import pytest
 from botocore.credentials import Credentials
-from http_client import Client, Response
+from http_client import POOL, Client, Response, token
 from latches import Latches
 from scenario import charge, rows, scripted
 
@@ -22,7 +19,6 @@ from oncekit.local import LocalCloud
 from oncekit.local.deployed import Deployed
 
 CHARGE = charge()["payload"]
-POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_pool"
 
 
 def test_of_200_equal_requests_at_once_each_gets_the_one_answer_or_is_told_that_it_is_coming(
@@ -134,17 +130,6 @@ def role_with(cloud: LocalCloud, statement: dict[str, Any] | None) -> Iterator[C
 
 
 # ---- Cognito ----
-
-
-def token(cloud: LocalCloud, secret: str | None = None, **claims: Any) -> str:
-    """What a user pool would sign; here the key of the run does."""
-
-    def part(value: bytes) -> str:
-        return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
-
-    signed = f"{part(json.dumps({'alg': 'HS256'}).encode())}.{part(json.dumps(claims).encode())}"
-    key = (secret or cloud.environment["AWS_SECRET_ACCESS_KEY"]).encode()
-    return f"{signed}.{part(hmac.digest(key, signed.encode(), hashlib.sha256))}"
 
 
 def test_with_a_user_pool_a_token_is_good_for_the_tenant_of_its_claim_only(cloud: LocalCloud, client: Client) -> None:

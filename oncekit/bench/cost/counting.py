@@ -43,6 +43,10 @@ class Cost:
     puts: int = 0
     gets: int = 0
     messages: int = 0
+    api_calls: int = 0
+    """Of API Gateway."""
+    data_bytes: int = 0
+    """That API Gateway sends to a client on the internet."""
     log_bytes: int = 0
     traces: int = 0
     """That X-Ray would take if it sampled all."""
@@ -66,6 +70,8 @@ class Cost:
             + self.puts * prices.PUT
             + self.gets * prices.GET
             + self.messages * prices.MESSAGE
+            + self.api_calls * prices.API_CALL
+            + self.data_bytes / 1e9 * prices.SENT_GIGABYTE * 1e6
             + self.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6
             + self.traces * prices.TRACE * prices.SAMPLED
         )

@@ -52,10 +52,10 @@ class Bench:
         return count.cost
 
     @contextmanager
-    def counting(self, *faults: Interceptor) -> Iterator[_Count]:
+    def counting(self, *faults: Interceptor) -> Iterator[Counting]:
         """Counts while the context is open: calls and lines by itself, executions as it is given them."""
         counter = Counter(self.cloud)
-        count = _Count(self, counter)
+        count = Counting(self, counter)
         lines, objects = self._lines(), self._objects()
         with self.cloud.intercept(counter, *faults):  # a failed start is a start, too
             yield count
@@ -82,7 +82,7 @@ class Bench:
 
 
 @dataclass
-class _Count:
+class Counting:
     """What a run took; called with each of its executions when it has ended."""
 
     bench: Bench

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.bench.cost.by_http import LANE as HTTP
+from oncekit.bench.cost.by_http import http_paths
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import LANES, OPERATION, Bench
 from oncekit.local import VirtualClock
@@ -32,8 +34,9 @@ def work(key: str, size: int = 1024, **more: Any) -> dict[str, Any]:
 
 
 def paths(bench: Bench) -> list[Path]:
-    """All paths, the fast lane's first."""
-    return [Path(name, lane, cost) for lane in LANES for name, cost in _paths(bench, lane)]
+    """All paths, the fast lane's first, and those by HTTP last."""
+    direct = [Path(name, lane, cost) for lane in LANES for name, cost in _paths(bench, lane)]
+    return [*direct, *(Path(name, HTTP, cost) for name, cost in http_paths(bench))]
 
 
 def _paths(bench: Bench, lane: str) -> Iterator[tuple[str, Cost]]:

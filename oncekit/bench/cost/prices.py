@@ -22,6 +22,10 @@ PUT, GET = 5.0, 0.4
 """S3's."""
 MESSAGE = 0.4
 """SQS."""
+API_CALL = 3.5
+"""A request to a REST API of API Gateway, the first 333 million of a month (aws.amazon.com/api-gateway/pricing)."""
+SENT_GIGABYTE = 0.09
+"""Dollars for 10^9 bytes to the internet, the first 10 TB of a month (aws.amazon.com/ec2/pricing/on-demand)."""
 LOGGED_GIGABYTE = 0.5
 """Dollars for 10^9 bytes that CloudWatch Logs takes in, with 26 bytes for each line, as PutLogEvents counts them."""
 OF_A_LINE = 26

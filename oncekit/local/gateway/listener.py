@@ -103,9 +103,14 @@ def _body(environ: WSGIEnvironment) -> str:
 
 
 def _headers(environ: WSGIEnvironment) -> dict[str, str]:
-    """By the names that clients write them with, where WSGI tells: in lower case, as in HTTP/2."""
+    """By the names that clients write them with, where WSGI tells: in lower case, as in HTTP/2.
+
+    White space around a value is no part of it (RFC 9110, section 5.5).
+    """
     names = {"CONTENT_TYPE": "content-type"}
-    given = {name.lower()[5:].replace("_", "-"): str(value) for name, value in environ.items() if name[:5] == "HTTP_"}
+    given = {
+        name.lower()[5:].replace("_", "-"): str(value).strip(" \t") for name, value in environ.items() if name[:5] == "HTTP_"
+    }
     return given | {name: str(environ[key]) for key, name in names.items() if environ.get(key)}
 
 

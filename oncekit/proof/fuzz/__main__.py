@@ -41,6 +41,7 @@ KINDS = {
     "record": Kind("records", "stage", 55),
     "message": Kind("messages", "cloud", 4),
     "http": Kind("http", "cloud", 8),
+    "door": Kind("door", "cloud", 8),
     "cli": Kind("command_line", "cloud", 3),
 }
 LANES = {"stage": "stage", "cloud": "lane"}

@@ -17,7 +17,7 @@ from oncekit.proof.fuzz.judge import Stack
 ROOT = Path(__file__).parents[3]
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """What must not come out of a command: a terminal would obey it, or a reader be misled. A newline is the program's."""
-_ECHO = "def handler(event, context):\n    return {'paid': 1}\n"
+ECHO = "def handler(event, context):\n    return {'paid': 1}\n"
 OPERATION = "echo"
 
 
@@ -59,7 +59,7 @@ def lane(template: Path = ROOT / "template.yaml") -> Iterator[Lane]:
     """The real lane of a template; clients of this process find it by their environment."""
     clock = VirtualClock()
     with tempfile.TemporaryDirectory() as folder, LocalCloud(template, clock=clock) as cloud:
-        (Path(folder) / "app.py").write_text(_ECHO)
+        (Path(folder) / "app.py").write_text(ECHO)
         with mock.patch.dict(os.environ, cloud.environment | {"NO_COLOR": "1"}):
             yield Lane(cloud, clock, Path(folder))
 

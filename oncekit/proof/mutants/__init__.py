@@ -2,6 +2,7 @@
 
 definitions.py, template.py            which mutants there are of a document
 expressions.py, conditions.py          of an expression: JSONata's, DynamoDB's
+velocity.py                            of a mapping template of the HTTP API
 tokens.py, change.py                   how an expression is taken apart
 mutant.py                              a mutant, its name, and what it changes
 suite.py, visits.py                    which tests judge it: those that visit what it changes

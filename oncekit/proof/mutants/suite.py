@@ -18,6 +18,9 @@ QUICK = ("tests/states", "tests/proof/test_conditions.py", "tests/template", "te
 """Most of what needs no deployment."""
 READERS = ("tests/template/", "tests/gate/")
 """Tests that read the template itself, whatever an execution visits."""
+_OF_HTTP = ("HttpTemplates", "HttpPages", "RequestApi")
+"""Places of the template that only requests by HTTP meet."""
+_BY_HTTP = "tests/statemachine/test_http_"
 NO_JUDGES = {
     "tests/gate/test_gate.py::test_a_broken_variant": "replaces texts in the file, and fails when they are not there",
     "tests/gate/test_gate.py::test_what_only_cfn_lint": "replaces texts in the file, and fails when they are not there",
@@ -87,7 +90,8 @@ class Suite:
 
     def _sees(self, test: str, mutant: Mutant) -> bool:
         if mutant.file == "template.yaml":
-            return test.startswith(READERS) or test in self._cover
+            meeting = test.startswith(_BY_HTTP) if mutant.place in _OF_HTTP else test in self._cover
+            return test.startswith(READERS) or meeting
         visits = self.visits[test]
         return bool(visits & {mutant.part, f"{mutant.place}*", "*"}) if mutant.part else bool(visits)
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from oncekit.proof.mutants import velocity
 from oncekit.proof.mutants.change import other_numbers
 from oncekit.proof.mutants.mutant import GONE, Edit, Mutant, Path, told_apart, written
 
@@ -134,6 +135,10 @@ def _substituted(path: Path, text: str, owner: str) -> Iterator[Mutant]:
 
 
 def _text(path: Path, text: str, owner: str) -> Iterator[Mutant]:
+    if path[:2] == ("Mappings", "HttpTemplates"):
+        for change in velocity.changes(text):
+            yield _mutant(path, owner, change.what, change.kind, change.text)
+        return
     if text.lower() in ("true", "false"):
         new = "false" if text.lower() == "true" else "true"
         yield _mutant(path, owner, f"{new} for {text}", "boolean", new)

@@ -27,7 +27,7 @@ from oncekit.proof.mutants.visits import Visits, recorded
 
 ROOT = Path(__file__).parents[3]
 IN, OUT = 3, 4
-PARAMETERS = {"BusinessTimeoutSeconds": "2"}
+PARAMETERS = {"BusinessTimeoutSeconds": "2", "HttpRequestsPerSecond": "10000"}
 """Those of the tests' own cloud; see tests/conftest.py."""
 
 
