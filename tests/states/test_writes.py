@@ -347,5 +347,5 @@ def test_every_write_is_made_in_the_table_of_records(
     state: Callable[..., State], definitions: dict[str, dict[str, Any]]
 ) -> None:
     name = definitions["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
-    for each in (*GOES_THROUGH, "AcquireLock", "ReadRecord", "ReadItsRecord", "ReadOpenRecord"):
+    for each in (*GOES_THROUGH, "AcquireLock", "ReleaseLock", "ReadRecord", "ReadItsRecord", "ReadOpenRecord"):
         assert state(each).raw["Arguments"]["TableName"] == name
