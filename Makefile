@@ -8,7 +8,7 @@ export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup development wheel demo test e2e proof soak lint audit sam site bench clean requirements tools browser
+.PHONY: help setup development wheel demo test e2e proof soak lint audit sam site reference bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ sam: .venv-sam/installed ## Install AWS SAM's command into .venv-sam, pinned
 site: .venv-site/installed ## Build the pages of docs/ as a site with search, into build/site
 	@NO_MKDOCS_2_WARNING=true .venv-site/bin/mkdocs build --strict --quiet
 	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
+
+reference: setup ## Write the pages of parameters, alarms and states again, from the template and the definitions
+	@$(BIN)/python -m oncekit.local.write_reference --to docs
 
 bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed http" does less)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))

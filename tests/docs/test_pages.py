@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 from reading import DOCS, PAGES, ROOT, anchors, links, name_of, prose
 from typer.main import get_command
+
+from oncekit.cli.main import COMMANDS, app
+from oncekit.local.deploy import rendered_definitions
+from oncekit.local.template import parse
+from oncekit.local.write_reference import pages as written
 
 README = ROOT / "README.md"
 SITE = ROOT / "mkdocs.yml"
@@ -39,7 +45,8 @@ def test_a_page_links_the_glossary_before_it_uses_its_words(page: Path) -> None:
     used = EXPLAINED.search(text)
     if used is None or page.stem == "glossary" or name_of(page) in OF_A_REPOSITORY:
         return
-    assert 0 <= text.find("glossary.md") < used.start(), used[0]
+    link = re.search(r"\[[^\[\]]*\]\([\w/]*glossary\.md", text)
+    assert link and link.start() < used.start(), used[0]
 
 
 def navigation() -> dict[str, list[str]]:
@@ -51,7 +58,9 @@ def navigation() -> dict[str, list[str]]:
 def test_every_page_is_in_the_navigation_of_the_site_once_under_one_kind() -> None:
     found = navigation()
     assert list(found) == KINDS
-    assert sorted(sum(found.values(), [])) == sorted(page.name for page in DOCS if page.name != "index.md")
+    assert sorted(page for pages in found.values() for page in pages) == sorted(
+        page.name for page in DOCS if page.name != "index.md"
+    )
 
 
 def test_the_first_page_links_every_page_under_the_same_kind() -> None:
@@ -89,15 +98,18 @@ def test_the_pages_that_the_code_names_are_there() -> None:
 COMMAND = re.compile(r"(?:^\$ (?:.*(?:&&|\|) )?|`)once ([a-z][a-z-]*)([^`\n|#&;]*)", re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_commands_and_their_options_are_there(page: Path) -> None:
-    from oncekit.cli.main import app
+@pytest.fixture(scope="module")
+def options() -> Mapping[str, set[str]]:
+    """Of each command."""
+    commands = get_command(app(*COMMANDS)).commands  # type: ignore[attr-defined]
+    return {name: {each for one in command.params for each in one.opts} for name, command in commands.items()}
 
-    commands = get_command(app).commands  # type: ignore[attr-defined]
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_and_their_options_are_there(page: Path, options: Mapping[str, set[str]]) -> None:
     for name, rest in COMMAND.findall(page.read_text(encoding="utf-8")):
-        assert name in commands, name
-        known = {option for parameter in commands[name].params for option in parameter.opts}
-        assert set(re.findall(r"(?<=\s)-{1,2}[a-z][a-z-]*", rest)) <= known, f"once {name}{rest}"
+        assert name in options, name
+        assert set(re.findall(r"(?<=\s)-{1,2}[a-z][a-z-]*", rest)) <= options[name], f"once {name}{rest}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -139,3 +151,18 @@ def test_the_readmes_calls_by_http_are_answered_as_the_page_on_http_says() -> No
     assert not [line for line in answers if line not in page]
     for part in ("--aws-sigv4 aws:amz:us-east-1:execute-api", "http://127.0.0.1:4601/operations/charge-payment"):
         assert part in shown and part in page
+
+
+def test_the_pages_of_parameters_alarms_and_states_are_what_the_template_says() -> None:
+    for name, text in written(ROOT / "template.yaml").items():
+        assert (ROOT / "docs" / name).read_text(encoding="utf-8") == text, f"docs/{name}: run `make reference`"
+
+
+def test_no_parameter_alarm_or_state_is_left_out() -> None:
+    template = parse((ROOT / "template.yaml").read_text(), ROOT / "template.yaml")
+    pages = written(ROOT / "template.yaml")
+    assert all(f"| `{name}` | " in pages["parameters.md"] for name in (*template["Parameters"], *template["Outputs"]))
+    alarms = [name for name, each in template["Resources"].items() if str(each.get("Type")).endswith("Alarm")]
+    assert len(alarms) > 20 and all(f"| `{name}` | " in pages["alarms.md"] for name in alarms)
+    machines = rendered_definitions(ROOT / "template.yaml").values()
+    assert all(f"| `{state}` | " in pages["states.md"] for machine in machines for state in machine["States"])

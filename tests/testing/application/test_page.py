@@ -1,15 +1,26 @@
-"""The first test of docs/testing.md, as it is written there; and the names that its tables have."""
+"""What docs/testing.md and docs/first-operation.md write down, and the names that tables have."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from oncekit import testing
-from oncekit.testing.cloud import TestCloud
+import pytest
 
-PAGE = (Path(__file__).parents[3] / "docs" / "testing.md").read_text()
+from oncekit import testing
+from oncekit.testing import function_crashes
+from oncekit.testing.cloud import TestCloud
+from oncekit.testing.plugin import RunMatrix
+
+LONG = 600.0
+"""A busy machine is no fault of the page."""
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "testing.md").read_text()
+TUTORIAL = (DOCS / "first-operation.md").read_text()
 
 
 def test_the_first_test_of_the_page_passes(once_cloud: TestCloud) -> None:
@@ -24,3 +35,45 @@ def test_the_page_tells_of_every_fault_and_what_the_cloud_does_is_there(once_clo
     table = PAGE.partition("| `once_cloud` | does |")[2].partition("\n\n")[0]
     for name in re.findall(r"`(\w+)[(`.]", table.replace("`.status`, `.output`, `.error`, `.states`", "")):
         assert hasattr(once_cloud, name), name
+
+
+FUNCTION, LINE = re.findall(r'```python title="first/charge_customer/app.py"\n(.*?)```', TUTORIAL, re.DOTALL)
+[TEST] = re.findall(r'```python title="first/test_charge_customer.py"\n(.*?)```', TUTORIAL, re.DOTALL)
+CHARGE = "call:POST https://api.provider.example/charges"
+
+
+def run(cloud: TestCloud, folder: Path, function: str, matrix: Callable[[Any], object]) -> None:
+    """The tutorial's test, with a function in the folder."""
+    (folder / "app.py").write_text(function)
+    written: dict[str, Any] = {}
+    exec(TEST, written)
+    written["FUNCTION"] = folder
+    written["test_a_customer_is_charged_once"](cloud, matrix)
+
+
+def test_the_tutorials_test_finds_what_the_tutorial_shows(
+    once_cloud: TestCloud, once_matrix: RunMatrix, tmp_path: Path
+) -> None:
+    with pytest.raises(pytest.fail.Exception) as failed:
+        run(once_cloud, tmp_path, FUNCTION, partial(once_matrix, states=False, seconds=LONG))
+    said = str(failed.value).splitlines()
+    assert [each for each in said if each.startswith(("✗", "    →"))] == re.findall(r"^(?:✗|    →) .*$", TUTORIAL, re.M)
+    [at] = re.findall(r"^    first/charge_customer/(app.py:\d+ in handler)", TUTORIAL, re.MULTILINE)
+    assert any(at in each for each in said)
+
+
+@pytest.mark.parametrize("line", ["", LINE], ids=["as it was", "corrected"])
+def test_a_crash_after_the_tutorials_charge_charges_again_until_the_line_is_corrected(
+    once_cloud: TestCloud, tmp_path: Path, line: str
+) -> None:
+    function = re.sub(r"^    headers = .*\n", lambda old: line or old[0], FUNCTION, flags=re.MULTILINE)
+    with once_cloud.fault(function_crashes(after=CHARGE)):
+        run(once_cloud, tmp_path, function, once_cloud.finish)
+    sent = [each.effect for each in once_cloud.outside.sent]
+    assert sent == [True, not line]
+
+
+def test_the_readmes_test_is_the_tutorials() -> None:
+    readme = (DOCS.parent / "README.md").read_text()
+    [shown] = re.findall(r"```python\n(def test_.*?)```", readme, re.DOTALL)
+    assert shown in TUTORIAL

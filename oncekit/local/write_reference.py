@@ -1,0 +1,122 @@
+"""Writes what a template says of itself as pages: `python -m oncekit.local.write_reference --to docs`.
+
+parameters.md    its parameters by group, and its outputs
+alarms.md        its alarms
+states.md        the states of its state machines
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from oncekit.local.read_yaml import read_yaml
+from oncekit.local.template import parse
+
+ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+WORDS = "The [glossary](glossary.md) explains the words: owner, fence, lease, sweep, redrive, quarantine."
+PARAMETERS = f"""# Parameters and outputs
+
+What a stack can be told, and what it tells. This page is written from `template.yaml`. {WORDS}
+"""
+ALARMS_HEAD = f"""# Alarms
+
+Every alarm goes to the topic of `AlarmEmail`. [When something is stuck](runbook.md) says what to do when one goes off.
+This page is written from `template.yaml`. {WORDS}
+"""
+STATES = f"""# States
+
+Why each state is there. [How it decides](how-it-decides.md) shows how they work together.
+This page is written from the definitions. {WORDS}
+"""
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Markdown. Cells are texts of a template, whose `|` would end a cell."""
+    lines = [head, tuple("---" for _ in head), *(tuple(_cell(each) for each in row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def parameters_page(template: Mapping[str, Any]) -> str:
+    declared: Mapping[str, Mapping[str, Any]] = template["Parameters"]
+    groups = template["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
+    parts = [PARAMETERS]
+    for group in groups:
+        rows = [_parameter(name, declared[name]) for name in group["Parameters"]]
+        parts.append(f"## {group['Label']['default']}\n\n{table(('parameter', 'what it is', 'values'), rows)}\n")
+    outputs = [(f"`{name}`", str(each["Description"])) for name, each in template["Outputs"].items()]
+    return "\n".join([*parts, f"## Outputs\n\n{table(('output', 'what it is'), outputs)}\n"])
+
+
+def _parameter(name: str, declared: Mapping[str, Any]) -> tuple[str, str, str]:
+    default = _plain(declared.get("Default", ""))
+    usual = f"`{default}`" if default else "empty"
+    return f"`{name}`", str(declared["Description"]), f"{_values(declared)}; {usual} by default"
+
+
+def _values(declared: Mapping[str, Any]) -> str:
+    if "AllowedValues" in declared:
+        return ", ".join(f"`{_plain(each)}`" for each in declared["AllowedValues"])
+    if "MinValue" in declared:
+        return f"{declared['MinValue']} to {declared['MaxValue']}"
+    return str(declared.get("ConstraintDescription", "any text"))
+
+
+def _plain(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def alarms_page(template: Mapping[str, Any]) -> str:
+    alarms = {name: each for name, each in template["Resources"].items() if each.get("Type") in ALARMS}
+    rows = [(f"`{name}`", str(each["Properties"]["AlarmDescription"])) for name, each in alarms.items()]
+    return f"{ALARMS_HEAD}\n{table(('alarm', 'what it says'), rows)}\n"
+
+
+def states_page(definitions: Mapping[str, Mapping[str, Any]]) -> str:
+    parts = [STATES]
+    for name, definition in definitions.items():
+        rows = [(f"`{state}`", str(each["Type"]), str(each.get("Comment", ""))) for state, each in _states(definition)]
+        head = f"## The {name} machine\n\n{definition['Comment']}\n\n"
+        parts.append(f"{head}{table(('state', 'type', 'why it is there'), rows)}\n")
+    return "\n".join(parts)
+
+
+def _states(machine: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for name, state in machine["States"].items():
+        yield name, state
+        for inner in (*state.get("Branches", []), *([state["ItemProcessor"]] if "ItemProcessor" in state else [])):
+            yield from _states(inner)
+
+
+def pages(template: Path) -> dict[str, str]:
+    """The text of each page, by its file's name."""
+    parsed = parse(template.read_text(encoding="utf-8"), template)
+    folder = template.parent / "statemachine"
+    definitions = {
+        name: read_yaml((folder / f"{name}.asl.yaml").read_text(encoding="utf-8")) for name in ("operation", "recovery")
+    }
+    return {
+        "parameters.md": parameters_page(parsed),
+        "alarms.md": alarms_page(parsed),
+        "states.md": states_page(definitions),
+    }
+
+
+def main() -> None:
+    """Write the pages of a template's parameters, outputs, alarms and states."""
+    parser = argparse.ArgumentParser(prog="python -m oncekit.local.write_reference", description=main.__doc__)
+    parser.add_argument("--template", type=Path, default=Path("template.yaml"))
+    parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
+    arguments = parser.parse_args()
+    for name, text in pages(arguments.template).items():
+        (arguments.to / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
