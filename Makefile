@@ -81,7 +81,7 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 reference: setup ## Write the pages of parameters, alarms and states again, from the template and the definitions
 	@$(BIN)/python -m oncekit.local.write_reference --to docs
 
-bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts (PARTS="cost scale speed http" does less)
+bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts and the console (PARTS="cost scale speed http console" does less)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
 browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one

@@ -49,16 +49,16 @@ class LocalSource(Changes):
 
         for output in MACHINES.values():
             for execution in self._cloud.executions.of(self._cloud.outputs.get(output, "")):
-                self._see(execution)
-        watchers.append(self._see)
+                self.see(execution)
+        watchers.append(self.see)
         self._cloud.http_calls.watchers.append(self.note)
         try:
             yield
         finally:
-            watchers.remove(self._see)
+            watchers.remove(self.see)
             self._cloud.http_calls.watchers.remove(self.note)
 
-    def _see(self, execution: Any) -> None:
+    def see(self, execution: Any) -> None:
         """An execution began, ended or was redriven."""
         if execution.state_machine_arn not in {self._cloud.outputs.get(output) for output in MACHINES.values()}:
             return

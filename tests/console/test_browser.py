@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from http_client import Client
 from scenario import charge
 
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.serving import ConsoleServer
+from oncekit.console.tour import Shown, Step, Tour
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
 
@@ -29,13 +32,13 @@ PICTURES = ROOT / "build" / "console"
 AXE = ROOT / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 RECORD = "/record/acme%23charge-payment%23order-1"
 QUARANTINED = "/record/acme%23no-such%23order-3"
-QUICK_MS = 30_000
+QUICK_MS = 12_000
 """How long a test waits at most for what should be there at once: a busy machine is no verdict."""
 
 
 @pytest.fixture
 def console(cloud: LocalCloud) -> Iterator[ConsoleServer]:
-    """A console of a cloud in which something happened: an answer after a crash, duplicates, a refusal, quarantine."""
+    """A console of a cloud in which something happened: an answer after a crash, duplicates, refusals, quarantine."""
     source = LocalSource(cloud)
     with source.watching():
         server = ConsoleServer(source, LocalActions(cloud, ROOT))
@@ -44,6 +47,7 @@ def console(cloud: LocalCloud) -> Iterator[ConsoleServer]:
         for request in (charge(), charge("order-2"), charge(amount=1), charge("order-3") | {"operation": "no-such"}):
             cloud.run(request)
         cloud.run(charge("order-4"), lane="fast")
+        Client(cloud).send("POST", "/operations/charge-payment", "{}", Content_Type="application/json")
         yield server
         server.close()
 
@@ -177,12 +181,80 @@ def test_an_owner_that_dies_on_purpose_is_seen_to_be_recovered(page: Page, cloud
     page.wait_for_selector(".writes >> text=TakeOverLock")
 
 
-def test_a_server_that_is_gone_is_said(page: Page, console: ConsoleServer) -> None:
-    page.context.set_offline(True)
-    page.route("**/rows*", lambda route: route.abort())
-    page.evaluate("refresh()")
+def test_a_server_that_is_gone_is_said_and_found_again_when_it_is_back(page: Page, cloud: LocalCloud) -> None:
+    gone = [True]
+    page.route("**/changes", lambda route: route.abort() if gone[0] else route.continue_())
+    page.route("**/rows*", lambda route: route.abort() if gone[0] else route.continue_())
+    page.evaluate(
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )  # listens anew, as after a while in another tab
     page.wait_for_selector("#link.lost")
     assert "trying again" in page.inner_text("#link")
+    cloud.run(charge("while-it-was-gone"))
+    gone[0] = False
+    page.wait_for_selector("#link:not(.lost)")
+    page.wait_for_selector("text=while-it-was-gone")
+
+
+def test_events_are_filtered_and_each_has_an_address(page: Page) -> None:
+    page.goto("/?text=order-1&kind=succeeded")
+    page.click("#rows li")
+    page.keyboard.press("/")
+    page.keyboard.type("renewlock")
+    until(page, "[data-event]:visible", 5)
+    assert page.inner_text("[data-found]").startswith("5 of ")
+    page.click("[data-event]:visible >> nth=2 >> td:first-child a")
+    assert re.search(r"#event-\d+$", page.url)
+    page.reload()
+    page.wait_for_selector("[data-event].chosen:visible")
+    page.click("[data-event].chosen >> a[href^='#visit-']")
+    assert "RenewLock" in page.inner_text(".visits > li.chosen") and page.url.endswith("#visit-6")
+
+
+def test_work_that_takes_a_while_is_said_and_not_asked_for_twice(page: Page) -> None:
+    page.goto("/start?event=charge-payment")
+    page.evaluate("addEventListener('submit', event => event.preventDefault())")  # its answer never comes
+    page.click("form.form button.strong")
+    page.wait_for_selector("button:disabled:has-text('Working')")
+    assert page.get_attribute("form.form", "aria-busy") == "true"
+
+
+def test_a_start_is_copied_as_a_command_that_a_shell_takes(page: Page, console: ConsoleServer) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=console.origin)
+    page.goto("/start")
+    page.fill("[name=request]", """{"it's": "x"}""")
+    page.fill("[name=times]", "3")
+    page.click("#as-command")
+    page.wait_for_selector("text=Copied")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert shlex.split(copied) == [
+        *("echo", """{"it's": "x"}""", "|", "once", "send", "-", "--lane", "full", "--duplicates", "2")
+    ]
+
+
+def test_a_large_result_is_fetched_on_its_record(page: Page, cloud: LocalCloud) -> None:
+    cloud.run({"operation": "build-report", "tenant": "acme", "idempotencyKey": "r", "payload": {"bytes": 9000}})
+    page.goto("/record/acme%23build-report%23r")
+    page.click("#result > summary")
+    page.wait_for_selector("#result .said pre", state="attached")
+
+
+def test_a_story_goes_on_by_a_key_and_ends_on_a_page_that_needs_no_server(browser: Browser, cloud: LocalCloud) -> None:
+    source = LocalSource(cloud)
+    with source.watching():
+        tour = Tour([Step("A title", "Do it", "It was done.", lambda: Shown("/start"))])
+        server = ConsoleServer(source, LocalActions(cloud, ROOT), tour=tour)
+        page = browser.new_page()
+        page.goto(server.address)
+        page.keyboard.press("n")
+        page.wait_for_selector(".tour >> text=It was done.")
+        assert page.url.endswith("/start")
+        page.keyboard.press("n")
+        page.wait_for_selector("text=That was the demo")
+        assert tour.over.is_set()
+        server.close()
+        assert page.evaluate("getComputedStyle(document.querySelector('.empty')).textAlign") == "center"
+        page.close()
 
 
 WIDTHS = (360, 1440, 2560)
@@ -193,6 +265,7 @@ VIEWS = {
     "record": RECORD,
     "quarantined": QUARANTINED,
     "start": "/start",
+    "calls": "/calls",
 }
 
 
@@ -237,4 +310,6 @@ def run_and(page: Page) -> list[tuple[str, str]]:
     """The views, and a run."""
     page.goto("/?text=order-1&kind=succeeded")
     run = page.get_attribute("#rows li a", "href") or ""
-    return [("run", run), *VIEWS.items()]
+    page.goto(run)
+    beside = page.get_attribute(".others a.beside", "href") or ""
+    return [("run", run), ("beside", beside), *VIEWS.items()]
