@@ -38,7 +38,8 @@ def _problems(project: Project, given: Mapping[str, Any]) -> Iterator[str]:
         name = {"Fn::Select": [6, {"Fn::Split": [":", {"Ref": parameter}]}]}
         for metric, when in WATCHED.items():
             if (metric, {"FunctionName": name}) not in alarms:
-                yield f"nothing alarms when {operation} {when.removeprefix('it ')}; give it an alarm on the {metric} of {parameter}"
+                happens = when.removeprefix("it ")
+                yield f"nothing alarms when {operation} {happens}; give it an alarm on the {metric} of {parameter}"
     for operation in _entries(given.get("PayloadOnlyOperations", [])):
         if operation not in operations:
             yield f"PayloadOnlyOperations has {operation}, which is not in Operations"

@@ -179,12 +179,22 @@ def _functions(project: Project, resolver: Resolver, machine: Machine, state: St
     written = next(each for each in project.written(machine.logical_id).states if each.name == state.name)
     substitutions = project.resources(MACHINE)[machine.logical_id].get("DefinitionSubstitutions", {})
     functions = project.resources(FUNCTION)
-    for placeholder in _PLACEHOLDER.findall(str(written.raw.get("Arguments", {}).get("FunctionName", ""))):
+    for placeholder in _named_by(project.written(machine.logical_id), written):
         resolved = str(resolver.resolve(substitutions.get(placeholder, "")))
         for name, properties in functions.items():
             called = str(resolver.resolve(properties.get("FunctionName", "")))
             if resolved.partition(".")[0] == name or called.startswith(f"{resolved}-"):
                 yield name
+
+
+def _named_by(machine: Machine, state: State) -> list[str]:
+    """The placeholders that a task's FunctionName is made of, here or where its variable is assigned."""
+    name = str(state.raw.get("Arguments", {}).get("FunctionName", ""))
+    if found := _PLACEHOLDER.findall(name):
+        return found
+    assigned = (str(each.raw.get("Assign", {})) for each in machine.states)
+    every = {placeholder for text in assigned for placeholder in _PLACEHOLDER.findall(text)}
+    return sorted(each for each in every if each.endswith("FunctionPrefix"))
 
 
 def _corners(project: Project) -> Iterator[Given]:

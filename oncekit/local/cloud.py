@@ -202,7 +202,9 @@ class Cloud:
     def tables(self) -> Mapping[str, str]:
         """The names of the DynamoDB tables, by logical id."""
         resources = self.deployed.resources.items()
-        return {logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table"}
+        return {
+            logical_id: made.ref for logical_id, made in resources if made.type == "AWS::DynamoDB::Table" and made.ref
+        }
 
     def item_counts(self) -> Mapping[str, int]:
         """How many items each DynamoDB table has, by logical id."""
@@ -210,8 +212,8 @@ class Cloud:
 
     @property
     def parameters(self) -> Mapping[str, str]:
-        """The parameters of the template, with their values."""
-        return self._template.parameters
+        """The parameters of the template and of the applications inside it, with their values."""
+        return self.deployed.parameters
 
     def _functions_of_the_template(self) -> Mapping[str, Mapping[str, Any]]:
         resources = self.deployed.resources.values()

@@ -10,6 +10,8 @@ type. What moto ignores is added here, and nowhere else:
     AWS::Lambda::Version, Alias       an alias stands for the function as it is now
     Event buses, rules, schedules, pipes  only get a name here; `events/exchange.py` creates and runs them
     Roles and their policies          only get a name here; `permissions/` checks every call against them
+    AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
+                                      its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
 """
 
@@ -17,8 +19,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,10 +29,12 @@ from oncekit.local.ageing import lifecycle_of
 from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
+from oncekit.local.function_names import name_and_qualifier
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
+from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
 from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
-from oncekit.local.template import Template, load
+from oncekit.local.template import FILE_SCHEME, Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
@@ -46,6 +50,8 @@ class Stack:
     """By physical name."""
     code: Mapping[str, Code]
     """The state of each function's files."""
+    parameters: Mapping[str, str]
+    """Those of the template, and those of the applications inside it where it has none of the name."""
 
 
 class Functions(Protocol):
@@ -66,19 +72,13 @@ def deploy(
     Raises TemplateError, or DefinitionError for a state machine's definition.
     """
     deployment = _Deployment(template, call, endpoint_url, before.resources if before else {})
-    for logical_id in template.section("Resources"):
-        deployment.deployed(logical_id)
-    resolver = deployment.resolver
-    outputs = {
-        name: str(resolver.resolve(output["Value"]))
-        for name, output in template.section("Outputs").items()
-        if "Condition" not in output or resolver.holds(output["Condition"])
-    }
-    code = {name: code_of(spec) for name, spec in deployment.functions.items()}
-    for name, spec in deployment.functions.items():
+    deployment.deploy()
+    made = deployment.functions
+    code = {name: code_of(spec) for name, spec in made.items()}
+    for name, spec in made.items():
         if before is None or (before.functions.get(name), before.code.get(name)) != (spec, code[name]):
             functions.register(name, spec)
-    return Stack(deployment.made, outputs, deployment.functions, code)
+    return Stack(deployment.everything(), deployment.all_outputs(), made, code, deployment.all_parameters())
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
@@ -88,12 +88,7 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
     """
     template = load(path, parameters)
     deployment = _Deployment(template, _no_call, "", {}, dry=True)
-    rendered = {}
-    for logical_id, resource in template.section("Resources").items():
-        if resource["Type"] == "AWS::StepFunctions::StateMachine":
-            _, definition = deployment.definition(deployment.resolver.resolve(resource["Properties"]), logical_id)
-            rendered[machine_name(logical_id)] = definition
-    return rendered
+    return {machine_name(logical_id): definition for logical_id, definition in deployment.definitions()}
 
 
 def machine_name(logical_id: str) -> str:
@@ -116,24 +111,76 @@ class _Deployment:
     functions: dict[str, FunctionSpec] = field(default_factory=dict)
     resolver: Resolver = field(init=False)
     _making: list[str] = field(default_factory=list)
+    stack: str = STACK
+    """The value of AWS::StackName."""
+    within: str = ""
+    """The logical ids of the applications that this one is inside of, joined."""
+    taken: frozenset[str] = frozenset()
+    """Logical ids of the applications around it."""
+    cache: Path | None = None
+    inner: dict[str, _Deployment] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pseudo = {
             "AWS::AccountId": ACCOUNT,
             "AWS::Partition": "aws",
             "AWS::Region": REGION,
-            "AWS::StackName": STACK,
-            "AWS::StackId": f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{STACK}/local",
+            "AWS::StackName": self.stack,
+            "AWS::StackId": f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{self.stack}/local",
             "AWS::URLSuffix": "amazonaws.com",
             "AWS::NotificationARNs": "",
         }
         self.resolver = Resolver(
-            {**self.template.parameters, **pseudo},
+            {**self.template.values, **pseudo},
             self.template.section("Mappings"),
             self.template.section("Conditions"),
             lambda logical_id: self.deployed(logical_id).ref,
             lambda logical_id, name: self.deployed(logical_id).attributes(name),
         )
+
+    def deploy(self) -> None:
+        """Create everything."""
+        for logical_id in self.template.section("Resources"):
+            self.deployed(logical_id)
+
+    def key(self, logical_id: str) -> str:
+        """The logical id, by which a resource is found and named, also from outside of this application."""
+        return f"{self.within}{logical_id}" if logical_id in self.taken else logical_id
+
+    def everything(self) -> dict[str, Deployed]:
+        """What was created here and in the applications inside."""
+        found = {self.key(logical_id): each for logical_id, each in self.made.items()}
+        for each in self.inner.values():
+            found |= each.everything()
+        return found
+
+    def outputs(self) -> dict[str, str]:
+        return {
+            name: str(self.resolver.resolve(output["Value"]))
+            for name, output in self.template.section("Outputs").items()
+            if "Condition" not in output or self.resolver.holds(output["Condition"])
+        }
+
+    def all_outputs(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for each in self.inner.values():
+            found |= each.all_outputs()
+        return found | self.outputs()
+
+    def all_parameters(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for each in self.inner.values():
+            found |= each.all_parameters()
+        return found | dict(self.template.parameters)
+
+    def definitions(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The rendered definition of each state machine, by its logical id; those of applications inside come first."""
+        for logical_id, resource in self.template.section("Resources").items():
+            if resource["Type"] == NESTED and self.deployed(logical_id).ref:
+                yield from self.inner[logical_id].definitions()
+        for logical_id, resource in self.template.section("Resources").items():
+            if resource["Type"] == "AWS::StepFunctions::StateMachine":
+                yield logical_id, self.definition(self.resolver.resolve(resource["Properties"]), logical_id)[1]
 
     def deployed(self, logical_id: str) -> Deployed:
         """The resource, created now unless it exists. If its condition is false, it has no name."""
@@ -157,7 +204,7 @@ class _Deployment:
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:
         kind: str = resource["Type"]
-        known = self.before.get(logical_id)
+        known = self.before.get(self.key(logical_id))
         if known is not None and not known.ref:  # its condition did not hold
             known = None
         if "Condition" in resource and not self.resolver.holds(resource["Condition"]):
@@ -169,25 +216,55 @@ class _Deployment:
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
+        if self.within:
+            properties = _with_whole_paths(properties, self.template.folder)
         if kind == "AWS::Lambda::Function":
             return self._function(logical_id, properties)
-        if kind == NESTED and not self.dry:
-            raise TemplateError(
-                f"{logical_id} is an application inside this one (AWS::Serverless::Application), which the local cloud "
-                "cannot deploy: run its template by itself, with --template"
-            )
+        if kind == NESTED:
+            return self._nested(logical_id, properties)
         if kind == "AWS::StepFunctions::StateMachine" and not self.dry:
             return self._state_machine(logical_id, properties)
+        if kind == "AWS::Lambda::Alias":
+            self._alias(str(properties["FunctionName"]), str(properties["Name"]))
         if kind in NAMED or self.dry:
             return self._named(kind, logical_id, properties)
         if known is not None and known.properties == properties:
             return known
         return self._made_by_moto(kind, logical_id, properties, known)
 
+    def _nested(self, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
+        """An application inside this one: a template on this machine, whose folder its files are in."""
+        path = self.template.folder / str(properties.get("TemplateURL", "")).removeprefix(FILE_SCHEME)
+        if not path.is_file():
+            raise TemplateError(f"{logical_id}: its Location is not a file on this machine: {path}")
+        given = {name: _as_text(value) for name, value in (properties.get("Parameters") or {}).items()}
+        try:
+            template = load(path, given, self.cache or beside(self.template.folder / path.name))
+        except TemplateError as error:
+            raise TemplateError(f"{logical_id}: {error}") from error
+        around = {*self.template.section("Resources"), *(key for each in self.inner.values() for key in each.made)}
+        inner = _Deployment(
+            Template(template.folder.resolve(), template.parameters, template.body),
+            self.call,
+            self.endpoint_url,
+            self.before,
+            self.dry,
+            functions=self.functions,
+            stack=f"{self.stack}-{logical_id}",
+            within=f"{self.within}{logical_id}",
+            taken=self.taken | around,
+            cache=self.cache or beside(self.template.folder / path.name),
+        )
+        inner.deploy()
+        self.inner[logical_id] = inner
+        outputs = {f"Outputs.{name}": value for name, value in inner.outputs().items()}
+        arn = f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/{inner.stack}/local"
+        return Deployed(NESTED, properties, arn, _reader(NESTED, logical_id, outputs, anything=self.dry))
+
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """A resource of which only the name and ARN are needed."""
         form = NAMED.get(kind) or Named("{name}", {})
-        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
+        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
         values = {"name": str(name), "account": ACCOUNT, "region": REGION}
         values |= {key: str(value) for key, value in properties.items() if isinstance(value, str)}
         version = str(properties.get("DeploymentPreference", {}).get("StateMachineVersionArn", ""))
@@ -202,7 +279,7 @@ class _Deployment:
         model = moto_model(kind)
         if model is None:
             raise TemplateError(f"{logical_id}: the local cloud does not run {kind}")
-        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, logical_id))
+        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
         held: Mapping[str, Any] = {}
         if known is not None:  # changed: made anew under the same name, so the old one goes first
             held = take_contents(kind, known.ref)
@@ -234,11 +311,11 @@ class _Deployment:
             dynamodb.update_continuous_backups(name, recovery)
 
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
-        name = properties.get("StateMachineName", f"{logical_id}-local")
+        name = properties.get("StateMachineName", f"{self.key(logical_id)}-local")
         arn = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}"
         definition = json.dumps(self.definition(properties, logical_id)[1])
         made_of = {**properties, "DefinitionString": definition}
-        known = self.before.get(logical_id)
+        known = self.before.get(self.key(logical_id))
         role = properties.get("RoleArn", "")
         kind = properties.get("StateMachineType", "STANDARD")
         if known is not None and kind != known.properties.get("StateMachineType", "STANDARD"):
@@ -264,7 +341,7 @@ class _Deployment:
         return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
 
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
-        name = properties.get("FunctionName", f"{STACK}-{logical_id}")
+        name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
         code = self.template.folder / properties["Code"].get("S3Key", "")
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
@@ -285,8 +362,13 @@ class _Deployment:
         attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}
         return Deployed("AWS::Lambda::Function", properties, name, _reader("", logical_id, attributes))
 
+    def _alias(self, function: str, alias: str) -> None:
+        name, _ = name_and_qualifier(function)
+        if (spec := self.functions.get(name)) is not None:
+            self.functions[name] = replace(spec, aliases=spec.aliases | {alias})
+
     def _folder_of_layer(self, ref: str) -> Path:
-        for resource in self.made.values():
+        for resource in self.everything().values():
             if resource.ref == ref and resource.type == "AWS::Lambda::LayerVersion":
                 return self.template.folder / str(resource.properties["Content"]["S3Key"])
         raise TemplateError(
@@ -303,6 +385,20 @@ def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything:
         raise TemplateError(f"{logical_id} ({kind}) has no attribute {name} in the local cloud")
 
     return read
+
+
+def _with_whole_paths(properties: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The properties of a function or a layer inside of another application, whose folder is another one."""
+    places = {name: each for name in ("Code", "Content") if isinstance(each := properties.get(name), dict)}
+    whole = {
+        name: {**each, "S3Key": str(folder / str(each["S3Key"]))} for name, each in places.items() if "S3Key" in each
+    }
+    return {**properties, **whole}
+
+
+def _as_text(value: Any) -> str:
+    """The value of a parameter; a list is that of a CommaDelimitedList."""
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _as_list(value: Any) -> Iterable[str]:

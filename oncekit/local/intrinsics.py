@@ -21,7 +21,7 @@ class TemplateError(ValueError):
 class Resolver:
     """Resolves values of a template. `resource` gives the Ref of a logical id, `attribute` its GetAtt."""
 
-    parameters: Mapping[str, str]
+    parameters: Mapping[str, str | list[str]]
     """Template parameters and pseudo parameters (`AWS::Region`...)."""
     mappings: Mapping[str, Mapping[str, Mapping[str, Any]]]
     conditions: Mapping[str, Any]
@@ -61,8 +61,8 @@ class Resolver:
             "Fn::And": lambda a: all(self.resolve(each) for each in a),
             "Fn::Or": lambda a: any(self.resolve(each) for each in a),
             "Fn::FindInMap": self._find_in_map,
-            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in _list(self.resolve(a[1]))),
-            "Fn::Select": lambda a: _list(self.resolve(a[1]))[int(self.resolve(a[0]))],
+            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in as_list(self.resolve(a[1]))),
+            "Fn::Select": lambda a: as_list(self.resolve(a[1]))[int(self.resolve(a[0]))],
             "Fn::Split": lambda a: self.resolve(a[1]).split(a[0]),
             "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
         }
@@ -104,6 +104,6 @@ class Resolver:
             raise TemplateError(f"mapping {name} has no {first}.{second}") from None
 
 
-def _list(value: Any) -> Any:
+def as_list(value: Any) -> Any:
     """A list; where a list is needed, a text is that of a parameter of the type CommaDelimitedList."""
     return [each.strip() for each in value.split(",")] if isinstance(value, str) else value

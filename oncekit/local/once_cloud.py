@@ -16,9 +16,10 @@ from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.resources import STACK
+from oncekit.operation_functions import OperationFunctions
 
 PREFIX = f"{STACK}_op-"
-"""The output with the prefix of the functions' names."""
+"""Before an operation in the name of its function, unless the parameter Operations names another."""
 
 
 class LocalCloud(Cloud):
@@ -37,8 +38,7 @@ class LocalCloud(Cloud):
     ) -> None:
         """Deploy the business function of an operation that is not in the template, until the next `reset`.
 
-        It gets what the template gives each of its operations: the layer, the response bucket, and the timeout unless
-        another is given. It may do everything unless `role` is given, the logical id of a role of the template.
+        It gets what the template gives each of its operations: the layer, and the timeout unless another is given. It may do everything unless `role` is given, the logical id of a role of the template.
         """
         if not code.is_dir():
             raise LocalCloudError(f"operation {operation}: {code} is not a folder")
@@ -50,7 +50,6 @@ class LocalCloud(Cloud):
             handler=handler,
             timeout=timeout or float(self.parameters.get("BusinessTimeoutSeconds", 30)),
             environment={
-                "RESPONSE_BUCKET": self.resources.get("ResponseBucket", ""),
                 "POWERTOOLS_SERVICE_NAME": operation,
                 "POWERTOOLS_METRICS_NAMESPACE": "Once",
                 "ONCE_STACK": STACK,
@@ -61,7 +60,13 @@ class LocalCloud(Cloud):
             python_path=tuple(sorted(path)),
             role=None if role is None else self.permissions.arn_of(role),
         )
-        self.register_function(PREFIX + operation, spec)
+        found = self.operations.function_of(operation)
+        self.register_function(found.name if found else PREFIX + operation, spec)
+
+    @property
+    def operations(self) -> OperationFunctions:
+        """Which function each operation has."""
+        return OperationFunctions.of(self.parameters, self.outputs)
 
     # ---- requests ----
 
@@ -91,22 +96,17 @@ class LocalCloud(Cloud):
 
     def invocations(self, operation: str | None = None) -> list[Invocation]:
         """The starts of business logic, oldest first: of one operation, or of all."""
+        operations = self.operations
         return [
-            Invocation(
-                each.request_id,
-                each.function.removeprefix(PREFIX),
-                each.event,
-                each.started_at,
-                each.ended_at,
-                each.outcome,
-            )
+            Invocation(each.request_id, found, each.event, each.started_at, each.ended_at, each.outcome)
             for each in self.functions.invocations
-            if each.function.startswith(PREFIX) and operation in (None, each.function.removeprefix(PREFIX))
+            if (found := operations.operation_of(each.function)) is not None and operation in (None, found)
         ]
 
     def logs(self, operation: str) -> list[str]:
         """The last lines that the function of an operation printed."""
-        return self.functions.logs(PREFIX + operation)
+        found = self.operations.function_of(operation)
+        return [] if found is None else self.functions.logs(found.name)
 
     def record(self, id: str) -> dict[str, Any] | None:
         """The record of an id as plain Python values, or None."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.intrinsics import TemplateError, as_list
 from oncekit.local.kept_files import KeptFiles, beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
 
@@ -37,6 +37,13 @@ class Template:
     """Code and definitions are named relative to it."""
     parameters: Mapping[str, str]
     body: Mapping[str, Any]
+
+    @property
+    def values(self) -> Mapping[str, str | list[str]]:
+        """What Ref gives for each parameter: for one whose type is a list, a list."""
+        declared = self.section("Parameters")
+        lists = {name for name, each in declared.items() if "List" in str(each.get("Type"))}
+        return {name: as_list(value) if name in lists else value for name, value in self.parameters.items()}
 
     def section(self, name: str) -> Mapping[str, Any]:
         section: Mapping[str, Any] = self.body.get(name) or {}

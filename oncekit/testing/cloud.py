@@ -33,7 +33,7 @@ class TestCloud(LocalCloud):
 
     def __init__(self, template: Path, parameters: Mapping[str, object] | None = None) -> None:
         super().__init__(template, parameters, clock=VirtualClock())
-        self.watch = Watch()
+        self.watch = Watch(lambda function: self.operations.operation_of(function))
         self.outside = Outside(self.watch)
         self._own = ExitStack()
         self._own.callback(self.outside.close)

@@ -166,10 +166,9 @@ class Matrix:
 
     def _warm(self) -> None:
         """A second process of the function starts beside the next run: one that dies is not waited for."""
-        from oncekit.local.once_cloud import PREFIX
-
-        if (name := PREFIX + self._operation) in self._cloud.functions.functions:
-            self._cloud.functions.warm(name, 2)
+        named = self._cloud.operations.function_of(self._operation)
+        if named is not None and named.name in self._cloud.functions.functions:
+            self._cloud.functions.warm(named.name, 2)
 
     # ---- whose line it is ----
 

@@ -105,7 +105,7 @@ class Outside:
         if told is None:
             handler.send_error(403)
             return
-        call = FunctionCall.of(told)
+        call = FunctionCall.of(told, self._watch.operation_of)
         answers = [Answer(200, b"{}")]
 
         def make() -> bool:

@@ -20,7 +20,6 @@ ENVIRONMENT = {
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_REGION": REGION,
     "AWS_DEFAULT_REGION": REGION,
-    "RESPONSE_BUCKET": BUCKET,
 }
 LED_ELSEWHERE = ("AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN", "AWS_PROFILE")
 
@@ -84,6 +83,7 @@ class Requests:
             "idempotencyKey": key,
             "payload": dict(payload),
             "attempt": attempt,
+            "responseBucket": BUCKET,
             "lock": lock,
         }
 

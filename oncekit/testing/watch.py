@@ -11,8 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.once_cloud import PREFIX
-
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -46,15 +44,14 @@ class FunctionCall:
     """Whether an invocation has begun; else the function is being loaded."""
     keys: tuple[str, ...]
     """The provider keys that the function has asked for."""
+    operation: str = ""
+    """The operation that the function runs; of several the first."""
 
     @classmethod
-    def of(cls, header: str) -> FunctionCall:
+    def of(cls, header: str, operation_of: Callable[[str], str | None]) -> FunctionCall:
         told = json.loads(header)
-        return cls(**{**told, "parameters": json.loads(told["parameters"]), "keys": tuple(told["keys"])})
-
-    @property
-    def operation(self) -> str:
-        return self.function.removeprefix(PREFIX)
+        given = {**told, "parameters": json.loads(told["parameters"]), "keys": tuple(told["keys"])}
+        return cls(**given, operation=operation_of(told["function"]) or told["function"])
 
     @property
     def is_read(self) -> bool:
@@ -86,6 +83,7 @@ FunctionInterceptor = Callable[[FunctionCall, Make], None]
 class Watch:
     """All calls since the last reset, in their order, each with whether it was done."""
 
+    operation_of: Callable[[str], str | None]
     calls: list[tuple[FunctionCall, bool]] = field(default_factory=list)
     _interceptors: list[FunctionInterceptor] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -120,7 +118,7 @@ class Watch:
     def around(self, environ: WSGIEnvironment, application: WSGIApplication) -> WSGIApplication:
         """The application, or what stands before it, for a request that a watched function makes."""
         header = environ.get("HTTP_X_ONCE_CALL")
-        return application if header is None else self._watched(FunctionCall.of(header), application)
+        return application if header is None else self._watched(FunctionCall.of(header, self.operation_of), application)
 
     def _watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
         def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

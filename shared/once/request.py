@@ -43,6 +43,8 @@ class Request:
     lock: Lock
     retention_days: int = LONGEST_RETENTION
     """How many days the record refers to a large result. The longest time if the event does not say."""
+    response_bucket: str | None = None
+    """Where a large result is stored. An event of the previous version does not say."""
     reply_token: str | None = field(default=None, repr=False)
     """The state machine recognises this attempt's reply by it. An event of the previous version has none."""
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
@@ -165,6 +167,7 @@ class Request:
                 lease_expires_at=_field(lock, "leaseExpiresAt", int, inside="lock."),
             ),
             retention_days=_field(event, "retentionDays", int) if "retentionDays" in event else LONGEST_RETENTION,
+            response_bucket=_field(event, "responseBucket", str) if "responseBucket" in event else None,
             reply_token=_field(event, "replyToken", str) if "replyToken" in event else None,
         )
         if request.id != f"{request.tenant}#{request.operation}#{request.idempotency_key}":

@@ -47,14 +47,17 @@ class ResultStore:
         self._pause = pause
 
     @classmethod
-    def deployed(cls, retention_days: int) -> "ResultStore":
-        """The store in the bucket that the environment names, for results that are kept for this number of days.
+    def deployed(cls, retention_days: int, bucket: str | None = None) -> "ResultStore":
+        """The store in this bucket, for results that are kept for this number of days.
 
-        Raises NeedsAttention when the environment names no bucket.
+        Without one, the bucket that the environment names: an event of the previous version has none. Raises
+        NeedsAttention when the environment names none either.
         """
-        bucket = settings().response_bucket
+        bucket = bucket or settings().response_bucket
         if bucket is None:
-            raise NeedsAttention("business logic succeeded, but its result needs a bucket: set RESPONSE_BUCKET")
+            raise NeedsAttention(
+                "business logic succeeded, but its result needs a bucket: the event has no responseBucket"
+            )
         # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
         from once.clients import client
 

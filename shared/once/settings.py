@@ -10,7 +10,7 @@ class Settings:
     """See the environment of the functions in template.yaml."""
 
     response_bucket: str | None
-    """RESPONSE_BUCKET: where large results go. A test of business logic with small results needs none."""
+    """RESPONSE_BUCKET: where large results go whose event does not name a bucket."""
     region: str | None
     """AWS_REGION; None leaves it to the AWS configuration."""
     metrics_namespace: str

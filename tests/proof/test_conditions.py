@@ -70,6 +70,7 @@ VARIABLES: dict[str, Any] = {
     "answer": {"text": "1", "inline": True},
     "failure": {"name": "E", "message": "m"},
     "about": {"owner": THEIRS, "fence": "3", "lease": str(NOW - 5)},
+    "refusal": {"error": "InvalidRequest", "message": "m"},
     "ran": True,
     "throttled": False,
     "redriveRefused": False,
@@ -94,6 +95,7 @@ WRITES = {
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
     "ReleaseLock": {("IN_PROGRESS", ME, 3), ("IN_PROGRESS", ME, 4)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
+    "UndoLock": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
     "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},
     "ClaimRedrive": {("IN_PROGRESS", THEIRS, 3)},
@@ -162,7 +164,8 @@ def test_business_logic_that_may_have_started_is_not_called_again(rules: Rules, 
 
 
 @pytest.mark.parametrize(
-    "position", ["Finalize", "TakeOverLock", "RenewLock", "ReleaseLock", "RecordFailure", "RecordQuarantine"]
+    "position",
+    ["Finalize", "TakeOverLock", "RenewLock", "ReleaseLock", "UndoLock", "RecordFailure", "RecordQuarantine"],
 )
 def test_refused_write_is_not_tried_again_and_the_record_is_read(rules: Rules, position: str) -> None:
     error = "DynamoDB.ConditionalCheckFailedException"

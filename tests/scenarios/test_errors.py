@@ -67,11 +67,21 @@ def test_business_logic_that_asks_for_attention_is_quarantined(scene: Scene) -> 
     assert scene.starts(request) == 1
 
 
-def test_operation_without_a_function_is_quarantined_and_the_error_names_the_function(scene: Scene) -> None:
+def test_operation_without_a_function_is_refused_and_kept_and_leaves_no_lock(scene: Scene) -> None:
     request = scene.request("no-such-operation", {})
     ended = scene.run(request)
-    assert ended.error == "NeedsAttention"
-    assert f"{scene.backend.stack.outputs['FunctionPrefix']}-no-such-operation" in ended.cause["message"]
-    record = scene.record_in(request, "QUARANTINED")
-    assert record["error"]["name"] == "Lambda.ResourceNotFoundException"
-    assert scene.kept_request(record) == request
+    assert ended.error == "InvalidRequest"
+    function = f"{scene.backend.stack.outputs['FunctionPrefix']}-no-such-operation:live"
+    assert ended.cause["message"].startswith(
+        f"operation no-such-operation has no function: deploy one called {function}"
+    )
+    [kept] = scene.refused(request["idempotencyKey"])
+    assert (kept["error"], kept["input"]) == ("InvalidRequest", request)
+    record = scene.record(request)
+    assert (
+        record is not None
+        and record["status"] == "FAILED"
+        and "leaseExpiresAt" not in record
+        and "openShard" not in record
+    )
+    assert record["expiresAt"] < scene.backend.stack.now()

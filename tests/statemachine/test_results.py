@@ -141,9 +141,7 @@ def test_any_plain_result_comes_back_as_the_same_value_and_the_same_bytes(
 @given(value=values)
 @through_the_cloud
 def test_any_library_result_comes_back_as_the_bytes_that_the_library_wrote(cloud: LocalCloud, value: Any) -> None:
-    cloud.add_function(
-        "library-echo", FUNCTIONS / "library_echo", environment={"RESPONSE_BUCKET": cloud.outputs["ResponseBucketName"]}
-    )
+    cloud.add_function("library-echo", FUNCTIONS / "library_echo")
     request = {"operation": "library-echo", "idempotencyKey": f"lib-{next(_count)}", "payload": {"return": value}}
     first, second = cloud.run(request), cloud.run(request)
     assert answer(cloud, first) == answer(cloud, second)

@@ -14,7 +14,13 @@ from oncekit.proof.model.record import Table, table
 from oncekit.proof.mutants.visits import seen
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
-PARAMETERS = {"BusinessTimeoutSeconds": 30, "LeaseMarginSeconds": 60, "MaxAttempts": 5, "MaxRecoveries": 5}
+PARAMETERS = {
+    "BusinessTimeoutSeconds": 30,
+    "LeaseMarginSeconds": 60,
+    "MaxAttempts": 5,
+    "MaxRecoveries": 5,
+    "PayloadOnlyOperations": "bill, as-it-was",
+}
 
 
 @pytest.fixture(scope="module")

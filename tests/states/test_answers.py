@@ -49,7 +49,8 @@ INLINE = 4096
 def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
     state: States, definitions: dict[str, dict[str, Any]]
 ) -> None:
-    call = state("ExecuteBusinessLogic").asks({"request": REQUEST, "lock": LOCK, "replyToken": TOKEN})
+    named = {**REQUEST, "function": "my-app-Charge-1A2B:live"}
+    call = state("ExecuteBusinessLogic").asks({"request": named, "lock": LOCK, "replyToken": TOKEN})
     table = definitions["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
     assert call["Payload"] == {
         "operation": "charge",
@@ -58,10 +59,22 @@ def test_business_logic_is_given_the_request_its_attempt_and_its_lock(
         "payload": {"n": 1},
         "attempt": 2,
         "retentionDays": 30,
+        "responseBucket": definitions["operation"]["States"]["KeepRequest"]["Arguments"]["Bucket"],
         "replyToken": TOKEN,
         "lock": {"table": table, "id": ID, "owner": ME, "fence": 3, "leaseExpiresAt": NOW + 95},
     }
-    assert (call["FunctionName"].endswith("_op-charge"), call["Qualifier"]) == (True, "live")
+    assert (call["FunctionName"], "Qualifier" in call) == ("my-app-Charge-1A2B:live", False)
+
+
+@pytest.mark.parametrize(
+    ("operation", "is_alone"), [("bill", True), ("as-it-was", True), ("as-it", False), ("", False)]
+)
+def test_a_function_that_was_there_before_once_is_given_its_payload_alone(
+    state: States, operation: str, is_alone: bool
+) -> None:
+    request = {**REQUEST, "operation": operation, "function": "mine"}
+    call = state("ExecuteBusinessLogic").asks({"request": request, "lock": LOCK, "replyToken": TOKEN})
+    assert (call["Payload"] == {"n": 1}) is is_alone and call["FunctionName"] == "mine"
 
 
 def answered(state: States, reply: Any) -> Any:

@@ -26,6 +26,7 @@ REQUEST = {
     "onConflict": "acknowledge",
     "onCrash": "retry",
     "onFailed": "replay",
+    "function": "once_op-charge:live",
 }
 ABOUT = {"owner": THEIRS, "fence": "3", "lease": str(NOW - 1)}
 
@@ -706,7 +707,76 @@ def test_an_operation_without_a_function_says_which_one_to_deploy(policy: dict[s
     )
     message = way.assigned["failure"]["message"]
     assert message.startswith("operation charge has no function: deploy one called ")
-    assert message.endswith("_op-charge with the alias live")
+    assert message.endswith("deploy one called once_op-charge:live")
+
+
+def without_function(state: States, named: str = "", **known: Any) -> Way:
+    lock = {"fence": 3, "attempts": 1, "onCrash": "quarantine", "leaseExpiresAt": NOW}
+    failure = {"name": "Lambda.ResourceNotFoundException", "message": "m"}
+    told = {"throttled": False, "hasNoFunction": True, "hasTime": True, "isFirst": True, "ran": False, "lock": lock}
+    classify = state("ClassifyFailure")
+    classify = classify.with_text("('' = '' ?", f"('{named}' = '' ?").with_text("$replace('',", f"$replace('{named}',")
+    return classify.chooses({"failure": failure, "request": REQUEST, **told, **known})
+
+
+def test_a_first_attempt_that_finds_no_function_is_refused_and_gives_its_lock_back(state: States) -> None:
+    way = without_function(state)
+    assert (way.to, way.assigned["refusal"]["error"]) == ("UndoLock", "InvalidRequest")
+    message = "operation charge has no function: deploy one called once_op-charge:live"
+    assert way.assigned["refusal"]["message"] == message
+    told = without_function(state, "refund=a:live, ship=arn:aws:lambda:eu-west-1:123456789012:function:b")
+    assert told.assigned["refusal"]["message"] == f"{message}; the parameter Operations has refund, ship"
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"ran": True},
+        {"isFirst": False},
+        {"lock": {"fence": 3, "attempts": 2, "onCrash": "retry", "leaseExpiresAt": NOW}},
+    ],
+)
+def test_an_operation_that_may_have_begun_is_for_the_operator_when_its_function_is_gone(
+    known: dict[str, Any], state: States
+) -> None:
+    assert without_function(state, **known).to == "KeepRequest"
+
+
+def test_an_operation_without_a_function_is_refused_only_where_nothing_is_recorded(state: States) -> None:
+    way = decided(state, {}, function="")
+    assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "InvalidRequest")
+    assert way.assigned["refusal"]["message"] == "operation charge has no function: the parameter Operations has none"
+    named = (
+        state("ExistingStatus")
+        .with_text("('' = '' ?", "('a=b' = '' ?")
+        .with_text("$replace('',", "$replace('a=b, c=d',")
+    )
+    told = named.chooses({"record": {}, "ran": False, "request": {**REQUEST, "function": ""}})
+    assert told.assigned["refusal"]["message"] == "operation charge has no function: the parameter Operations has a, c"
+    assert decided(state, found("COMPLETED"), function="").to == "ReturnStoredResponse"
+    assert decided(state, found("FAILED"), function="", onFailed="retry").to == "OperationFailed"
+    assert decided(state, found("QUARANTINED"), function="").to == "NeedsAttention"
+    assert decided(state, found(leaseExpiresAt=str(NOW + 5)), function="").to == "AcknowledgeDuplicate"
+
+
+def test_a_dead_owners_operation_that_has_no_function_any_more_is_for_the_operator(state: States) -> None:
+    known = {"record": found(), "history": {"ended": True, "succeeded": False, "lastStep": "ExecuteBusinessLogic"}}
+    decide = state("HowFarDidOwnerGet")
+    assert decide.chooses({**known, "request": REQUEST, "ownerStatus": "FAILED"}).to == "TakeOverLock"
+    way = decide.chooses({**known, "request": {**REQUEST, "function": ""}, "ownerStatus": "FAILED"})
+    assert (way.to, way.assigned["about"], way.assigned["failure"]["name"]) == ("KeepRequest", ABOUT, "NoFunction")
+
+
+def test_whoever_is_not_the_first_owner_knows_it(state: States) -> None:
+    assert decided(state, found("FAILED"), onFailed="retry").assigned == {"isFirst": False}
+    assert state("TakeOverLock").raw["Assign"]["isFirst"] is False
+
+
+def test_a_lock_that_cannot_be_given_back_is_for_the_operator(state: States) -> None:
+    refusal = {"error": "InvalidRequest", "message": "no function"}
+    lock = {"fence": 3, "attempts": 1, "leaseExpiresAt": NOW}
+    way = state("UndoLock").fails("States.Timeout", {"me": ME, "lock": lock, "refusal": refusal, "request": REQUEST})
+    assert way == Way("KeepRequest", {"about": MINE, "failure": {"name": "NoFunction", "message": "no function"}})
 
 
 def test_any_other_error_is_tried_again_as_long_as_policy_and_attempts_allow(state: States) -> None:

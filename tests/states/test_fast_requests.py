@@ -64,6 +64,7 @@ def test_an_execution_of_the_fast_lane_begins_with_nothing_done_and_knows_when_i
         "failedFence": "",
         "record": {},
         "ran": False,
+        "isFirst": True,
         "throttled": False,
         "backOffs": 0,
         "wait": {"deadline": STOPS_AT - 15, "seconds": 1},

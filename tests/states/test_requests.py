@@ -339,6 +339,30 @@ def test_a_request_has_one_id_over_tenant_operation_and_key(state: States) -> No
     assert made(state, LEAST)["id"] == "default#charge#k"
 
 
+FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:b:7"
+
+
+@pytest.mark.parametrize(
+    ("operations", "prefix", "function"),
+    [
+        ("", "once_op", "once_op-charge:live"),
+        ("", "", ""),
+        ("charge=my-app-Charge-1A2B:live", "once_op", "my-app-Charge-1A2B:live"),
+        ("charge-2=a, charge=b", "", "b"),
+        ("refund=charge, xcharge=a,charge=arn:aws:lambda:eu-west-1:123456789012:function:b:7", "", FUNCTION),
+        ("refund=charge, charge-2=a", "", ""),
+        ("refund=charge, charge-2=a", "once_op", "once_op-charge:live"),
+        ("charge=a, charge=b", "", "a"),
+    ],
+)
+def test_an_operation_has_the_function_that_is_named_for_it_or_one_by_the_prefix(
+    operations: str, prefix: str, function: str, state: States
+) -> None:
+    receive = state("ReceiveRequest").with_text("$replace('',", f"$replace('{operations}',")
+    receive = receive.with_text("'once_op'", f"'{prefix}'").with_text("'once_op-'", f"'{prefix}-'")
+    assert receive.chooses({}, LEAST).assigned["request"]["function"] == function
+
+
 def test_an_execution_begins_with_nothing_done(state: States) -> None:
     known = received(state, LEAST).assigned
     assert known.pop("request")["kept"] == {"as": "request", "not": "requestRef", "value": {"NULL": True}}
@@ -353,6 +377,7 @@ def test_an_execution_begins_with_nothing_done(state: States) -> None:
         "gaveUp": False,
         "record": {},
         "ran": False,
+        "isFirst": True,
         "throttled": False,
         "backOffs": 0,
         "wait": {"deadline": NOW + 300, "seconds": 1},

@@ -70,6 +70,7 @@ VARIABLES: dict[str, Any] = {
     "about": {"owner": THEIRS, "fence": "3", "lease": str(OVER)},
     "throttled": False,
     "history": {"neverStarted": False},
+    "refusal": {"error": "InvalidRequest", "message": "no function"},
 }
 RECOVERY = {
     "id": "acme#charge#k",
@@ -200,6 +201,29 @@ def test_a_failure_is_kept_until_retention_ends_and_finished_steps_stay(write: W
     )
 
 
+def test_a_lock_that_is_given_back_is_over_on_every_clock_and_its_fence_is_kept(write: Write) -> None:
+    taken = write("AcquireLock", None)
+    assert taken is not None
+    given_back = write("UndoLock", taken | open_record(owner=ME, **LEFT))
+    assert given_back == changed(
+        open_record(owner=ME),
+        ("leaseExpiresAt", "openShard", "request"),
+        status={"S": "FAILED"},
+        error={"M": {"name": {"S": "NoFunction"}, "message": {"S": "no function"}}},
+        finishedAt={"S": AT},
+        expiresAt={"N": str(NOW - 3600)},
+    )
+    again = write("AcquireLock", given_back)
+    assert again is not None
+    assert (again["fence"], again["status"]) == ({"N": "4"}, {"S": "IN_PROGRESS"})
+
+
+@pytest.mark.parametrize("there", [None, ended("COMPLETED", expiresAt={"N": str(NOW - 1)}), open_record()])
+def test_an_operation_without_a_function_gets_no_lock(there: Item | None, write: Write) -> None:
+    request = {**VARIABLES["request"], "function": ""}
+    assert write("AcquireLock", there, request=request) is None
+
+
 def test_a_failed_operation_that_is_tried_again_begins_anew_but_keeps_its_finished_steps(write: Write) -> None:
     steps = {"M": {"pay": {"S": "1"}}}
     failed = ended("FAILED", steps=steps, **LEFT)
@@ -288,6 +312,7 @@ GOES_THROUGH = {
     "RenewLock": {("IN_PROGRESS", ME, 3), ("IN_PROGRESS", ME, 4)},
     "Finalize": {("IN_PROGRESS", ME, 3), ("COMPLETED", ME, 3)},
     "RecordFailure": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
+    "UndoLock": {("IN_PROGRESS", ME, 3), ("FAILED", ME, 3)},
     "RecordQuarantine": {("IN_PROGRESS", THEIRS, 3)},
     "ClaimRedrive": {("IN_PROGRESS", THEIRS, 3)},
     "RetryFailed": {("FAILED", THEIRS, 3), ("IN_PROGRESS", ME, 4)},

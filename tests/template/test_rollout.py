@@ -85,7 +85,8 @@ def test_a_rollout_looks_at_the_new_version_and_at_all_that_came_by_the_alias(fu
     }
     versions = {name for name, each in deployed("Canary").section("Resources").items() if "Version" in each["Type"]}
     for name, alarm in found.items():
-        assert alarm["Condition"] == "IsGradual"
+        is_example = name.startswith(("ChargePayment", "PlaceOrder", "BuildReport"))
+        assert alarm["Condition"] == ("HasGradualExamples" if is_example else "IsGradual")
         newest, everything = {}, {}
         for each in alarm["Properties"]["Metrics"][1:]:
             of = {d["Name"]: d["Value"] for d in each["MetricStat"]["Metric"]["Dimensions"]}

@@ -242,6 +242,7 @@ IN_EACH_LANE = {
     "TableName": "IdempotencyTable",
     "ResponseBucketName": "ResponseBucket",
     "RejectedQueueUrl": "RejectedRequestsQueue",
+    "Operations": "",
     "FunctionPrefix": "once_op",
     "FunctionAlias": "live",
     "CacheResponseFunctionArn": "CacheResponseFunction.Arn:live",
@@ -299,6 +300,7 @@ OF_EACH_LANE: dict[str, int | str] = {
     "RetentionDays": 14,
     "InlineLimitBytes": 1313,
     "FormerStateMachineName": "before",
+    "PayloadOnlyOperations": "charge,a-b",
 }
 PARAMETERS: dict[str, dict[str, int | str]] = {
     "Operation": OF_EACH_LANE,

@@ -42,6 +42,8 @@ NUMBERS = {
 LOG_DAYS = "1 3 5 7 14 30 60 90 120 150 180 365 400 545 731 1096 1827 2192 2557 2922 3288 3653"
 # Parameter, what holds by itself, and all that it may be.
 CHOICES = {
+    "FunctionsByPrefix": ("true", "true false"),
+    "Examples": ("yes", "yes no"),
     "Stage": ("dev", "dev prod"),
     "Lane": ("full", "full fast"),
     "Architecture": ("arm64", "arm64 x86_64"),
@@ -61,8 +63,37 @@ KEY = "arn:aws:kms:us-east-1:123456789012:key/1234-abcd"
 POOL = "arn:aws:cognito-idp:us-east-1:123456789012:userpool/us-east-1_aB9"
 ACL = "arn:aws:wafv2:us-east-1:123456789012:regional/webacl/mine/12-ab"
 NO_KEYS = ("alias/mine", KEY.replace("123456789012", "12345678901"), f"x{KEY}", f"{KEY} ", KEY.replace("kms", "s3"))
+FUNCTION = "arn:aws:lambda:eu-west-1:123456789012:function:my-refund"
+NAMED = (
+    "a=b",
+    "charge-payment=my-app-Charge-1A2B:live, refund=b_2:7",
+    f"a={FUNCTION}",
+    f"a={FUNCTION}:live,b=c:$LATEST",
+)
+THIRTY = ", ".join(f"a{n}={'x' * 64}:live" for n in range(30))
+MISNAMED = (
+    "a",
+    "a=",
+    "=b",
+    "A=b",
+    "a=b,",
+    "a=b c",
+    "a=b:",
+    "a=b:l:v",
+    "a=b;c=d",
+    "a=*",
+    "a=b'c",
+    f"{THIRTY}, b=c",
+    "a=b\n",
+)
+ROLES = ("role", "my-app.Role_1,b", "a, b")
+LISTED = ("charge", "a,b-2", "a, b", "x" * 40)
+MISLISTED = ("Charge", "a,B", "a b", "x" * 41, "a#b")
 # Parameter, what holds by itself, what it may be, and what it may not.
 TEXTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "Operations": ("", (*NAMED, THIRTY), MISNAMED),
+    "FunctionRoles": ("", ROLES, ("a b", "arn:aws:iam::123456789012:role/a")),
+    "StepRoles": ("", ROLES, ("a b", "x" * 65)),
     "HttpUserPoolArn": ("", (POOL,), (f"x{POOL}", f"{POOL} ", POOL.replace("userpool", "pool"))),
     "HttpTenantClaim": ("custom:tenant", ("tenant", "x" * 100), ("", "a b", "x" * 101, '"', "$x")),
     "HttpCorsOrigin": (
@@ -71,7 +102,8 @@ TEXTS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         ("shop.example", "https://a/", "https://a'b", "https://a, https://b", "null", "**", "https://a:x"),
     ),
     "HttpWebAclArn": ("", (ACL,), (ACL.replace("regional", "global"), f"x{ACL}", f"{ACL} ")),
-    "FullLaneOperations": ("", ("charge", "a,b-2", "a, b", "x" * 40), ("Charge", "a,B", "a b", "x" * 41, "a#b")),
+    "FullLaneOperations": ("", LISTED, MISLISTED),
+    "PayloadOnlyOperations": ("", LISTED, MISLISTED),
     "EventBusName": ("own", ("default", "a/b.c_D-9", "x" * 256), ("", "a b", "x" * 257, "a$")),
     "EventSource": ("", ("my.shop", "a_b-C.9", "x" * 100), ("a b", "x" * 101, "a/b")),
     "RequestQueueFilter": ("", ('{"body": {}}', "{}"), ("text", "{", "x{}", "{}x", " ")),
@@ -97,7 +129,8 @@ def holds_by_itself(source: Mapping[str, Any], name: str) -> str:
 def test_every_parameter_is_here_and_says_what_it_is_for(source: Mapping[str, Any]) -> None:
     assert set(source["Parameters"]) == {*NUMBERS, *CHOICES, *TEXTS}
     for name, declared in source["Parameters"].items():
-        text = "CommaDelimitedList" if name == "FullLaneOperations" else "String"
+        is_list = name in ("FullLaneOperations", "PayloadOnlyOperations", "FunctionRoles", "StepRoles")
+        text = "CommaDelimitedList" if is_list else "String"
         assert declared["Type"] == ("Number" if name in {*NUMBERS, *_NUMBERED} else text), name
         assert len(declared["Description"]) > 20, name
 
@@ -133,6 +166,18 @@ def test_a_text_is_of_its_form(name: str, source: Mapping[str, Any]) -> None:
 
 # Condition, parameters under which it holds, and under which it does not.
 CONDITIONS: dict[str, tuple[list[dict[str, str]], list[dict[str, str]]]] = {
+    "HasExamples": ([{}], [{"Examples": "no"}]),
+    "HasGradualExamples": ([{"Rollout": "Canary"}], [{}, {"Rollout": "Canary", "Examples": "no"}]),
+    "FindsByPrefix": ([{}], [{"FunctionsByPrefix": "false"}]),
+    "HasFunctionRoles": ([{"FunctionRoles": "a"}], [{}, {"StepRoles": "a"}]),
+    "HasStepRoles": ([{"StepRoles": "a"}], [{}, {"FunctionRoles": "a"}]),
+    **{
+        f"Operation{n:02}": (
+            [{"Operations": ", ".join(f"a{each}=b" for each in range(n))}],
+            [{"Operations": ", ".join(f"a{each}=b" for each in range(n - 1))}],
+        )
+        for n in range(1, 31)
+    },
     "IsProd": ([{"Stage": "prod"}], [{}]),
     "IsFast": ([{"Lane": "fast"}], [{}, {"Lane": "full"}]),
     "LogsExecutionData": (
@@ -198,13 +243,22 @@ MADE_WHEN = {
     "HasAlarmEmail": "AlarmSubscription",
     "KnowsDeaths": "DeadExecutionsAlarm",
     "LimitsOpenOperations": "OpenOperationsAlarm",
-    "IsGradual": "FunctionRolloutRole OperationRolloutAlarm FastRolloutAlarm CacheResponseRolloutAlarm "
-    "ChargePaymentRolloutAlarm PlaceOrderRolloutAlarm BuildReportRolloutAlarm",
+    "IsGradual": "FunctionRolloutRole OperationRolloutAlarm FastRolloutAlarm CacheResponseRolloutAlarm",
+    "HasGradualExamples": "ChargePaymentRolloutAlarm PlaceOrderRolloutAlarm BuildReportRolloutAlarm",
+    "HasExamples": "ProviderLedgerTable OrdersTable StockTable "
+    + " ".join(
+        f"{name}{part}"
+        for name in ("ChargePayment", "PlaceOrder", "BuildReport")
+        for part in ("Function", "Role", "LogGroup", "ErrorsAlarm", "ThrottlesAlarm")
+    ),
+    "Operation01": "NamedOperationsPolicy",
 }
 TOLD_WHEN = {
     "TakesEvents": "EventBusName EventDeadLetterQueueUrl",
     "TakesMessages": "RequestQueueUrl RequestDeadLetterQueueUrl",
     "TakesHttp": "RequestApiUrl",
+    "FindsByPrefix": "FunctionPrefix",
+    "HasExamples": "ProviderLedgerTableName OrdersTableName StockTableName",
 }
 
 
@@ -236,6 +290,9 @@ OUTPUTS = {
     "ResponseBucketName": "ResponseBucket",
     "RejectedQueueUrl": "RejectedRequestsQueue",
     "FunctionPrefix": "once_op",
+    "FunctionPolicyArn": "FunctionPolicy",
+    "StepPolicyArn": "StepPolicy",
+    "LayerArn": "OnceLayer",
     "ProviderLedgerTableName": "ProviderLedgerTable",
     "OrdersTableName": "OrdersTable",
     "StockTableName": "StockTable",

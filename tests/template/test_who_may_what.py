@@ -144,7 +144,8 @@ def statements(name: str, **given: str) -> Iterator[dict[str, Any]]:
     documents = [properties["PolicyDocument"]] if "PolicyDocument" in properties else []
     documents += [each["PolicyDocument"] for each in properties.get("Policies", ())]
     for each in resources.values():
-        if each["Type"] == "AWS::IAM::Policy" and {"Ref": name} in each["Properties"]["Roles"]:
+        is_there = "Condition" not in each or resolved.holds(each["Condition"])
+        if is_there and each["Type"] == "AWS::IAM::Policy" and {"Ref": name} in each["Properties"]["Roles"]:
             documents.append(resolved.resolve(each["Properties"])["PolicyDocument"])
     for document in documents:
         assert document["Version"] == "2012-10-17"
@@ -229,6 +230,49 @@ def test_owners_of_the_state_machine_before_may_be_asked_after_when_it_is_named(
     former = grants(name, FormerStateMachineName="before")
     own = f"{OF_THE_STACK}{MACHINE}.Name:*"
     assert former == {**GRANTS[name], f"{OF_THE_STACK}before:*": GRANTS[name][own]}
+
+
+LAMBDA = "arn:aws:lambda:us-east-1:123456789012:function:"
+
+
+@pytest.mark.parametrize("name", ["OperationRole", "FastRole"])
+def test_a_lane_may_invoke_exactly_the_functions_that_operations_name(name: str) -> None:
+    named = f"charge=my-app-Charge-1A2B:live, refund={LAMBDA}my-refund,ship={LAMBDA}ship:7, book=book"
+    found = grants(name, Operations=named, FunctionsByPrefix="false")
+    functions = ("my-app-Charge-1A2B:live", "my-refund", "ship:7", "book")
+    without = {each: actions for each, actions in GRANTS[name].items() if "once_op-" not in each}
+    assert found == {**without, **{f"{LAMBDA}{each}": {"lambda:InvokeFunction"} for each in functions}}
+
+
+@pytest.mark.parametrize("name", ["OperationRole", "FastRole"])
+def test_a_lane_may_invoke_thirty_named_functions_beside_those_with_its_prefix(name: str) -> None:
+    found = grants(name, Operations=", ".join(f"a{n}=f{n}" for n in range(30)))
+    assert found == {**GRANTS[name], **{f"{LAMBDA}f{n}": {"lambda:InvokeFunction"} for n in range(30)}}
+
+
+MOST_OF_A_ROLE = 10_240
+"""Characters of all inline policies of a role, white space aside
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html)."""
+
+
+@pytest.mark.parametrize("name", ["OperationRole", "FastRole"])
+def test_thirty_functions_with_the_longest_names_fit_into_a_role(name: str) -> None:
+    longest = ", ".join(f"a{n:02}={n:02}{'x' * 62}:{'v' * 40}" for n in range(30))
+    documents = [json.dumps(each, separators=(",", ":")) for each in statements(name, Operations=longest)]
+    assert sum(len(each) for each in documents) + 100 * 3 < MOST_OF_A_ROLE
+
+
+def test_a_rollout_may_move_no_function_by_its_name_where_none_is_found_by_it() -> None:
+    found = grants("FunctionRolloutRole", FunctionsByPrefix="false")
+    assert set(found) == {each for each in GRANTS["FunctionRolloutRole"] if "_op-" not in each}
+
+
+@pytest.mark.parametrize(("policy", "parameter"), [("FunctionPolicy", "FunctionRoles"), ("StepPolicy", "StepRoles")])
+def test_roles_of_other_stacks_get_a_policy_by_their_names(policy: str, parameter: str) -> None:
+    resolved, resources = written_with(**{parameter: "one, two"})
+    assert resolved.resolve(resources[policy]["Properties"]["Roles"]) == "one, two"  # CloudFormation makes it a list
+    resolved, _ = written_with()
+    assert "Roles" not in resolved.resolve(resources[policy]["Properties"])
 
 
 @pytest.mark.parametrize("made", ["ChargePayment", "PlaceOrder", "BuildReport", "CacheResponse"])

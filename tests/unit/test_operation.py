@@ -151,7 +151,7 @@ def test_a_large_result_without_a_bucket_goes_to_the_operator(
 
     monkeypatch.delenv("RESPONSE_BUCKET", raising=False)
     settings.cache_clear()
-    with pytest.raises(NeedsAttention, match="its result needs a bucket: set RESPONSE_BUCKET"):
+    with pytest.raises(NeedsAttention, match="its result needs a bucket: the event has no responseBucket"):
         handler(event())
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oncekit.local import Clock
     from oncekit.local.once_cloud import LocalCloud
 
-NEEDED_OUTPUTS = ("StateMachineArn", "FunctionPrefix")
+NEEDED_OUTPUTS = ("StateMachineArn", "TableName")
 
 
 def find_template(given: Path | None) -> Path:

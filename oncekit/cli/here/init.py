@@ -56,9 +56,9 @@ def _upgrade(template: Path | None) -> int:
     if not folder.is_ours(there):
         raise Problem(f"{there} has no Once to upgrade: run `once init` first")
     changes = folder.changes(there)
+    left = folder.upgrade(there, changes)  # before it is shown: who reads the first lines only has it all the same
     for each in changes:
         say(*each.diff())
-    left = folder.upgrade(there, changes)
     for name in left:
         tell(f"{there / name} was changed here, and stays; the new one is {name}.new: bring your change into it.")
     tell(f"{len(changes) - len(left)} files are new, changed or gone." if changes else "Nothing to upgrade.")

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from oncekit.local.engine.patching import replaced
 from oncekit.local.function_names import function_arn, name_and_qualifier
-from oncekit.local.lambda_runtime.runtime import ALIAS, LATEST
+from oncekit.local.lambda_runtime.runtime import LATEST
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 
 VERSION = "1"
@@ -40,7 +40,7 @@ def serve_descriptions(
     def get_function_configuration(self: Any) -> Any:
         name, qualifier = name_and_qualifier(_part(self, -2), self._get_param("Qualifier"))
         spec = functions().get(name)
-        if spec is None or qualifier not in (None, LATEST, ALIAS, VERSION):
+        if spec is None or qualifier not in (None, LATEST, VERSION, *spec.aliases):
             return theirs["get_function_configuration"](self)
         return _answer(configuration(name, spec, qualifier, more(name)))
 
@@ -52,7 +52,7 @@ def serve_descriptions(
 
     def get_alias(self: Any) -> Any:
         name, alias = _part(self, -3), _part(self, -1)
-        if name not in functions() or alias != ALIAS:
+        if (spec := functions().get(name)) is None or alias not in spec.aliases:
             return theirs["get_alias"](self)
         return _answer({"AliasArn": function_arn(name, alias), "Name": alias, "FunctionVersion": VERSION})
 

@@ -21,8 +21,8 @@ from urllib.parse import unquote
 from oncekit.local.engine.patching import replaced
 from oncekit.local.function_names import function_arn
 from oncekit.local.lambda_runtime.descriptions import VERSION, configuration
-from oncekit.local.lambda_runtime.runtime import ALIAS, LambdaRuntime
-from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.local.lambda_runtime.runtime import LambdaRuntime
+from oncekit.local.lambda_runtime.spec import ALIAS, FunctionSpec
 
 Answer = tuple[int, dict[str, Any], str]
 Properties = Mapping[str, Mapping[str, Any]]

@@ -20,7 +20,7 @@ from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
 
-ALIAS, LATEST = "live", "$LATEST"
+LATEST = "$LATEST"
 LOG_LINES = 2000
 """Kept per function."""
 LINES_OF_ONE = 500
@@ -175,7 +175,7 @@ class LambdaRuntime:
     def invoke(self, **parameters: Any) -> dict[str, Any]:
         """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
 
-        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (`live`,
+        FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (an alias,
         `$LATEST` or the number of the version), InvocationType (RequestResponse or DryRun); others are ignored.
 
         Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
@@ -213,7 +213,7 @@ class LambdaRuntime:
 
     def _find(self, name: str, qualifier: str | None) -> _Function:
         function = None if self._closed else self._functions.get(name)
-        if function is None or qualifier not in (None, LATEST, ALIAS, str(function.version)):
+        if function is None or qualifier not in (None, LATEST, str(function.version), *function.spec.aliases):
             raise refusals.function_not_found(function_arn(name, qualifier))
         return function
 

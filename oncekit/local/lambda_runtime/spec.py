@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+ALIAS = "live"
+"""The alias that every function has; others are those of the template."""
 Code = frozenset[tuple[str, int, int]]
 """Path, time of change and size of every file that a function is made of."""
 
@@ -25,6 +27,8 @@ class FunctionSpec:
     """Folders after the code's own on the import path: the layers."""
     role: str | None = None
     """ARN of the role whose policies its calls are checked against; None for no check."""
+    aliases: frozenset[str] = frozenset({ALIAS})
+    """Each stands for the newest code."""
 
 
 def code_of(spec: FunctionSpec) -> Code:

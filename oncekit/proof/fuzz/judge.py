@@ -31,14 +31,16 @@ class Stack:
 
     @staticmethod
     def of(definitions: Mapping[str, Mapping[str, Any]]) -> Stack:
-        asked = {name: state.get("Arguments", {}) for name, state in definitions["operation"]["States"].items()}
-        [prefix] = re.findall(r"'([\w-]+)'", asked["ExecuteBusinessLogic"]["FunctionName"])
+        states = definitions["operation"]["States"]
+        asked = {name: state.get("Arguments", {}) for name, state in states.items()}
+        named = re.search(r"'([\w-]+-)' & \$r\.operation & ':(\w+)'", states["ReceiveRequest"]["Assign"]["request"])
+        assert named is not None, "the name of an operation's function is made in another way"
         return Stack(
             asked["AcquireLock"]["TableName"],
             asked["KeepRequest"]["Bucket"],
             asked["RefuseRequest"]["QueueUrl"],
-            prefix,
-            asked["ExecuteBusinessLogic"]["Qualifier"],
+            named[1],
+            named[2],
             asked["CacheResponse"]["FunctionName"],
         )
 
@@ -119,10 +121,7 @@ class Judge:
             if (payload["id"], payload["tenant"]) != (self.id, self.tenant):
                 yield f"keeps a result for another: {shown(arguments)}"
             return
-        if (arguments["FunctionName"], arguments.get("Qualifier")) != (
-            f"{self.stack.prefix}{self.operation}",
-            self.stack.alias,
-        ):
+        if arguments["FunctionName"] != f"{self.stack.prefix}{self.operation}:{self.stack.alias}":
             yield f"invokes another function: {shown(arguments)}"
         told = tuple(payload[name] for name in ("tenant", "operation", "idempotencyKey"))
         if told != (self.tenant, self.operation, self.key) or payload["lock"]["id"] != self.id:

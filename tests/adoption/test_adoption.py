@@ -1,0 +1,154 @@
+"""A foreign application runs through Once after the documented steps, without a change of its functions."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
+from commands import Done
+
+from oncekit.gate.run import QUICK, findings
+from oncekit.testing import owner_dies
+from oncekit.testing.cloud import TestCloud
+
+Adopted = tuple[Application, list[Done]]
+MOST_LINES = 15
+INVOICE = json.loads((APPLICATION / "samples" / "invoice.json").read_text())
+CHARGED = "default#bill-customer#4711"
+
+
+def test_each_step_of_the_page_prints_what_the_page_says(shop: Adopted) -> None:
+    told = steps()
+    assert [step.command[:2] for step in told][:2] == [("init",), ("new", "bill-customer")]
+    for step, done in zip(told, shop[1], strict=True):
+        assert (done.code, done.out.strip()) == (0, step.printed), f"{step.command}: {done.err}"
+
+
+def test_no_file_of_the_application_changes_but_its_template_and_samconfig(shop: Adopted) -> None:
+    before = {each.relative_to(APPLICATION) for each in APPLICATION.rglob("*.*") if "__pycache__" not in each.parts}
+    changed = {
+        str(name) for name in before if (shop[0].folder / name).read_bytes() != (APPLICATION / name).read_bytes()
+    }
+    assert len(before) >= 8 and changed == {"template.yaml", "samconfig.toml"}
+
+
+def test_three_functions_a_bus_and_a_queue_take_few_lines_of_template_and_no_line_goes(foreign: Application) -> None:
+    for step in steps():
+        if "send-invoice" not in step.command:
+            foreign.once(*step.command)
+    was, now = (APPLICATION / "template.yaml").read_text().splitlines(), foreign.text("template.yaml").splitlines()
+    new = [line[2:] for line in difflib.ndiff(was, now) if line.startswith("+ ") and line[2:].strip()]
+    gone = [line for line in difflib.ndiff(was, now) if line.startswith("- ")]
+    assert not gone and 5 < len(new) <= MOST_LINES
+    assert "\n".join(new) in PAGE, "the page shows them"
+
+
+def charges(cloud: TestCloud) -> list[dict[str, Any]]:
+    return [row for row in cloud.rows("Ledger") if "invoice" in row]
+
+
+def send(cloud: TestCloud, event: dict[str, Any], times: int = 1) -> None:
+    entry = {"Source": event["source"], "DetailType": event["detail-type"], "Detail": json.dumps(event["detail"])}
+    entries = [{**entry, "EventBusName": cloud.resources["ShopBus"]}] * times
+    cloud.client("events").put_events(Entries=entries)
+    cloud.settle()
+
+
+def test_an_event_of_its_own_shape_three_times_charges_once(cloud: TestCloud) -> None:
+    send(cloud, INVOICE, times=3)
+    record = cloud.record(CHARGED)
+    assert record is not None and (record["status"], record["attempts"]) == ("COMPLETED", 1), cloud.rejected()
+    (start,) = cloud.invocations("bill-customer")
+    assert start.event["detail"] == INVOICE["detail"] and "lock" not in start.event, "the event as it was"
+    assert [row["invoice"] for row in charges(cloud)] == [4711] and not cloud.denials()
+
+
+def test_an_event_of_another_type_or_without_the_key_charges_nobody(cloud: TestCloud) -> None:
+    send(cloud, {**INVOICE, "detail-type": "InvoicePaid"})
+    send(cloud, {**INVOICE, "detail": {"invoice": {"cents": 1}}})
+    (refused,) = cloud.rejected()
+    assert refused["error"] == "InvalidRequest" and not charges(cloud)
+
+
+def test_another_amount_under_the_same_number_is_refused_and_kept(cloud: TestCloud) -> None:
+    send(cloud, INVOICE)
+    send(cloud, {**INVOICE, "detail": {"invoice": {"number": 4711, "cents": 9}}})
+    assert [each["error"] for each in cloud.rejected()] == ["PayloadMismatch"] and len(charges(cloud)) == 1
+
+
+def test_a_message_in_its_own_queue_twice_reserves_once(cloud: TestCloud) -> None:
+    queue, body = cloud.resources["WarehouseQueue"], (APPLICATION / "samples" / "reservation.json").read_text()
+    for _ in range(2):
+        cloud.client("sqs").send_message(QueueUrl=queue, MessageBody=body)
+    cloud.settle()
+    assert [row["orderNo"] for row in cloud.rows("Ledger")] == ["A-1"], cloud.rejected()
+
+
+def test_a_function_behind_an_alias_of_its_own_answers_each_duplicate_alike(cloud: TestCloud) -> None:
+    request = {"operation": "write-receipt", "idempotencyKey": "r", "payload": {"customer": "c", "cents": 5}}
+    first, second = cloud.run(request), cloud.run(request)
+    assert (first.output["disposition"], second.output["disposition"]) == ("EXECUTED", "REPLAYED")
+    assert json.loads(second.output["result"]) == {"customer": "c", "total": "0.05"}
+
+
+def test_an_operation_is_recovered_when_its_owner_dies(cloud: TestCloud) -> None:
+    request = {"operation": "write-receipt", "idempotencyKey": "r", "payload": {"customer": "c", "cents": 5}}
+    with cloud.fault(owner_dies(before="Finalize")):
+        assert cloud.finish(request).output["disposition"] == "REPLAYED"
+    assert len(cloud.invocations("write-receipt")) == 1, "the owner finishes what it began"
+
+
+def test_the_roles_of_the_nested_template_hold(shop: Adopted, cloud: TestCloud) -> None:
+    template = shop[0].folder / "once" / "operations.yaml"
+    allowed = template.read_text()
+    template.write_text(allowed.replace("Action: states:StartExecution", "Action: states:ListExecutions", 1))
+    try:
+        cloud.redeploy()
+        send(cloud, INVOICE)
+        assert any("StartExecution" in str(each) for each in cloud.denials()) and not charges(cloud)
+    finally:
+        template.write_text(allowed)
+        cloud.redeploy()
+
+
+def test_an_operation_that_is_no_more_is_refused_with_the_list_of_those_there_are(cloud: TestCloud) -> None:
+    done = cloud.run({"operation": "charge", "idempotencyKey": "k", "payload": {}})
+    assert (done.error, cloud.record("default#charge#k")) == ("InvalidRequest", None)
+    assert "bill-customer, reserve-stock, write-receipt" in str(done.cause)
+
+
+def test_the_tests_that_were_written_pass(shop: Adopted) -> None:
+    done = shop[0].pytest("tests", "--ignore=tests/test_send_invoice.py")
+    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_gate_finds_nothing_and_misses_no_alarm_that_is_gone(shop: Adopted, tmp_path: Path) -> None:
+    template, operations = (shop[0].folder / name for name in ("template.yaml", "once/operations.yaml"))
+    assert [str(each) for each in findings(template, QUICK)] == []
+    whole = operations.read_text()
+    operations.write_text(whole.replace("MetricName: Throttles", "MetricName: Duration", 1))
+    try:
+        (found,) = findings(template, QUICK)
+        assert "nothing alarms when bill-customer is throttled" in str(found)
+    finally:
+        operations.write_text(whole)
+
+
+@pytest.mark.parametrize("name", ["template.yaml", "once/operations.yaml"])
+def test_sam_and_the_scanner_accept_what_was_written(shop: Adopted, name: str) -> None:
+    sam, checkov = tool(".venv-sam/bin/sam"), tool(".venv-scan/bin/checkov")
+    environment = {**os.environ, "SAM_CLI_TELEMETRY": "0", "AWS_DEFAULT_REGION": "us-east-1"}
+    validate = [sam, "validate", "--lint", "--template", name]
+    done = subprocess.run(validate, cwd=shop[0].folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    own = "once/" in name  # the shop's own queue and table are as they were
+    scan = [checkov, "--file", name, "--framework", "cloudformation", "--compact", "--quiet", "--skip-download"]
+    done = subprocess.run([*scan, "-o", "json"], cwd=shop[0].folder, env=environment, capture_output=True, text=True)
+    failed = json.loads(done.stdout)["results"]["failed_checks"]
+    assert [each["resource"] for each in failed if own or "SendInvoice" in each["resource"]] == []

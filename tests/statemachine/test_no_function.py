@@ -1,0 +1,177 @@
+"""A request for an operation that has no function is refused, kept, and leaves no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from latches import Latches
+from scenario import A_LEASE, answer, cause, charge, dead, record_of, result, scripted
+
+from oncekit.local import LocalCloud
+from oncekit.local.faults import answer_lost, fails, never_arrives
+from oncekit.local.lanes import Lane
+
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = ROOT / "tests" / "functions"
+LANES: tuple[Lane, ...] = ("full", "fast")
+OPEN = {"leaseExpiresAt", "openShard", "request", "requestRef"}
+
+
+def of_nobody(**more: Any) -> dict[str, Any]:
+    return {"operation": "of-nobody", "idempotencyKey": "k", "payload": {"return": 1}, **more}
+
+
+def has_given_back_its_lock(cloud: LocalCloud, request: dict[str, Any]) -> bool:
+    record = record_of(cloud, request)
+    expired: bool = record["expiresAt"] < cloud.clock.now()
+    return expired and not OPEN & set(record)
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_a_request_for_a_function_that_is_missing_is_kept_and_runs_once_it_is_deployed(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    request = of_nobody()
+    refused = cloud.run(request, lane=lane)
+    assert (refused.error, refused.states[-3:]) == ("InvalidRequest", ("UndoLock", "RefuseRequest", "RequestRefused"))
+    message = "operation of-nobody has no function: deploy one called once_op-of-nobody:live"
+    assert cause(refused) == {"id": "default#of-nobody#k", "message": message}
+    [kept] = cloud.rejected()
+    assert (kept["error"], kept["message"], kept["input"]) == ("InvalidRequest", message, request)
+    assert has_given_back_its_lock(cloud, request)
+    cloud.add_function("of-nobody", FUNCTIONS / "plain_echo")
+    again = cloud.run(kept["input"], lane=lane)
+    assert (again.output["disposition"], again.output["attempt"]) == ("EXECUTED", 1)
+    assert record_of(cloud, request)["fence"] == 2
+
+
+@pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
+@pytest.mark.parametrize("state", ["AcquireLock", "UndoLock", "RefuseRequest"])
+@pytest.mark.parametrize("lane", LANES)
+def test_calls_of_a_request_without_a_function_may_be_lost(
+    cloud: LocalCloud, fault: Any, state: str, lane: Lane
+) -> None:
+    request = of_nobody()
+    with cloud.intercept(fault(state=state)):
+        assert cloud.run(request, lane=lane).error == "InvalidRequest"
+    assert has_given_back_its_lock(cloud, request)
+    assert {message["error"] for message in cloud.rejected()} == {"InvalidRequest"}
+
+
+def test_a_throttled_call_before_it_was_no_start_either(cloud: LocalCloud) -> None:
+    request = of_nobody(onCrash="quarantine")
+    with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 3))):
+        refused = cloud.run(request)
+    assert (refused.error, record_of(cloud, request)["fence"]) == ("InvalidRequest", 3)
+    assert has_given_back_its_lock(cloud, request)
+
+
+def test_a_function_that_goes_between_two_attempts_leaves_the_operation_to_the_operator(
+    cloud: LocalCloud, latches: Latches
+) -> None:
+    request = scripted({"raise": "ConnectionError"}, {"return": "never"})
+    with cloud.intercept(fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=2)):
+        ended = cloud.run(request)
+    assert (ended.error, latches.starts()) == ("NeedsAttention", 1)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "Lambda.ResourceNotFoundException")
+
+
+def test_a_failed_operation_that_is_tried_again_without_its_function_is_not_forgotten(
+    cloud: LocalCloud, latches: Latches
+) -> None:
+    request = scripted({"raise": "PermanentError"}, {"return": "never"})
+    assert cloud.run(request).error == "OperationFailed"
+    gone = fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=0)
+    with cloud.intercept(gone, answer_lost(state="RetryFailed")):
+        assert cloud.run({**request, "onFailed": "retry"}).error == "NeedsAttention"
+    assert record_of(cloud, request)["status"] == "QUARANTINED"
+
+
+def test_whoever_takes_over_from_an_owner_that_may_have_begun_asks_the_operator(cloud: LocalCloud) -> None:
+    request = of_nobody()
+    dead(cloud, request, "UndoLock")
+    cloud.clock.advance(A_LEASE)
+    assert cloud.run(request).error == "NeedsAttention"
+    assert record_of(cloud, request)["status"] == "QUARANTINED"
+
+
+# ---- the parameter Operations ----
+
+MINE = "my-app-Charge-1A2B"
+NAMED = {"Operations": f"charge-it={MINE}:live, refund=arn:aws:lambda:us-east-1:123456789012:function:my-refund"}
+ONLY_NAMED = {**NAMED, "FunctionsByPrefix": "false"}
+
+
+@contextmanager
+def named(cloud: LocalCloud, **parameters: str) -> Iterator[None]:
+    """Operations whose functions have names of their own, and know nothing of Once."""
+    with cloud.deployed_with({**ONLY_NAMED, **parameters}):
+        cloud.add_function("charge-it", FUNCTIONS / "plain_echo")
+        cloud.add_function("refund", FUNCTIONS / "plain_echo")
+        yield
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_an_operation_runs_the_function_that_is_named_for_it(cloud: LocalCloud, lane: Lane) -> None:
+    with named(cloud):
+        for operation in ("charge-it", "refund"):
+            request = {"operation": operation, "idempotencyKey": lane, "payload": {"return": operation}}
+            assert result(cloud, cloud.run(request, lane=lane)) == operation
+            assert [each.operation for each in cloud.invocations(operation)] == [operation]
+        assert {each.function for each in cloud.functions.invocations} == {MINE, "my-refund"}
+        assert not cloud.denials()
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_an_operation_that_is_not_named_is_refused_without_a_lock_and_told_which_there_are(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    with named(cloud):
+        refused = cloud.run(of_nobody(), lane=lane)
+        assert refused.error == "InvalidRequest"
+        message = "operation of-nobody has no function: the parameter Operations has charge-it, refund"
+        assert cause(refused)["message"] == cloud.rejected()[0]["message"] == message
+        assert cloud.record("default#of-nobody#k") is None
+        assert not cloud.denials()
+
+
+def test_an_operation_that_is_not_named_has_the_function_of_its_name_where_that_is_allowed(cloud: LocalCloud) -> None:
+    with named(cloud, FunctionsByPrefix="true"):
+        assert cloud.run(charge("by-prefix")).output["disposition"] == "EXECUTED"
+        assert "the parameter Operations has charge-it, refund" in cause(cloud.run(of_nobody()))["message"]
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_what_is_recorded_of_an_operation_is_answered_after_its_function_was_taken_away(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    done, failed = charge("done"), charge("failed", amount=-1, onFailed="retry")
+    for request in (done, failed):
+        cloud.run(request)
+    with named(cloud):
+        assert cloud.run(done, lane=lane).output["disposition"] == "REPLAYED"
+        assert cloud.run(failed, lane=lane).error == "OperationFailed"
+        assert not cloud.rejected()
+
+
+def test_an_owner_that_died_before_its_function_was_taken_away_is_left_to_the_operator(cloud: LocalCloud) -> None:
+    request = charge("died")
+    dead(cloud, request, "ExecuteBusinessLogic")
+    cloud.clock.advance(A_LEASE)
+    with named(cloud):
+        assert cloud.run(request).error == "NeedsAttention"
+        assert record_of(cloud, request)["error"]["name"] == "NoFunction"
+
+
+def test_a_large_answer_finds_its_bucket_in_the_event(cloud: LocalCloud) -> None:
+    with named(cloud):
+        cloud.add_function("refund", ROOT / "functions" / "build_report")
+        request = {"operation": "refund", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
+        assert len(answer(cloud, cloud.run(request))) == 300_000
+        [started] = cloud.invocations("refund")
+        assert started.event["responseBucket"] == cloud.outputs["ResponseBucketName"]
