@@ -38,7 +38,8 @@ class LocalCloud(Cloud):
     ) -> None:
         """Deploy the business function of an operation that is not in the template, until the next `reset`.
 
-        It gets what the template gives each of its operations: the layer, and the timeout unless another is given. It may do everything unless `role` is given, the logical id of a role of the template.
+        It gets what the template gives each of its operations: the layer, and the timeout unless another is given.
+        It may do everything unless `role` is given, the logical id of a role of the template.
         """
         if not code.is_dir():
             raise LocalCloudError(f"operation {operation}: {code} is not a folder")

@@ -85,7 +85,7 @@ THROTTLED = "Assign: { ownerStatus: UNKNOWN }\n        Next: IsOwnerAlive\n    N
 OVER = "$record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000)"
 OVERDUE = "{% '${Lane}' = 'full' and " + OVER + " %}"
 MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $me and $not($ran) and $not($handedOver) %}"
-ASKED_FOR = "'FAILED' and $request.onFailed = 'retry' and $not($ran) and $not($handedOver) and $not($exists($record.isOwn)) and\n"
+ASKED_FOR = "'FAILED' and $request.onFailed = 'retry' and $not($request.function = '') and"
 RELEASED = '"SET leaseExpiresAt = :zero, mayStartAgain = :true, attempts = :attempts, #error = :error"'
 ONE, TWO = (RETRY,), (RETRY, RETRY)
 ONLY_FAST = (FAST, FAST)

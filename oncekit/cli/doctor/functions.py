@@ -53,7 +53,7 @@ def _found(deployment: Deployment, others: list[str]) -> Verdict:
     others += (name for name in every if name.startswith(deployment.function_prefix))
     if others:
         return ok(", ".join(sorted(name.removeprefix(deployment.function_prefix) for name in others)))
-    return wrong("there is no function of an operation", "add one to template.yaml, as docs/functions.md says, and deploy")
+    return wrong("there is no function of an operation", "add one, as docs/functions.md says, and deploy")
 
 
 def _live(deployment: Deployment, name: str) -> Mapping[str, Any]:

@@ -109,7 +109,9 @@ def _headers(environ: WSGIEnvironment) -> dict[str, str]:
     """
     names = {"CONTENT_TYPE": "content-type"}
     given = {
-        name.lower()[5:].replace("_", "-"): str(value).strip(" \t") for name, value in environ.items() if name[:5] == "HTTP_"
+        name.lower()[5:].replace("_", "-"): str(value).strip(" \t")
+        for name, value in environ.items()
+        if name[:5] == "HTTP_"
     }
     return given | {name: str(environ[key]) for key, name in names.items() if environ.get(key)}
 

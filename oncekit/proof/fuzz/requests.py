@@ -1,4 +1,4 @@
-"""Requests: whatever somebody may start an execution with. What the table of docs/request.md allows is taken, and nothing else.
+"""Requests: whatever somebody may start an execution with. What docs/request.md allows is taken, and nothing else.
 
 The oracle says the table once more, in another language, and nothing of it is taken from the definition.
 """
