@@ -7,6 +7,7 @@ brings it to its end, and the request is sent once more.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
 
 SECONDS = 60.0
+REFUSED = "REFUSED"
+"""The status of a request that left no record, or one that has expired."""
 ANSWER, END = "the answer", "the end"
 Found = tuple[Difference, str, tuple[str, ...]]
 """A difference, what was struck, and the lines of code."""
@@ -85,7 +88,7 @@ class Matrix:
         usual, again = self._run(), self._run()
         told = [each.what for each in usual.faults]
         if not told and usual.status not in ("COMPLETED", "FAILED"):
-            told = [f"it ends as {usual.status}"]
+            told = ["it is refused" if usual.status == REFUSED else f"it ends as {usual.status}"]
         second_attempt = self._run(dies_at_its_beginning(self._operation))
         expected = Usual([usual.left, again.left, second_attempt.left], self._before)
         told += [f"two runs differ: {each.place}: {each.what}" for each in expected.differences(again.left)]
@@ -135,7 +138,9 @@ class Matrix:
             journal.started(each.event)
         self._warm()
         faults += [Difference(each.kind, each.promise, each.what) for each in checker.faults(journal)]
-        record = cloud.record(checker.id_of(as_text(self._request))) or {"status": "NOTHING"}
+        record = cloud.record(checker.id_of(as_text(self._request))) or {}
+        if not record or record.get("expiresAt", math.inf) < cloud.clock.now():
+            record = {"status": REFUSED}
         left = [*documents(cloud), *_ends(record)]
         return Run(left, calls, path, faults, str(record["status"]), _told(record))
 
