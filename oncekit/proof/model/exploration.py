@@ -88,7 +88,8 @@ CASES: Mapping[str, Case] = {
     "errors": Case((RETRY, RETRY), Budget(2, crashes=1, errors=1)),
     "errors-losses": Case((RETRY, RETRY), Budget(2, crashes=1, losses=1, errors=1)),
     "waiting": Case((RETRY, WAIT), Budget(2, crashes=1)),
-    "careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=2, losses=1, errors=1)),
+    "careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=2, errors=1)),
+    "careful-losses": Case((CAREFUL, CAREFUL), Budget(2, crashes=2, losses=1, errors=1)),
     "large": Case((RETRY, RETRY), Budget(2, crashes=2), inline_limit=1200),
     "expiry": Case((RETRY, OTHER, RETRY), Budget(3, crashes=1, expiries=1), instants=True),
     # Writes that come at any later time, and descriptions of executions as they were.
@@ -135,6 +136,7 @@ DEEP = {
     "owners-losses",
     "losses",
     "errors-losses",
+    "careful-losses",
     "redriven",
     "late",
     "failed-late",
