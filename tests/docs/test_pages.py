@@ -112,6 +112,13 @@ def test_commands_and_their_options_are_there(page: Path, options: Mapping[str, 
         assert set(re.findall(r"(?<=\s)-{1,2}[a-z][a-z-]*", rest)) <= options[name], f"once {name}{rest}"
 
 
+def test_every_option_is_in_the_row_of_its_command_or_shared(options: Mapping[str, set[str]]) -> None:
+    rows, _, shared = (ROOT / "docs/commands.md").read_text().partition("## What they share")
+    for name, known in options.items():
+        [row] = re.findall(rf"^\| `once {name}\b.*$", rows, re.MULTILINE)
+        assert not {each for each in known if each.startswith("--") and each not in row + shared}, name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_targets_of_make_are_there(page: Path) -> None:
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -151,6 +158,12 @@ def test_the_readmes_calls_by_http_are_answered_as_the_page_on_http_says() -> No
     assert not [line for line in answers if line not in page]
     for part in ("--aws-sigv4 aws:amz:us-east-1:execute-api", "http://127.0.0.1:4601/operations/charge-payment"):
         assert part in shown and part in page
+
+
+def test_the_page_on_the_repository_has_every_room_of_the_kit() -> None:
+    page = (ROOT / "docs/repository.md").read_text()
+    rooms = [each.parent.name for each in (ROOT / "oncekit").glob("*/__init__.py")]
+    assert not [room for room in rooms if f"| `oncekit/{room}/` |" not in page]
 
 
 def test_the_pages_of_parameters_alarms_and_states_are_what_the_template_says() -> None:
