@@ -14,7 +14,7 @@ from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.schema import schema_of
 from oncekit.adoption.texts import parts, text
-from oncekit.adoption.trigger import Trigger
+from oncekit.adoption.trigger import FromHttp, Trigger
 from oncekit.cli.problem import Problem
 
 SAMPLE = {"item": "tea", "quantity": 2}
@@ -115,7 +115,9 @@ class Additions:
 
     def _add_tests(self, wanted: Wanted) -> None:
         operation, places = wanted.operation, wanted.operation.places
-        test = text("test.py.txt", **places) + (text("test_step.py.txt", **places) if wanted.step else "")
+        is_sent = isinstance(wanted.trigger, FromHttp) and wanted.example is not None
+        test = text("test.py.txt", **places, imports=text("test_http_imports.txt") if is_sent else "")
+        test += text("test_step.py.txt", **places) if wanted.step else ""
         if wanted.trigger is not None and wanted.example is not None:
             self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example))
             test += wanted.trigger.test(operation)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ from oncekit.local.events.paths import MISSING, PathError, find
 from oncekit.local.events.patterns import PatternError, check
 
 DEFAULT_BUS = "default"
+_ROUTE = re.compile(r"(/[A-Za-z0-9._-]+)+")
+_MEMBERS = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,41 @@ class FromQueue:
 
     def test(self, operation: Operation) -> str:
         return text("test_queue.py.txt", **operation.places, queue=self.queue)
+
+
+@dataclass(frozen=True)
+class FromHttp:
+    """A route of an API of its own. Paths begin at the body, and name members: `$`, `$.order.id`."""
+
+    route: str
+    key: str
+    payload: str
+    sample_name = "body"
+    source = None
+
+    @classmethod
+    def of(cls, route: str, key: str, payload: str | None) -> FromHttp:
+        return cls(route, key, payload or "$")
+
+    def __post_init__(self) -> None:
+        if not _ROUTE.fullmatch(self.route):
+            raise Problem(f"--http {self.route}: write a path such as /orders/paid, without parameters")
+        for option, path in (("--key", self.key), ("--payload", self.payload)):
+            check_path(option, path)
+            if not _MEMBERS.fullmatch(path):
+                raise Problem(f"{option} {path}: name members only, such as $.order.id")
+        if self.key == "$":
+            raise Problem("--key $: name a member of the body, such as $.id")
+
+    def resources(self, operation: Operation) -> list[list[str]]:
+        body = "$input.body" if self.payload == "$" else f"$input.json('{self.payload}')"
+        return parts("http.yaml", **operation.places, route=self.route, key=self.key, body=body)
+
+    def request(self, sample: Any) -> tuple[Any, Any]:
+        return at("--key", self.key, sample), at("--payload", self.payload, sample)
+
+    def test(self, operation: Operation) -> str:
+        return text("test_http.py.txt", **operation.places, route=self.route)
 
 
 def _pattern(given: str) -> Mapping[str, Any]:

@@ -258,7 +258,7 @@ class Cloud:
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         apis = rest_apis(deployed.resources)
-        self._gateway.deploy(next(iter(apis), None))
+        self._gateway.deploy(apis)
         there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
         self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
         self.deployed = deployed

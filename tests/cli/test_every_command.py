@@ -277,6 +277,20 @@ def test_env_vars_with_evil_values_and_files_are_told_calmly(
     assert_shown_calmly(operator.once("env-vars", "-o", f"/none/{WHOLE}"), 2)
 
 
+def test_init_and_new_tell_evil_names_calmly(
+    operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (EVIL, WHOLE):
+        assert_shown_calmly(operator.once("init", "--template", name), 2)
+    (tmp_path / WHOLE.replace("\0", "")).touch()
+    assert_shown_calmly(operator.once("init"), 2)
+    (tmp_path / "template.yaml").write_text("Transform: AWS::Serverless-2016-10-31\nResources:\n  A: {Type: X}\n")
+    assert_shown_calmly(operator.once("init"))
+    for arguments in ((EVIL,), ("a", "--function", EVIL), ("a", "--from-rule", f"B/{EVIL}"), ("a", "--example", WHOLE)):
+        assert_shown_calmly(operator.once("new", *arguments, "--key", "$.a"), 2)
+
+
 TRIED = {
     "ls",
     "show",
@@ -293,6 +307,8 @@ TRIED = {
     "demo",
     "up",
     "console",
+    "init",
+    "new",
 }
 
 

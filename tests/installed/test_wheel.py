@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -32,6 +33,21 @@ def test_an_application_of_ones_own_is_found_before_the_sample(whole: Installed)
     done = whole.once("run", "-")
     (whole.work / "template.yaml").unlink()
     assert done.returncode == 2 and "sample application" not in done.stderr
+
+
+def test_an_application_is_made_of_what_is_installed(whole: Installed) -> None:
+    done = whole.once("init")
+    made = {str(each.relative_to(whole.work)) for each in whole.work.rglob("*.yaml")}
+    again = whole.once("init", "--upgrade")
+    for each in whole.work.iterdir():
+        shutil.rmtree(each) if each.is_dir() else each.unlink()
+    assert (done.returncode, again.returncode, again.stdout) == (0, 0, ""), done.stderr + again.stderr
+    assert {
+        "template.yaml",
+        "once/operations.yaml",
+        "once/template.yaml",
+        "once/statemachine/recovery.asl.yaml",
+    } <= made
 
 
 def test_without_the_extra_every_command_has_its_help(bare: Installed) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from oncekit.cli.deployed.inside import with_outputs
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
 from oncekit.cli.problem import Problem
@@ -116,12 +117,15 @@ def session_at(place: Place) -> Any:
 
 
 def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callable[[Place], Any] = session_at) -> Stack:
-    """Find the stack. Raises Problem when there is none, or when it has not the outputs needed: no stack of Once."""
+    """Find the stack, or the one of Once inside of it.
+
+    Raises Problem when there is none, or when it has not the outputs needed: no stack of Once.
+    """
     from botocore.exceptions import ClientError
 
     name, endpoint, session = place.stack, local_endpoint(), open_session(place)
     try:
-        stack = session.client("cloudformation", endpoint_url=endpoint).describe_stacks(StackName=name)["Stacks"][0]
+        stack = with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             raise Problem(
@@ -134,7 +138,7 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
         raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
     protected = bool(stack.get("EnableTerminationProtection"))
     return Stack(
-        name,
+        str(stack.get("StackName", name)),
         outputs,
         parameters,
         session,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,13 +34,14 @@ Rule = Annotated[
 Queue = Annotated[
     str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Make requests of the messages in a queue.")
 ]
+Http = Annotated[str | None, typer.Option("--http", metavar="PATH", help="Make requests of what is sent to POST PATH.")]
 Key = Annotated[
     str | None,
     typer.Option("--key", metavar="JSONPATH", help="Where its idempotency key is, such as $.detail.id or $.body.id."),
 ]
 Payload = Annotated[
     str | None,
-    typer.Option("--payload", metavar="JSONPATH", help="Where its payload is; by default $.detail or $.body."),
+    typer.Option("--payload", metavar="JSONPATH", help="Where its payload is; by default $.detail, $.body or $."),
 ]
 Example = Annotated[
     str | None,
@@ -61,6 +63,7 @@ def new(
     function: Function = None,
     from_rule: Rule = None,
     from_queue: Queue = None,
+    http: Http = None,
     key: Key = None,
     payload: Payload = None,
     example: Example = None,
@@ -69,7 +72,7 @@ def new(
 ) -> None:
     """Add an operation: a new function, or one that is there, with alarms, an event and a test.
 
-    --from-rule and --from-queue write what makes its requests of events and messages that are there already.
+    --from-rule, --from-queue and --http write what makes its requests of events and messages that are there already.
     """
     if gets not in (None, "request", "payload"):
         raise Problem(f"--gets {gets}: it is request or payload")
@@ -81,7 +84,7 @@ def new(
         from oncekit.adoption.operation import Additions, Wanted
 
         named = Operation(operation)
-        trigger = _trigger(from_rule, from_queue, key, payload)
+        trigger = _trigger({"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}, key, payload)
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
@@ -92,21 +95,22 @@ def new(
     tell(f"Try it: pytest tests/test_{named.folder}.py")
 
 
-def _trigger(rule: str | None, queue: str | None, key: str | None, payload: str | None) -> Trigger | None:
-    from oncekit.adoption.trigger import FromQueue, FromRule
+def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | None) -> Trigger | None:
+    from oncekit.adoption.trigger import FromHttp, FromQueue, FromRule
 
-    if rule is not None and queue is not None:
-        raise Problem("--from-rule or --from-queue, not both; the same function can run two operations")
-    if rule is None and queue is None:
+    sources = [(option, value) for option, value in given.items() if value is not None]
+    if len(sources) > 1:
+        raise Problem(f"{sources[0][0]} or {sources[1][0]}, not both; the same function can run two operations")
+    if not sources:
         if key is not None or payload is not None:
-            raise Problem("--key and --payload say what is in an event: give --from-rule or --from-queue, too")
+            raise Problem(f"--key and --payload say what is in an event: give {' or '.join(given)}, too")
         return None
     if key is None:
         raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
-    if rule is not None:
-        return FromRule.of(rule, key, payload)
-    assert queue is not None
-    return FromQueue.of(queue, key, payload)
+    [(option, source)] = sources
+    if option == "--from-rule":
+        return FromRule.of(source, key, payload)
+    return FromQueue.of(source, key, payload) if option == "--from-queue" else FromHttp.of(source, key, payload)
 
 
 def _read(example: str | None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -27,36 +27,38 @@ MOST_BYTES = 10 * 1024 * 1024
 
 
 class Gateway:
-    """Answers the requests of clients with the API that is deployed last."""
+    """Answers the requests of clients. Of several APIs, each with a host of its own on AWS, the first with the path."""
 
     def __init__(self, callers: Callers, make: Make, guard: Guard, clock: Clock) -> None:
         self._callers = callers
         self._integrations = Integrations(make, guard, clock)
         self._clock = clock
-        self._api: RestApi | None = None
+        self._apis: Sequence[RestApi] = ()
         self.calls = Calls()
-        self._throttle = Throttle(None, clock)
+        self._throttles: Mapping[str, Throttle] = {}
 
-    def deploy(self, api: RestApi | None) -> None:
-        self._api = api
+    def deploy(self, apis: Sequence[RestApi]) -> None:
+        self._apis = apis
         self.reset()
 
     def reset(self) -> None:
         """Forget which requests came."""
         self.calls.kept.clear()
-        self._throttle = Throttle(self._api.limits if self._api else None, self._clock)
+        self._throttles = {api.id: Throttle(api.limits, self._clock) for api in self._apis}
 
     def origin(self) -> str | None:
-        """That of the pages which the API answers."""
-        return None if self._api is None else self._api.origin
+        """That of the pages which an API answers."""
+        return next((api.origin for api in self._apis if api.origin), None)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         from werkzeug.wrappers import Response
 
-        api = self._api
-        if api is None:
+        if not self._apis:
             return Response("no API is deployed\n", 404)(environ, start_response)
         began = self._clock.now()
+        path, _, _ = str(environ["REQUEST_URI"]).partition("?")
+        having = (each for each in self._apis if each.route(environ["REQUEST_METHOD"], path))
+        api = next(having, self._apis[0])
         try:
             answer = self._answer(api, environ)
         except Refused as refused:
@@ -85,7 +87,7 @@ class Gateway:
         method, parameters = route
         claims = self._callers.check(api, method, path, environ)
         # Whether those count whom nobody lets in is unconfirmed (V72).
-        self._throttle.take(f"{method.name} {method.resource}")
+        self._throttles[api.id].take(f"{method.name} {method.resource}")
         body = _body(environ)
         sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), _headers(environ), body)
         context = new_context(api.stage, method.name, self._clock.now(), claims)

@@ -43,6 +43,11 @@ class Input:
             value = value.get(name) if isinstance(value, dict) else None
         return value
 
+    def json(self, expression: str) -> str:
+        """The same "as a JSON string"; of what is not there an empty text in quotes (unconfirmed, V78)."""
+        found = self.path(expression)
+        return json.dumps("" if found is None else found)
+
 
 class Util:
     """Functions of templates. "Unless otherwise specified, the default character set is UTF-8." """

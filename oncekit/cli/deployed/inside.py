@@ -1,0 +1,34 @@
+"""Once inside another application: its stack is one of the stacks inside of that application's."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+DEEPEST = 3
+"""`once init` makes two: that of operations.yaml, and Once's own in it."""
+_STACK = "AWS::CloudFormation::Stack"
+
+
+def with_outputs(cloudformation: Any, name: str, needed: Collection[str], depth: int = DEEPEST) -> Any:
+    """The stack of this name, or else the first one inside of it that has the outputs; the stack itself if none has.
+
+    Raises botocore's ClientError when there is no stack of the name.
+    """
+    stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    if _has(stack, needed) or not depth:
+        return stack
+    found = (with_outputs(cloudformation, inner, needed, depth - 1) for inner in _inside(cloudformation, name))
+    return next((each for each in found if _has(each, needed)), stack)
+
+
+def _has(stack: Mapping[str, Any], needed: Collection[str]) -> bool:
+    return set(needed) <= {each["OutputKey"] for each in stack.get("Outputs", ())}
+
+
+def _inside(cloudformation: Any, name: str) -> Iterator[str]:
+    """The names of the stacks inside of a stack."""
+    for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
+        for each in page["StackResourceSummaries"]:
+            if each["ResourceType"] == _STACK and (arn := each.get("PhysicalResourceId")):
+                yield str(arn).rpartition(":stack/")[2].partition("/")[0]

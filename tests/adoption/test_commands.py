@@ -1,0 +1,246 @@
+"""`once init` and `once new`: what they write, what they refuse, and what they leave alone."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+from adoption.conftest import APPLICATION, Application
+
+ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
+
+
+def state_of(application: Application) -> dict[str, bytes]:
+    files = (each for each in application.folder.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
+    return {str(each.relative_to(application.folder)): each.read_bytes() for each in files}
+
+
+# ---- init ----
+
+
+def test_init_again_changes_nothing(foreign: Application) -> None:
+    assert foreign.once("init").code == 0
+    before = state_of(foreign)
+    done = foreign.once("init")
+    assert (done.code, done.out, state_of(foreign)) == (0, "", before) and "nothing to do" in done.err
+    assert set(ONCE_IN_FULL) <= before.keys()
+
+
+def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Application) -> None:
+    assert empty.once("init").code == 0
+    assert {"template.yaml", "samconfig.toml", "functions/place_order/schema.json"} <= state_of(empty).keys()
+    assert empty.once("new", "send-invoice").code == 0
+    (empty.folder / "hook.json").write_text(json.dumps({"id": 7, "data": {"text": 'é "q" & {$x} #end'}}))
+    of_body = ("--key", "$.id", "--payload", "$.data", "--example", "hook.json")
+    assert empty.once("new", "take-hook", "--http", "/hooks/paid", *of_body).code == 0
+    done = empty.pytest("tests")
+    assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_is_written_is_formatted_python(empty: Application) -> None:
+    empty.once("init")
+    empty.once("new", "a-1")
+    (empty.folder / "e.json").write_text(json.dumps({"source": "s", "detail-type": "T", "detail": {"id": "1"}}))
+    empty.once("new", "b", "--from-rule", "default/T", "--key", "$.detail.id", "--example", "e.json")
+    empty.once("new", "c", "--http", "/c", "--key", "$.detail.id", "--example", "e.json")
+    written = [each for name in ("functions", "tests") for each in (empty.folder / name).rglob("*.py")]
+    ruff = [sys.executable, "-m", "ruff"]
+    for arguments in (
+        ["check", "--isolated", "--select=E,F,W,N,UP,B", "--line-length=120"],
+        ["format", "--check", "--line-length=120"],
+    ):
+        done = subprocess.run([*ruff, *arguments, *written], capture_output=True, text=True, cwd=empty.folder)
+        assert done.returncode == 0 and len(written) == 8, done.stdout
+    assert all(ast.get_docstring(ast.parse(each.read_text())) for each in written)
+
+
+def test_a_folder_with_other_files_and_no_template_is_left_alone(empty: Application) -> None:
+    (empty.folder / "notes.txt").touch()
+    done = empty.once("init")
+    assert done.code == 2 and "has no template, but notes.txt" in done.err
+    assert state_of(empty).keys() == {"notes.txt"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("Transform: AWS::Serverless-2016-10-31", "", "is no template of SAM"),
+        ("    Ledger:\n", "    Once:\n", "has a resource Once of its own"),
+        ("Resources:", "Resources: [", "is not YAML"),
+    ],
+)
+def test_a_template_that_cannot_take_once_is_left_alone(foreign: Application, old: str, new: str, told: str) -> None:
+    template = foreign.folder / "template.yaml"
+    template.write_text(template.read_text().replace(old, new, 1))
+    before = state_of(foreign)
+    done = foreign.once("init")
+    assert done.code == 2 and told in done.err and state_of(foreign) == before
+
+
+def test_a_folder_once_of_somebody_else_is_left_alone(foreign: Application) -> None:
+    (foreign.folder / "once").mkdir()
+    done = foreign.once("init")
+    assert done.code == 2 and "has not made it" in done.err
+    assert foreign.text("template.yaml") == (APPLICATION / "template.yaml").read_text()
+
+
+# ---- upgrade ----
+
+
+def older(application: Application, name: str, *, changed_since: bool = False) -> None:
+    """A file as an older version had it; changed since it was copied, or not."""
+    path, record = application.folder / "once" / name, application.folder / "once" / ".installed.json"
+    path.write_text(path.read_text() + "# of an older version\n")
+    if not changed_since:
+        noted = json.loads(record.read_text())
+        noted["files"][name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        record.write_text(json.dumps(noted))
+
+
+def test_an_upgrade_brings_what_is_new_and_shows_it(foreign: Application) -> None:
+    foreign.once("init")
+    whole = state_of(foreign)
+    older(foreign, "template.yaml")
+    (foreign.folder / "once/statemachine/recovery.asl.yaml").unlink()
+    assert "once init --upgrade" in foreign.once("init").err
+    done = foreign.once("init", "--upgrade")
+    assert done.code == 0 and state_of(foreign) == whole
+    assert "--- a/once/template.yaml\n+++ b/once/template.yaml" in done.out and "-# of an older version" in done.out
+    assert "+++ b/once/statemachine/recovery.asl.yaml" in done.out
+    assert foreign.once("init", "--upgrade").out == ""
+
+
+def test_an_upgrade_does_not_overwrite_what_was_changed_here(foreign: Application) -> None:
+    foreign.once("init")
+    whole = foreign.text("once/template.yaml")
+    older(foreign, "template.yaml", changed_since=True)
+    (foreign.folder / "once" / "operations.yaml").write_text("# mine\n" + foreign.text("once/operations.yaml"))
+    done = foreign.once("init", "--upgrade")
+    assert done.code == 3 and "was changed here, and stays" in done.err
+    assert foreign.text("once/template.yaml").endswith("# of an older version\n")
+    assert foreign.text("once/template.yaml.new") == whole
+    assert foreign.text("once/operations.yaml").startswith("# mine\n")
+
+
+def test_an_upgrade_takes_away_what_the_new_version_has_no_more(foreign: Application) -> None:
+    foreign.once("init")
+    (foreign.folder / "once/functions/gone.py").touch()
+    older(foreign, "functions/gone.py")
+    assert foreign.once("init", "--upgrade").code == 0
+    assert not (foreign.folder / "once/functions/gone.py").exists()
+
+
+@pytest.mark.parametrize("record", ["{", "[]", '{"version": "1"}'])
+def test_a_record_that_cannot_be_read_is_a_problem(foreign: Application, record: str) -> None:
+    foreign.once("init")
+    (foreign.folder / "once/.installed.json").write_text(record)
+    done = foreign.once("init", "--upgrade")
+    assert done.code == 2 and "cannot be read" in done.err
+
+
+def test_there_is_nothing_to_upgrade_before_init(foreign: Application) -> None:
+    assert "run `once init` first" in foreign.once("init", "--upgrade").err
+
+
+# ---- new ----
+
+
+@pytest.fixture
+def ready(foreign: Application) -> Application:
+    foreign.once("init")
+    return foreign
+
+
+WRONG = [
+    (("Charge",), "is no name for an operation"),
+    (("a--b",), "is no name for an operation"),
+    (("x" * 41,), "is no name for an operation"),
+    (("pay", "--function", "Bill"), "no function of this name; it has BillCustomer, Warehouse, WriteReceipt"),
+    (("pay", "--function", "Ledger"), "Ledger is a AWS::DynamoDB::Table; it has BillCustomer"),
+    (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDeadLetters, WarehouseQueue"),
+    (("pay", "--from-rule", "Bus/Paid", "--key", "$.id"), "it has ShopBus"),
+    (("pay", "--from-rule", "ShopBus", "--key", "$.id"), "write BUS/PATTERN"),
+    (("pay", "--from-rule", 'ShopBus/{"a": 1}', "--key", "$.id"), "is no event pattern"),
+    (("pay", "--from-rule", "ShopBus/{", "--key", "$.id"), "is no event pattern"),
+    (("pay", "--from-rule", "ShopBus/Paid"), "--key is needed"),
+    (("pay", "--from-rule", "ShopBus/Paid", "--key", "id"), "a path begins with $"),
+    (("pay", "--from-rule", "ShopBus/Paid", "--key", "$.a[*]"), "a path with * is a list"),
+    (("pay", "--from-rule", "ShopBus/Paid", "--key", "$['a']"), "without quotes"),
+    (("pay", "--from-queue", "WarehouseQueue", "--key", "$"), "name a member of the message"),
+    (("pay", "--key", "$.id"), "give --from-rule or --from-queue or --http"),
+    (("pay", "--http", "pay", "--key", "$.id"), "write a path such as"),
+    (("pay", "--http", "/pay/{id}", "--key", "$.id"), "write a path such as"),
+    (("pay", "--http", "/pay", "--key", "$.id[0]"), "name members only"),
+    (("pay", "--http", "/pay", "--key", "$"), "name a member of the body"),
+    (("pay", "--http", "/pay", "--from-queue", "Q", "--key", "$.id"), "not both"),
+    (("pay", "--from-queue", "WarehouseQueue", "--from-rule", "ShopBus/P", "--key", "$.id"), "not both"),
+    (("pay", "--function", "Warehouse", "--step"), "--step is for a new function"),
+    (("pay", "--gets", "all"), "it is request or payload"),
+    (("pay", "--example", "none.json"), "none.json: No such file"),
+    (("pay", "--example", "template.yaml"), "template.yaml is not JSON"),
+    (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
+    (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/receipt.json"), "an event has"),
+    (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
+    (("billing",), "is there already"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"), WRONG, ids=lambda each: " ".join(each) if isinstance(each, tuple) else ""
+)
+def test_what_is_wrong_is_said_and_nothing_is_written(
+    ready: Application, arguments: tuple[str, ...], told: str
+) -> None:
+    (ready.folder / "events").mkdir()
+    (ready.folder / "events" / "billing.json").touch()
+    before = state_of(ready)
+    done = ready.once("new", *arguments)
+    assert done.code == 2 and told in done.err and "Traceback" not in done.err, done.err
+    assert state_of(ready) == before
+
+
+def test_an_operation_that_is_there_is_not_written_again(ready: Application) -> None:
+    assert ready.once("new", "pay").code == 0
+    before = state_of(ready)
+    done = ready.once("new", "pay", "--function", "Warehouse")
+    assert done.code == 2 and "has the operation pay already" in done.err and state_of(ready) == before
+
+
+def test_before_init_there_is_no_new(foreign: Application, empty: Application) -> None:
+    assert "run `once init` first" in foreign.once("new", "pay").err
+    assert "there is no template.yaml" in empty.once("new", "pay").err
+
+
+def test_a_function_that_imports_once_gets_the_request_and_another_one_the_payload(ready: Application) -> None:
+    (ready.folder / "warehouse" / "more.py").write_text("from once import Request\n")
+    ready.once("new", "reserve", "--function", "Warehouse")
+    assert "PayloadOnlyOperations" not in ready.text("once/operations.yaml")
+    ready.once("new", "receipt", "--function", "WriteReceipt")
+    ready.once("new", "bill", "--function", "BillCustomer", "--gets", "request")
+    operations = ready.text("once/operations.yaml")
+    assert operations.count("PayloadOnlyOperations") == 1 and "- - receipt\n" in operations
+
+
+def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Application) -> None:
+    template = ready.folder / "template.yaml"
+    queue = "            Events: {Messages: {Type: SQS, Properties: {Queue: !GetAtt WarehouseQueue.Arn}}}\n"
+    text = template.read_text().replace("Handler: reserve.handler\n", f"Handler: reserve.handler\n{queue}")
+    template.write_text(text.replace("Timeout: 20 ", "Timeout: 60 "))
+    done = ready.once(
+        "new", "reserve", "--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", "$.body.a"
+    )
+    assert done.code == 0 and "Warehouse still gets what comes from WarehouseQueue" in done.err
+    assert "Warehouse may take 60 seconds, and Once waits for 30" in done.err
+
+
+def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
+    shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
+    assert foreign.once("init", "--template", "app.yaml").code == 0
+    assert foreign.once("new", "pay", "--template", "app.yaml").code == 0
+    assert "PayFunction:" in foreign.text("app.yaml")
+    assert foreign.once("init", "--template", "none.yaml").code == 2

@@ -1,0 +1,71 @@
+"""Operators name the stack of their application; Once's is found inside of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.stack import NEEDED, Stack, connect
+from oncekit.cli.problem import Problem
+
+ARN = "arn:aws:cloudformation:eu-west-1:123456789012:stack"
+
+
+def described(name: str, *outputs: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    told = [{"OutputKey": each, "OutputValue": f"{name}.{each}"} for each in outputs]
+    stack = {"StackName": name, "StackId": f"{ARN}/{name}/1", "StackStatus": "CREATE_COMPLETE", "Outputs": told}
+    return "describe_stacks", {"Stacks": [{**stack, "CreationTime": "2026-01-01"}]}, {"StackName": name}
+
+
+def listed(name: str, *inside: str) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    rows = [("AWS::SQS::Queue", "queue"), *(("AWS::CloudFormation::Stack", f"{ARN}/{each}/1") for each in inside)]
+    summaries = [
+        {
+            "LogicalResourceId": "X",
+            "PhysicalResourceId": physical,
+            "ResourceType": kind,
+            "ResourceStatus": "CREATE_COMPLETE",
+            "LastUpdatedTimestamp": "2026-01-01",
+        }
+        for kind, physical in rows
+    ]
+    return "list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": name}
+
+
+def found(*answers: tuple[str, dict[str, Any], dict[str, Any]]) -> Stack:
+    client = boto3.client("cloudformation", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
+    with Stubber(client) as stubber:
+        for action, answer, given in answers:
+            stubber.add_response(action, answer, given)
+        session = SimpleNamespace(client=lambda *_, **__: client)
+        stack = connect(Place("shop", None, None), open_session=lambda _: session)
+        stubber.assert_no_pending_responses()
+    return stack
+
+
+def test_the_stack_of_once_is_found_two_stacks_deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    stack = found(
+        described("shop", "Bus"),
+        listed("shop", "shop-Mail", "shop-Once"),
+        described("shop-Mail"),
+        listed("shop-Mail"),
+        described("shop-Once", "StartedStateMachineArn"),
+        listed("shop-Once", "shop-Once-Machine"),
+        described("shop-Once-Machine", *NEEDED),
+    )
+    assert (stack.name, stack.table) == ("shop-Once-Machine", "shop-Once-Machine.TableName")
+
+
+def test_a_stack_of_once_itself_is_taken_as_it_is() -> None:
+    assert found(described("shop", *NEEDED)).name == "shop"
+
+
+def test_a_stack_without_once_is_named_with_what_it_lacks() -> None:
+    with pytest.raises(Problem, match="the stack shop is no stack of Once: it has no output StateMachineArn"):
+        found(described("shop"), listed("shop"))
