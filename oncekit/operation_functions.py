@@ -28,8 +28,8 @@ class OperationFunctions:
 
     @staticmethod
     def of(parameters: Mapping[str, str], outputs: Mapping[str, str]) -> OperationFunctions:
-        """By a stack's parameters and outputs. One of an older version has no such parameter."""
-        prefix = outputs.get("FunctionPrefix")
+        """By a stack's parameters and outputs. One of an older version has no such parameters."""
+        prefix = None if parameters.get("FunctionsByPrefix") == "false" else outputs.get("FunctionPrefix")
         return OperationFunctions(parsed(parameters.get("Operations", "")), None if prefix is None else f"{prefix}-")
 
     def function_of(self, operation: str) -> Named | None:

@@ -18,6 +18,8 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "TakeOverLock": "the lock is still the dead owner's, or has a lease that ends: recovery goes on",
         "ClaimRedrive": "the owner is as dead as before, and the next sweep begins anew",
         "RenewLock": "nothing was started since BackOff: the lease ends, and recovery goes on",
+        "KeepRefused": "nothing was started, and its history says so: recovery goes on",
+        "UndoLock": "nothing was started, and its history says so: recovery goes on",
         "RefuseRequest": "nothing was started: the source has its request, and the dead execution has it, too",
     },
     "fast": {

@@ -255,6 +255,8 @@ class Cloud:
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
         deployed = deploy(template, self._door.quickly, self.functions, self.endpoint_url, before)
+        for name in set(before.functions if before else ()) - set(deployed.functions) - self._added:
+            self.functions.put_away(name)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         apis = rest_apis(deployed.resources)

@@ -37,7 +37,7 @@ def test_a_request_for_a_function_that_is_missing_is_kept_and_runs_once_it_is_de
 ) -> None:
     request = of_nobody()
     refused = cloud.run(request, lane=lane)
-    assert (refused.error, refused.states[-3:]) == ("InvalidRequest", ("UndoLock", "RefuseRequest", "RequestRefused"))
+    assert (refused.error, refused.states[-3:]) == ("InvalidRequest", ("KeepRefused", "UndoLock", "RequestRefused"))
     message = "operation of-nobody has no function: deploy one called once_op-of-nobody:live"
     assert cause(refused) == {"id": "default#of-nobody#k", "message": message}
     [kept] = cloud.rejected()
@@ -50,7 +50,7 @@ def test_a_request_for_a_function_that_is_missing_is_kept_and_runs_once_it_is_de
 
 
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-@pytest.mark.parametrize("state", ["AcquireLock", "UndoLock", "RefuseRequest"])
+@pytest.mark.parametrize("state", ["AcquireLock", "KeepRefused", "UndoLock"])
 @pytest.mark.parametrize("lane", LANES)
 def test_calls_of_a_request_without_a_function_may_be_lost(
     cloud: LocalCloud, fault: Any, state: str, lane: Lane
@@ -92,9 +92,21 @@ def test_a_failed_operation_that_is_tried_again_without_its_function_is_not_forg
     assert record_of(cloud, request)["status"] == "QUARANTINED"
 
 
+@pytest.mark.parametrize("state", ["KeepRefused", "UndoLock"])
+@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
+def test_an_owner_that_died_before_it_gave_its_lock_back_is_followed_by_one_that_does(
+    cloud: LocalCloud, on_crash: str, state: str
+) -> None:
+    request = of_nobody(onCrash=on_crash)
+    dead(cloud, request, state)
+    cloud.clock.advance(A_LEASE)
+    assert cloud.run(request).error == "InvalidRequest"
+    assert has_given_back_its_lock(cloud, request)
+
+
 def test_whoever_takes_over_from_an_owner_that_may_have_begun_asks_the_operator(cloud: LocalCloud) -> None:
     request = of_nobody()
-    dead(cloud, request, "UndoLock")
+    dead(cloud, request, "ExecuteBusinessLogic")
     cloud.clock.advance(A_LEASE)
     assert cloud.run(request).error == "NeedsAttention"
     assert record_of(cloud, request)["status"] == "QUARANTINED"

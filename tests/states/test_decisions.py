@@ -721,7 +721,7 @@ def without_function(state: States, named: str = "", **known: Any) -> Way:
 
 def test_a_first_attempt_that_finds_no_function_is_refused_and_gives_its_lock_back(state: States) -> None:
     way = without_function(state)
-    assert (way.to, way.assigned["refusal"]["error"]) == ("UndoLock", "InvalidRequest")
+    assert (way.to, way.assigned["refusal"]["error"]) == ("KeepRefused", "InvalidRequest")
     message = "operation charge has no function: deploy one called once_op-charge:live"
     assert way.assigned["refusal"]["message"] == message
     told = without_function(state, "refund=a:live, ship=arn:aws:lambda:eu-west-1:123456789012:function:b")
@@ -769,14 +769,26 @@ def test_a_dead_owners_operation_that_has_no_function_any_more_is_for_the_operat
 
 def test_whoever_is_not_the_first_owner_knows_it(state: States) -> None:
     assert decided(state, found("FAILED"), onFailed="retry").assigned == {"isFirst": False}
-    assert state("TakeOverLock").raw["Assign"]["isFirst"] is False
 
 
-def test_a_lock_that_cannot_be_given_back_is_for_the_operator(state: States) -> None:
-    refusal = {"error": "InvalidRequest", "message": "no function"}
-    lock = {"fence": 3, "attempts": 1, "leaseExpiresAt": NOW}
-    way = state("UndoLock").fails("States.Timeout", {"me": ME, "lock": lock, "refusal": refusal, "request": REQUEST})
-    assert way == Way("KeepRequest", {"about": MINE, "failure": {"name": "NoFunction", "message": "no function"}})
+def test_a_lock_that_cannot_be_given_back_is_left_to_recovery(state: States, fast: States) -> None:
+    for name in ("KeepRefused", "UndoLock"):
+        assert state(name).fails("States.Timeout", {}) is None, "its history says that nothing was started"
+        assert fast(name).fails("States.Timeout", {}) == Way("HandedOver", {"handedOver": True, "isStarted": True})
+
+
+def test_whoever_follows_one_that_found_no_function_may_give_the_lock_back_too(state: States) -> None:
+    def follows(name: str) -> Any:
+        events = [{"Id": 9, "Type": "ExecutionAborted"}, {"Id": 8, "StateEnteredEventDetails": {"Name": name}}]
+        known = {"history": {"pageSize": 40, "pages": 0, "succeeded": False, "decided": False}}
+        history = state("ReadOwnerHistory").takes({"Events": events}, known).assigned["history"]
+        taken = {"Attributes": {"leaseExpiresAt": {"N": "1"}}}
+        way = state("TakeOverLock").takes(taken, {"history": history, "record": found()})
+        return history["neverStarted"], way.assigned["isFirst"], way.assigned["lock"]["attempts"]
+
+    assert follows("UndoLock") == follows("KeepRefused") == (True, True, 2)
+    assert follows("RetryFailed") == (True, False, 2)
+    assert follows("ExecuteBusinessLogic") == (False, False, 3)
 
 
 def test_any_other_error_is_tried_again_as_long_as_policy_and_attempts_allow(state: States) -> None:

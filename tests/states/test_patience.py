@@ -57,6 +57,7 @@ PATIENCE = {
     "TakeOverLock": OWN,
     "KeepInFlight": Patience(10, (), tries=2, cap=5),
     "ReleaseLock": Patience(10, (CONDITION,), tries=3, cap=5),
+    "KeepRefused": Patience(20, (), tries=300, cap=60),
     "UndoLock": DECISION,
     "HandOver": Patience(10, (STARTED,), tries=3, cap=5),
     "RefuseInFullLane": Patience(10, (STARTED,), tries=3, cap=5),
@@ -88,6 +89,7 @@ FAST = {
     **dict.fromkeys(("AcquireLock", "RetryFailed", "RenewLock"), Patience(3, (CONDITION,), tries=4, cap=20)),
     "ReadRecord": Patience(3, (), tries=4, cap=20),
     "RefuseRequest": Patience(20, (), tries=3, cap=60),
+    "KeepRefused": Patience(20, (), tries=3, cap=60),
     "UndoLock": Patience(10, (CONDITION,), tries=3, cap=60),
 }
 

@@ -74,6 +74,9 @@ LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
     "FastFailedExecutionsAlarm": [(STATES, "ExecutionsFailed", FAST, "Sum")],
     "FastTimedOutExecutionsAlarm": [(STATES, "ExecutionsTimedOut", FAST, "Sum")],
     "RejectedRequestsAlarm": [(SQS, VISIBLE, {"QueueName": "RejectedRequestsQueue"}, "Maximum")],
+    "RejectedRequestsAgeAlarm": [
+        (SQS, "ApproximateAgeOfOldestMessage", {"QueueName": "RejectedRequestsQueue"}, "Maximum")
+    ],
     "RecoveryDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RecoveryDeadLetterQueue"}, "Maximum")],
     "EventDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "EventDeadLetterQueue"}, "Maximum")],
     "RequestDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RequestDeadLetterQueue"}, "Maximum")],
@@ -106,7 +109,8 @@ THRESHOLDS: dict[str, str | int] = {
     "RequestAgeAlarm": "RequestAgeThresholdSeconds",
     "RequestApiErrorsAlarm": "HttpErrorsThreshold",
     "RequestApiLatencyAlarm": "HttpLatencyThresholdMilliseconds",
-    **dict.fromkeys(["RejectedRequestsAlarm", "RecoveryFailingAlarm"], 0),
+    "RejectedRequestsAgeAlarm": "RejectedRequestsAgeThresholdSeconds",
+    "RecoveryFailingAlarm": 0,
     **dict.fromkeys([f"{each}DeadLetterAlarm" for each in ("Recovery", "Event", "Request")], 0),
 }
 """The parameter of an alarm that is not called like it, or the number."""

@@ -16,6 +16,7 @@ from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
+from oncekit.operation_functions import OperationFunctions
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 MOST_EVENTS = 2000
@@ -61,7 +62,10 @@ def log_group(stack: Stack, id: str) -> str:
     operation = id.partition("#")[2].partition("#")[0]
     if id.count("#") < 2 or not NAME.fullmatch(operation):
         raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
-    name = f"{stack.outputs['FunctionPrefix']}-{operation}"
+    found = OperationFunctions.of(stack.parameters, stack.outputs).function_of(operation)
+    if found is None:
+        raise Problem(f"{id}: the operation {operation} has no function: the parameter Operations does not name it")
+    name = found.name
     client = stack.client("lambda")
     try:
         told = client.get_function_configuration(FunctionName=name)

@@ -56,7 +56,7 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
             lines.append(_not_found(missing, started, hours, group))
         return answered({**_answer(id, group, found), "notFound": missing}, as_json, *lines)
 
-    return on_stack(place, id, work, needed=(*NEEDED, "FunctionPrefix"))
+    return on_stack(place, id, work, needed=NEEDED)
 
 
 def _record(stack: Stack, id: str) -> records.Record | None:

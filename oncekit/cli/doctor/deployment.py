@@ -9,6 +9,7 @@ from typing import Any
 
 from oncekit.cli.deployed.stack import BAD_CREDENTIALS, Stack, is_denied
 from oncekit.cli.doctor.verdict import CannotLook, Gone, Verdict, skipped
+from oncekit.operation_functions import OperationFunctions
 
 NOT_LOCAL = "not part of the local cloud"
 NOT_LOCAL_TYPES = ("AWS::CloudWatch::Alarm", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule")
@@ -59,9 +60,10 @@ class Deployment:
         return self.stack.parameters.get("Stage") == "prod"
 
     @property
-    def function_prefix(self) -> str:
-        """What an operation's name comes after in its function's name."""
-        return self.stack.outputs.get("FunctionPrefix", f"{self.stack.name}_op") + "-"
+    def operations(self) -> OperationFunctions:
+        """Which function each operation has."""
+        outputs = {"FunctionPrefix": f"{self.stack.name}_op", **self.stack.outputs}
+        return OperationFunctions.of(self.stack.parameters, outputs)
 
     def id(self, logical_id: str) -> str:
         """What Ref gives. Raises CannotLook for what the stack does not list; `stack.resources` reports that."""

@@ -20,28 +20,55 @@ WATCHED = ("Errors", "Throttles")
 
 def checks(deployment: Deployment) -> Iterator[Check]:
     others: list[str] = []
-    yield Check("functions.found", deployment.function_prefix + "*", partial(_found, deployment, others))
-    for name in dict.fromkeys([*in_stack(deployment), *others]):
+    prefix = deployment.operations.prefix
+    yield Check(
+        "functions.found", "Operations" if prefix is None else f"{prefix}*", partial(_found, deployment, others)
+    )
+    own = in_stack(deployment)
+    for name in dict.fromkeys([*own, *others]):
         yield Check("functions.alias", name, partial(_alias, deployment, name))
         yield Check("functions.state", name, partial(_state, deployment, name))
         yield Check("functions.timeout", name, partial(_timeout, deployment, name))
         yield Check("functions.concurrency", name, partial(_concurrency, deployment, name))
-        yield Check("functions.layer", name, partial(_layer, deployment, name))
-        yield Check("functions.alarms", name, partial(_watched, deployment, name))
+        if name in own or not _is_named(deployment, name):
+            yield Check("functions.layer", name, partial(_layer, deployment, name))
+            yield Check("functions.alarms", name, partial(_watched, deployment, name))
 
 
 def in_stack(deployment: Deployment) -> list[str]:
     """The stack's own: those of operations, and CacheResponse's."""
     made = deployment.of_type("AWS::Lambda::Function")
-    return [
-        name for logical_id, name in made.items() if logical_id == CACHE or name.startswith(deployment.function_prefix)
-    ]
+    operations = deployment.operations
+    return [name for logical_id, name in made.items() if logical_id == CACHE or operations.operation_of(name)]
+
+
+def _is_named(deployment: Deployment, name: str) -> bool:
+    """Whether the parameter Operations names it: its layer and alarms may be of another stack."""
+    return any(each.name == name for each in deployment.operations.named.values())
+
+
+def _qualifier(deployment: Deployment, name: str) -> str | None:
+    """What the state machine calls of a function: an alias, a version, or None for its newest code."""
+    named = (each.qualifier for each in deployment.operations.named.values() if each.name == name)
+    return next(named, LIVE)
+
+
+def wanted(deployment: Deployment, operation: str) -> str:
+    """The function to deploy for an operation that has none."""
+    found = deployment.operations.function_of(operation)
+    return f"a function, named in the parameter Operations, for {operation}" if found is None else found.name
 
 
 def has_function(deployment: Deployment, operation: str) -> bool:
     """Whether the state machine can call the function of an operation."""
+    found = deployment.operations.function_of(operation)
+    if found is None:
+        return False
     try:
-        deployment.ask("lambda", "get_alias", FunctionName=deployment.function_prefix + operation, Name=LIVE)
+        if operation not in deployment.operations.named:
+            deployment.ask("lambda", "get_alias", FunctionName=found.name, Name=LIVE)
+        else:
+            _configured(deployment, found.name)
     except Gone:
         return False
     return True
@@ -49,30 +76,56 @@ def has_function(deployment: Deployment, operation: str) -> bool:
 
 def _found(deployment: Deployment, others: list[str]) -> Verdict:
     """Also those that another stack or somebody by hand has made: the state machine calls what has the name."""
+    operations = deployment.operations
     every = (each["FunctionName"] for each in deployment.ask_all("lambda", "list_functions", "Functions"))
-    others += (name for name in every if name.startswith(deployment.function_prefix))
-    if others:
-        return ok(", ".join(sorted(name.removeprefix(deployment.function_prefix) for name in others)))
+    found = [name for name in every if operations.operation_of(name) is not None]
+    others += dict.fromkeys([*found, *(each.name for each in operations.named.values())])
+    if found:
+        return ok(", ".join(sorted(operations.operation_of(name) or "" for name in found)))
     return wrong("there is no function of an operation", "add one, as docs/functions.md says, and deploy")
+
+
+def _configured(deployment: Deployment, name: str) -> Mapping[str, Any]:
+    qualifier = _qualifier(deployment, name)
+    given = {} if qualifier is None else {"Qualifier": qualifier}
+    return deployment.ask("lambda", "get_function_configuration", FunctionName=name, **given)
 
 
 def _live(deployment: Deployment, name: str) -> Mapping[str, Any]:
     """What the state machine calls: the configuration of the version that the alias points at."""
     try:
-        return deployment.ask("lambda", "get_function_configuration", FunctionName=name, Qualifier=LIVE)
+        return _configured(deployment, name)
     except Gone as gone:  # which the check of the alias tells
-        raise CannotLook(f"it has no alias {LIVE}") from gone
+        raise CannotLook(f"it has no alias {_qualifier(deployment, name)}") from gone
 
 
 def _alias(deployment: Deployment, name: str) -> Verdict:
+    called = _qualifier(deployment, name)
+    if called is None or called.isnumeric() or called == "$LATEST":
+        return _version(deployment, name, called)
+    return _named_alias(deployment, name, called)
+
+
+def _version(deployment: Deployment, name: str, called: str | None) -> Verdict:
     try:
-        alias = deployment.ask("lambda", "get_alias", FunctionName=name, Name=LIVE)
+        _configured(deployment, name)
     except Gone as gone:
         return wrong(
-            f"there is no alias {LIVE}, which the state machine calls ({gone}): every request for it is quarantined",
-            f"`AutoPublishAlias: {LIVE}` in the template makes it; now: `aws lambda create-alias "
+            f"there is no such function or version, which Operations names ({gone}): every request for it is refused",
+            "deploy it, or correct the parameter Operations",
+        )
+    return ok("its newest code is called" if called in (None, "$LATEST") else f"version {called} is called")
+
+
+def _named_alias(deployment: Deployment, name: str, called: str) -> Verdict:
+    try:
+        alias = deployment.ask("lambda", "get_alias", FunctionName=name, Name=called)
+    except Gone as gone:
+        return wrong(
+            f"there is no alias {called}, which the state machine calls ({gone}): every request for it is refused",
+            f"`AutoPublishAlias: {called}` in the template makes it; now: `aws lambda create-alias "
             f"--function-name {name} "
-            f"--name {LIVE} --function-version VERSION`",
+            f"--name {called} --function-version VERSION`",
         )
     version, more = alias["FunctionVersion"], alias.get("RoutingConfig", {}).get("AdditionalVersionWeights", {})
     if more:
@@ -80,12 +133,12 @@ def _alias(deployment: Deployment, name: str) -> Verdict:
         return warning(f"a rollout is under way: {shown}, the rest to version {version}", "wait for its end")
     if version == "$LATEST":
         return warning(
-            f"{LIVE} points at $LATEST: whatever is uploaded runs at once, and cannot be taken back",
+            f"{called} points at $LATEST: whatever is uploaded runs at once, and cannot be taken back",
             f"`aws lambda publish-version --function-name {name}`, then `aws lambda update-alias "
             f"--function-name {name} "
-            f"--name {LIVE} --function-version VERSION`",
+            f"--name {called} --function-version VERSION`",
         )
-    return ok(f"{LIVE} is version {version}")
+    return ok(f"{called} is version {version}")
 
 
 def _state(deployment: Deployment, name: str) -> Verdict:

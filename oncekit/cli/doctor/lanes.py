@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from oncekit.cli.doctor.deployment import Deployment
-from oncekit.cli.doctor.functions import has_function
+from oncekit.cli.doctor.functions import has_function, wanted
 from oncekit.cli.doctor.verdict import Check, Verdict, ok, warning
 from oncekit.local.lanes import FULL
 
@@ -38,7 +38,7 @@ def _operations(deployment: Deployment) -> Verdict:
         return ok("none is kept out of the fast lane")
     if missing := [each for each in names if not has_function(deployment, each)]:
         return warning(
-            f"no function {', '.join(deployment.function_prefix + each for each in missing)} with the alias live: is "
+            f"no function {', '.join(wanted(deployment, each) for each in missing)} with the alias live: is "
             f"{', '.join(missing)} written as the operation is? Business logic of another name runs in the fast lane",
             f"deploy with the right names in FullLaneOperations (it is {given}), or deploy the function",
         )

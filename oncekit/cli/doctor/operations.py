@@ -9,7 +9,7 @@ from typing import Any
 
 from oncekit.cli.deployed import inspection, listing, records
 from oncekit.cli.doctor.deployment import Deployment
-from oncekit.cli.doctor.functions import has_function
+from oncekit.cli.doctor.functions import has_function, wanted
 from oncekit.cli.doctor.stack import ALWAYS
 from oncekit.cli.doctor.verdict import Check, Verdict, ok, warning, wrong
 
@@ -80,10 +80,9 @@ def _functions(deployment: Deployment) -> Verdict:
     names = sorted({each["id"].split("#", 2)[1] for each in operations})
     missing = [each for each in names if not has_function(deployment, each)]
     if missing:
-        prefix = deployment.function_prefix
         return wrong(
             f"open operations have no function with the alias live: {', '.join(missing)}",
-            f"deploy {', '.join(prefix + each for each in missing)}; then {deployment.once('retry ID')} for "
+            f"deploy {', '.join(wanted(deployment, each) for each in missing)}; then {deployment.once('retry ID')} for "
             "each that is quarantined",
         )
     return ok(f"{len(names)} operations are open, each has its function" if names else "nothing is open")

@@ -36,6 +36,7 @@ ALWAYS = (
     "FastFailedExecutionsAlarm",
     "FastTimedOutExecutionsAlarm",
     "RejectedRequestsAlarm",
+    "RejectedRequestsAgeAlarm",
     "RecoveryFailingAlarm",
     "RecoveryDeadLetterAlarm",
     "OpenOperationsGrowthAlarm",

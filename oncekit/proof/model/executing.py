@@ -27,7 +27,7 @@ from oncekit.proof.model.world import (
     as_json,
 )
 
-BUSINESS = "ExecuteBusinessLogic"
+BUSINESS, UNDO = "ExecuteBusinessLogic", "UndoLock"
 DECISIONS = ("PermanentError", "NeedsAttention")
 """What business logic may say about how it ends."""
 
@@ -93,6 +93,9 @@ class Executing:
         if world.budget.errors:
             throttled = Error("Lambda.TooManyRequestsException", "Rate exceeded")
             yield Move(f"{label}: throttled", False, self._heard(world.spend("errors"), place, throttled))
+            missing = Error("Lambda.ResourceNotFoundException", "Function not found")
+            known = world.put(place, execution._replace(fence=fence))
+            yield Move(f"{label}: there is no function", False, self._heard(known.spend("errors"), place, missing))
 
     def _died(self, world: World, place: int) -> World:
         execution = world.executions[place]
@@ -130,7 +133,8 @@ class Executing:
         if BUSINESS in execution.history and not known:
             known = (BUSINESS,)  # that it had the lock once is asked for
         before = (*known, *told)
-        going = execution._replace(position=step.position, variables=step.variables, waits=False)
+        fence = 0 if execution.position == UNDO else execution.fence  # nothing was started under it
+        going = execution._replace(position=step.position, variables=step.variables, waits=False, fence=fence)
         return world.put(place, going._replace(history=(*before, *step.passed)))
 
     # ---- Business logic ----

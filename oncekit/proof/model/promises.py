@@ -247,14 +247,15 @@ class Promises:
     def ended(self, world: World, end: End, position: str, fingerprint: str) -> None:
         """An execution has ended, after a call made at `position`; the world is as that call left it."""
         item = None if world.record is None else parsed(world.record)
-        if end.error in REFUSALS and position != "RefuseRequest":
+        if end.error in REFUSALS and position not in ("RefuseRequest", "UndoLock"):
             raise Broken(f"P5: a request was refused ({end.error}) and kept nowhere")
         if end.error == "NeedsAttention" and (item is None or text(item, "status") != "QUARANTINED"):
             raise Broken("P5: an execution asks for an operator, and the record does not")
         if end.error == "OperationFailed" and (item is None or text(item, "status") != "FAILED"):
             raise Broken("P3: an execution says that the operation failed, and the record does not")
         disposition = end.output.get("disposition") if isinstance(end.output, dict) else None
-        if disposition == "IN_PROGRESS" and item is None and not any(each.startswith("first-") for each in world.names):
+        is_handed_over = any(each.startswith("first-") for each in world.names)
+        if disposition == "IN_PROGRESS" and item is None and not is_handed_over and not _is_refused(world):
             raise Broken("P5: a request was acknowledged, and nobody has it")
         if disposition in ("EXECUTED", "REPLAYED"):
             if item is None or text(item, "status") != "COMPLETED" or expired(item):
@@ -264,6 +265,11 @@ class Promises:
             stored = text(item, "result") if "result" in item else _reference(item["resultRef"]["M"])
             if end.output.get("result", end.output.get("resultRef")) != stored:
                 raise Broken("P3: an answer is not the one that is stored")
+
+
+def _is_refused(world: World) -> bool:
+    """Whether the owner has found no function: it keeps the request, and has given the lock back."""
+    return any(each and "KeepRefused" in (*each.history, each.position) for each in world.executions)
 
 
 def _reference(stored: dict[str, Any]) -> dict[str, Any]:

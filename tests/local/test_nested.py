@@ -1,0 +1,125 @@
+"""Once as an application inside the template of another: deployed as on AWS, with the same checks of roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from oncekit.local import LocalCloud
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.lanes import Lane
+
+ROOT = Path(__file__).parents[2]
+PLAIN = ROOT / "tests" / "functions" / "plain_echo"
+CACHING = "Once-CacheResponseFunction"
+EXAMPLES = ("Charge", "Order", "Report", "Stock", "Ledger")
+APPLICATION = """
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  BusinessTimeoutSeconds: {{ Type: Number, Default: 30 }}
+Resources:
+  Charge:
+    Type: AWS::Serverless::Function
+    Properties: {{ CodeUri: code, Handler: app.handler, Runtime: python3.13, AutoPublishAlias: live }}
+  Once:
+    Type: AWS::Serverless::Application
+    Properties:
+      Location: {root}/template.yaml
+      Parameters:
+        BusinessTimeoutSeconds: !Ref BusinessTimeoutSeconds
+        Examples: "no"
+        FunctionsByPrefix: "false"
+        Operations: !Sub charge=${{Charge}}:live
+        FunctionRoles: !Ref ChargeRole
+        {parameter}
+Outputs:
+  Machine: {{ Value: !GetAtt Once.Outputs.StateMachineArn }}
+"""
+
+
+@contextmanager
+def inside(cloud: LocalCloud, folder: Path, code: Path = PLAIN, parameter: str = "") -> Iterator[LocalCloud]:
+    """An application with Once inside of it; the function brings the library along, as it would on AWS."""
+    (folder / "template.yaml").write_text(APPLICATION.format(root=ROOT, parameter=parameter))
+    (folder / "code").mkdir()
+    for file in (*code.iterdir(), ROOT / "shared" / "once"):
+        (folder / "code" / file.name).symlink_to(file)
+    with cloud.deployed_with({}, folder / "template.yaml"):
+        yield cloud
+
+
+@pytest.fixture
+def nested(cloud: LocalCloud, tmp_path: Path) -> Iterator[LocalCloud]:
+    with inside(cloud, tmp_path) as deployed:
+        yield deployed
+
+
+def request(lane: Lane) -> dict[str, object]:
+    return {"operation": "charge", "idempotencyKey": lane, "payload": {"return": 42}}
+
+
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_a_function_of_the_outer_template_runs_once_in_each_lane(nested: LocalCloud, lane: Lane) -> None:
+    first, second = nested.run(request(lane), lane=lane), nested.run(request(lane), lane=lane)
+    assert [each.output["disposition"] for each in (first, second)] == ["EXECUTED", "REPLAYED"]
+    assert [each.operation for each in nested.invocations()] == ["charge"]
+    assert nested.record(f"default#charge#{lane}") is not None
+    assert not nested.denials()
+
+
+def test_its_outputs_and_resources_are_found_by_their_own_names(nested: LocalCloud) -> None:
+    assert nested.outputs["Machine"] == nested.outputs["StateMachineArn"] == nested.resources["OperationStateMachine"]
+    assert (
+        nested.resources["IdempotencyTable"]
+        == nested.resources["Once/IdempotencyTable"]
+        == "once-Once-IdempotencyTable"
+    )
+    assert "FunctionPrefix" not in nested.outputs
+
+
+def test_nothing_of_the_examples_is_there(nested: LocalCloud) -> None:
+    inner = {name: each.ref for name, each in nested.deployed.resources.items() if name.startswith("Once/")}
+    assert [name for name, ref in inner.items() if ref and any(word in name for word in EXAMPLES)] == []
+
+
+def test_the_role_inside_may_invoke_the_named_function_and_no_other(nested: LocalCloud) -> None:
+    role = nested.permissions.roles["Once/OperationRole"]
+    invoking = {each.resources for each in role.permissions if each.actions == ("lambda:InvokeFunction",)}
+    functions = (f"arn:aws:lambda:us-east-1:123456789012:function:once-{name}:live" for name in ("Charge", CACHING))
+    assert invoking == {(function,) for function in functions}
+
+
+def test_a_function_gets_what_the_library_needs_by_its_roles_name_only(cloud: LocalCloud, tmp_path: Path) -> None:
+    large = {"operation": "charge", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
+    with inside(cloud, tmp_path, ROOT / "functions" / "build_report") as deployed:
+        assert "resultRef" in deployed.run(large).output
+        assert not deployed.denials()
+
+
+def test_cloudformation_describes_the_stack_inside_as_one_of_its_own(nested: LocalCloud) -> None:
+    described = nested.client("cloudformation").describe_stacks(StackName="once-Once")["Stacks"]
+    [inner] = described
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in inner["Outputs"]}
+    assert outputs["StateMachineArn"] == nested.outputs["StateMachineArn"]
+    assert {"ParameterKey": "Operations", "ParameterValue": "charge=once-Charge:live"} in inner["Parameters"]
+    assert inner["ParentId"] == "arn:aws:cloudformation:us-east-1:123456789012:stack/once/local"
+    outer = nested.client("cloudformation").list_stack_resources(StackName="once")["StackResourceSummaries"]
+    assert "Once" in {each["LogicalResourceId"] for each in outer}
+    assert not any("/" in each["LogicalResourceId"] for each in outer)
+
+
+def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_application(
+    cloud: LocalCloud, tmp_path: Path
+) -> None:
+    said = r"^Once: parameter MaxAttempts is '0', but must be at least 1$"
+    with pytest.raises(TemplateError, match=said), inside(cloud, tmp_path, parameter="MaxAttempts: 0"):
+        pass
+
+
+def test_what_is_kept_stays_when_the_outer_template_is_deployed_again(nested: LocalCloud) -> None:
+    nested.run(request("full"))
+    nested.redeploy()
+    assert nested.run(request("full")).output["disposition"] == "REPLAYED"
