@@ -47,6 +47,9 @@ class Filter:
         )
 
 
+ALL = Filter()
+
+
 @dataclass(frozen=True)
 class Listed:
     row: Row
@@ -70,28 +73,33 @@ class Listing:
 
 def listing(rows: Sequence[Row], asked: Filter) -> Listing:
     any_kind = Filter("", asked.operation, asked.tenant, asked.text)
-    found = [row for row in rows if any_kind.matches(row)]
+    found = rows if any_kind == ALL else [row for row in rows if any_kind.matches(row)]
     counts = Counter(row.kind for row in found)
-    matching = [row for row in found if asked.kind in ("", row.kind)]
-    ordered = list(_grouped(matching)) if asked.grouped else [Listed(row, False) for row in matching]
-    first = next((n for n, each in enumerate(ordered, 1) if each.row.arn == asked.after), 0)
+    matching = [row for row in found if row.kind == asked.kind] if asked.kind else found
+    ordered = _grouped(matching) if asked.grouped else matching
+    first = next((n for n, row in enumerate(ordered, 1) if row.arn == asked.after), 0) if asked.after else 0
+    part = range(first, min(first + CHUNK, len(ordered)))
+    shown = [Listed(ordered[n], asked.grouped and _follows(ordered, n)) for n in part]
+    ids = {each.row.id for each in shown}
     return Listing(
-        rows=ordered[first : first + CHUNK],
+        rows=shown,
         matching=len(matching),
         counts={kind: counts[kind] for kind in KINDS},
         more=first + CHUNK < len(ordered),
         operations=sorted({row.operation for row in rows if row.operation}),
         tenants=sorted({row.tenant for row in rows if row.tenant}),
         total=len(rows),
-        owners={row.id: row for row in reversed(rows) if row.outcome == "EXECUTED"},
+        owners={row.id: row for row in reversed(rows) if row.id in ids and row.outcome == "EXECUTED"},
     )
 
 
-def _grouped(rows: Iterable[Row]) -> Iterable[Listed]:
+def _follows(ordered: Sequence[Row], n: int) -> bool:
+    return n > 0 and bool(ordered[n].id) and ordered[n - 1].id == ordered[n].id
+
+
+def _grouped(rows: Iterable[Row]) -> list[Row]:
     """The ids by their newest execution; of each, first the one that did the work, then the newest."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.id or row.arn, []).append(row)
-    for group in groups.values():
-        ordered = sorted(group, key=lambda row: row.outcome != "EXECUTED")
-        yield from (Listed(row, number > 0) for number, row in enumerate(ordered))
+    return [row for group in groups.values() for row in sorted(group, key=lambda row: row.outcome != "EXECUTED")]

@@ -41,6 +41,7 @@ class LocalSource(Changes):
         self.ticks = not isinstance(cloud.clock, VirtualClock)
         self._known: dict[str, Any] = {}
         self._rows: dict[str, Row] = {}
+        self._read_last: dict[tuple[str, str, int], Run] = {}
         self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
 
     @contextmanager
@@ -116,7 +117,17 @@ class LocalSource(Changes):
 
     def run(self, arn: str) -> tuple[Run, Definition | None]:
         execution = self._execution(arn)
-        return run_here(execution_of(execution)), _definition(str(execution.state_machine.definition))
+        return self._read(arn, execution), _definition(str(execution.state_machine.definition))
+
+    def _read(self, arn: str, execution: Any) -> Run:
+        """The history of one that has ended is read once while its page is open: it may be long."""
+        key = (arn, str(execution.status), self.size(arn))
+        if (kept := self._read_last.get(key)) is not None:
+            return kept
+        run = run_here(execution_of(execution))
+        if run.status != RUNNING:
+            self._read_last = {key: run}
+        return run
 
     def _execution(self, arn: str) -> Any:
         if (execution := self._known.get(arn)) is not None:

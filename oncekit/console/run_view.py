@@ -103,6 +103,8 @@ class RunView:
     message: str
     picture: Markup
     visits: Sequence[VisitView]
+    further: int
+    """How many visits come after these."""
     scale: Sequence[str]
     """The times of the beginning, the middle and the end; none where all happened at once."""
     events: Sequence[EventView]
@@ -120,10 +122,12 @@ def run_view(
     *,
     payloads: bool = True,
     is_long: bool = False,
+    first: int = 0,
+    last: int | None = None,
     log: Log = NOTHING_PRINTED,
 ) -> RunView:
     """`now` ends the bars of what still runs; without `payloads` nothing that a request, a function or a service said
-    is in it but operation, tenant and names of errors.
+    is in it but operation, tenant and names of errors. Of the visits it has those from `first` to before `last`.
     """
     end = run.ended_at or max(now, run.started_at)
     whole = (end - run.started_at).total_seconds()
@@ -137,7 +141,8 @@ def run_view(
         facts=_facts(run, end, payloads),
         message=_message(run.cause) if payloads and run.cause else "",
         picture=Markup("") if definition is None else Markup(picture_in_page(definition, run)),  # noqa: S704 escaped there
-        visits=_visits(run, end, payloads, {} if is_long else log, data=not is_long),
+        visits=_visits(run, end, payloads, {} if is_long else log, data=not is_long)[first:last],
+        further=max(0, len(run.visits) - last) if last else 0,
         scale=[duration(whole * part) for part in (0, 0.5, 1)] if whole else [],
         events=[] if is_long else events_view(run),
         data=list(data_of({"input": run.input, "output": run.output, "cause": run.cause}, payloads)),

@@ -19,7 +19,7 @@ from oncekit.console.local_log import log_of
 from oncekit.console.local_source import LocalSource
 from oncekit.console.run_view import run_view
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import fails, times_out
 
 ID = "acme#charge-payment#order-1"
 LARGE = {"operation": "build-report", "tenant": "acme", "idempotencyKey": "r", "payload": {"bytes": 9000}}
@@ -34,10 +34,13 @@ def test_what_a_function_printed_is_in_the_state_and_attempt_that_made_it(cloud:
     assert ["<summary>log</summary>" in each for each in visits[1:4]] == [False, False, True]
 
 
-def test_an_attempt_after_a_crash_has_lines_of_its_own(cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
-        crashed = cloud.run(charge())
-    assert set(log_of(cloud, run_here(crashed))) == {(7, 0)}
+@pytest.mark.parametrize(("applied", "attempts"), [(True, {(3, 0), (7, 0)}), (False, {(7, 0)})])
+def test_each_attempt_that_started_has_lines_of_its_own(
+    cloud: LocalCloud, applied: bool, attempts: set[tuple[int, int]]
+) -> None:
+    with cloud.intercept(times_out(applied=applied, state="ExecuteBusinessLogic", nth=1)):
+        run = run_here(cloud.run(charge()))
+    assert set(log_of(cloud, run)) == attempts
 
 
 def test_the_line_of_time_has_a_part_for_each_attempt_and_its_length(cloud: LocalCloud) -> None:
@@ -66,6 +69,7 @@ def test_a_duplicate_names_its_owner_and_attempt_and_leads_to_it(cloud: LocalClo
     both = visitor.get(beside.replace("&amp;", "&")).text
     assert both.index("EXECUTED") < both.index("REPLAYED") and both.count("Finalize") == 1
     assert f"{run_at(duplicate.arn)}#visit-3" in both
+    assert visitor.get(f"/beside?one={duplicate.arn}&other={owner.arn}").text == both, "the owner is always the first"
 
 
 def test_two_runs_are_asked_for_by_two_that_there_are(cloud: LocalCloud, visitor: Visitor) -> None:

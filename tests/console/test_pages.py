@@ -286,3 +286,15 @@ def test_a_long_run_tells_of_a_state_when_it_is_opened(
     assert "dynamodb:updateItem" in visitor.get(f"/visit/2/{ended.arn}").text
     assert visitor.get(f"/events/{ended.arn}").text.count("data-event") == len(ended.events)
     assert visitor.get(f"/visit/99/{ended.arn}").status_code == 404
+
+
+def test_a_very_long_run_tells_of_its_further_states_when_they_are_asked_for(
+    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "LONG", 2)
+    monkeypatch.setattr(runs, "FIRST", 3)
+    ended = cloud.run(charge())
+    page, rest = visitor.get(run_at(ended.arn)).text, visitor.get(f"/further/{ended.arn}").text
+    assert re.findall(r'<li id="visit-(\d)"', page) == ["1", "2", "3"] and "Show 2 more states" in page
+    assert re.findall(r'<li id="visit-(\d)"', rest) == ["4", "5"] and f'data-later="/further/{ended.arn}"' in page
+    assert "<title>Finalize (succeeded)" in page, "the picture is whole"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import queue
 import re
 import threading
+import urllib.request
+from http.cookiejar import CookieJar
 
 import pytest
 from visitor import Visitor
 
-from oncekit.cli.here import browser
+from oncekit.cli.here import browser, demo
+from oncekit.cli.here import tour as tour_module
 from oncekit.cli.here.console import LocalActions
 from oncekit.cli.here.telling import Telling
 from oncekit.cli.here.tour import SCENES, tour_of
@@ -47,9 +53,11 @@ def test_each_step_shows_what_came_of_it_on_a_page_and_the_last_one_ends_the_dem
     assert "refused" in pages[3] and "TakeOverLock" in pages[4] and pages[5].count('<li class="succeeded') == 1
     assert not tour.over.is_set()
     with visitor.post("/go-on", {"taken": str(len(SCENES))}) as last:
-        assert (
-            "That was the demo" in last.text and "'self'" not in last.headers["Content-Security-Policy"].split("img")[0]
-        )
+        [style] = re.findall("<style>(.*?)</style>", last.text, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = last.headers["Content-Security-Policy"]
+        assert "That was the demo" in last.text and "script-src" not in policy
+        assert policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}'; ")
     assert tour.over.is_set() and "Demo" not in visitor.get("/").text
 
 
@@ -102,3 +110,23 @@ def test_without_a_screen_no_browser_is_started(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("webbrowser.open", lambda _: pytest.fail("a browser was started"))
     with browser.shown_in_browser("http://127.0.0.1:1/"):
         pass
+
+
+def test_the_command_says_where_the_story_is_and_ends_after_its_last_step(
+    cloud: LocalCloud, telling: Telling, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    said: queue.SimpleQueue[str] = queue.SimpleQueue()
+    monkeypatch.setattr(demo, "info", lambda *lines: said.put(lines[0]))
+    monkeypatch.setattr(browser, "_has_screen", lambda: False)
+    monkeypatch.setattr(tour_module, "SCENES", SCENES[:1])
+    folder = tmp_path_factory.getbasetemp()
+    playing = threading.Thread(target=demo._play, args=(cloud, folder, telling))
+    playing.start()
+    address = said.get(timeout=60).rpartition(" ")[2]
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+    [token] = re.findall(r'name="token" value="(.*?)"', opener.open(address).read().decode())[:1]
+    for taken, shown in enumerate(("EXECUTED", "That was the demo")):
+        form = f"token={token}&taken={taken}".encode()
+        assert shown in opener.open(f"{address.partition('/?')[0]}/go-on", form).read().decode()
+    playing.join(60)
+    assert not playing.is_alive() and telling.held == len(telling.checks) == 1

@@ -212,7 +212,8 @@ function search() {
 function open(hash) {
   const events = hash.startsWith("event-") && one("#events");
   if (events) events.open = true;
-  const item = document.getElementById(hash);
+  const item = document.getElementById(hash), rest = one("#rest");
+  if (!item && rest && hash.startsWith("visit-") && !rest.open) rest.open = true; // comes back here when it is loaded
   if (!item || item.id === "events") return;
   const details = one("details", item);
   if (details) details.open = true;
@@ -297,7 +298,7 @@ document.addEventListener("toggle", async event => {
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
   later.replaceChildren(...(answer.ok ? fresh.childNodes : [one("main p", fresh) || fresh]));
   wake(later);
-  if (location.hash.startsWith("#event-") && event.target.id === "events") open(location.hash.slice(1));
+  if (["events", "rest"].includes(event.target.id) && location.hash) open(location.hash.slice(1));
 }, true);
 
 // ---- a lease runs down ----

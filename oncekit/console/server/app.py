@@ -28,6 +28,7 @@ ADDRESSES = Map(
         Rule("/body/run/<path:arn>", endpoint="run_body", methods=["GET"]),
         Rule("/steps/<path:arn>", endpoint="steps", methods=["GET"]),
         Rule("/visit/<int:number>/<path:arn>", endpoint="visit", methods=["GET"]),
+        Rule("/further/<path:arn>", endpoint="further", methods=["GET"]),
         Rule("/events/<path:arn>", endpoint="events", methods=["GET"]),
         Rule("/run/<path:arn>", endpoint="run", methods=["GET"]),
         Rule("/body/record/<path:id>", endpoint="record_body", methods=["GET"]),

@@ -18,6 +18,8 @@ MOST_RUNS = 50
 """Of an id, the newest: those whose writes its page shows."""
 LONG = 200
 """Visits of a run from which on each is told of only when it is opened."""
+FIRST = 400
+"""Visits that the page of a run has at once."""
 
 
 class Runs(Frame):
@@ -39,15 +41,22 @@ class Runs(Frame):
         return html("events.html", view={"events": events_view(run)})
 
     def beside(self, request: Request) -> Response:
-        """Two runs of one id, as a rule the owner and a duplicate."""
+        """Two runs of one id, the one that did the work first."""
         views = [self._view(request.args.get(name, ""), data=False) for name in ("one", "other")]
+        views.sort(key=lambda view: view.outcome != "EXECUTED")
         return self.page("beside.html", "requests", views=views, address=run_address, record=record_address)
 
     def _view(self, arn: str, *, data: bool = True) -> RunView:
         run, definition = self.source.run(arn)
         is_long = not data or len(run.visits) > LONG
         log = {} if is_long else self.source.log(run)
-        return run_view(run, definition if data else None, self.source.now(), is_long=is_long, log=log)
+        last = FIRST if is_long and data and len(run.visits) > FIRST else None
+        return run_view(run, definition if data else None, self.source.now(), is_long=is_long, last=last, log=log)
+
+    def further(self, request: Request, arn: str) -> Response:
+        """The visits that the page of a long run leaves for later."""
+        run, _ = self.source.run(arn)
+        return html("further.html", view=run_view(run, None, self.source.now(), is_long=True, first=FIRST))
 
     def _run(self, arn: str) -> dict[str, Any]:
         view = self._view(arn)
