@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import pytest
 from http_client import Client, Response
@@ -62,17 +64,19 @@ def test_a_result_comes_byte_for_byte_whatever_is_in_it(result: Any, cloud: Loca
     assert json.loads(first.body) == result
 
 
-def test_a_large_result_is_fetched_from_where_the_answer_says(client: Client) -> None:
-    first, again = (client.post("build-report", "big", {"bytes": 600_000}, tenant="acme") for _ in range(2))
-    asked = client.get("build-report", "big", tenant="acme")
+@pytest.mark.parametrize(("tenant", "start"), [("acme", "/tenants/acme"), (None, "")])
+def test_a_large_result_is_fetched_from_where_the_answer_says(tenant: str | None, start: str, client: Client) -> None:
+    first, again = (client.post("build-report", "big", {"bytes": 600_000}, tenant=tenant) for _ in range(2))
+    asked = client.get("build-report", "big", tenant=tenant)
     assert (first.status, again.status, asked.status) == (303, 303, 303), first
     assert first.body == again.body == asked.body
     place = first.headers["location"].removeprefix("../")
     assert asked.headers["location"] == f"../../{place}"
-    fetched = client.send("GET", f"/tenants/acme/{place}")
+    fetched = client.send("GET", f"{start}/{place}")
     assert (fetched.status, fetched.headers["content-type"]) == (200, "application/json")
     assert len(fetched.body) == json.loads(first.body)["bytes"] == 600_000
-    for path in (f"/tenants/other/{place}", f"/{place}", f"/tenants/acme/{place[:-6]}0.json"):
+    others = {"", "/tenants/acme", "/tenants/other"} - {start}
+    for path in (*(f"{each}/{place}" for each in others), f"{start}/{place[:-6]}0.json"):
         assert says(client.send("GET", path), 404, "not-found")
 
 
@@ -134,6 +138,20 @@ def test_a_duplicate_waits_as_long_as_its_sender_prefers_and_never_as_long_as_ap
     assert ended.status == "ABORTED"
 
 
+@pytest.mark.parametrize("key", ["a b+c", "100%", "a/b?c#d", "x&y=z~*'", 'a"b\\c'])
+def test_where_the_answer_will_be_is_told_for_any_key_and_is_found_there(
+    key: str, client: Client, latches: Latches
+) -> None:
+    answer = client.post("scripted", key, script({"await": "go", "then": {"return": 1}}), Prefer="respond-async")
+    assert answer.headers["location"] == f"scripted/{quote(key, safe='*')}".replace("~", "%7E")
+    asked = client.send("GET", f"/operations/{answer.headers['location']}")
+    assert (asked.status, json.loads(asked.body)["id"]) == (202, f"default#scripted#{key}")
+    shown = answer.headers["once-id"]
+    assert asked.headers["once-id"] == shown
+    assert unquote(shown) == f"default#scripted#{key}"
+    assert not set(shown) & set(" +\"'")
+
+
 # ---- what is refused ----
 
 
@@ -178,6 +196,16 @@ def test_what_is_too_large_is_refused_by_whoever_sees_it_first(characters: int, 
 def test_what_is_too_large_for_api_gateway_is_refused_in_its_own_words(client: Client) -> None:
     answer = client.post("build-report", "k", {"bytes": 1024, "more": "x" * 11_000_000})
     assert (answer.status, answer.headers["content-type"]) == (413, "application/json")
+
+
+@pytest.mark.parametrize(
+    ("letters", "quotes", "says_so"), [(200_000, 0, "the request is larger"), (139_200, 20_250, "the request, written")]
+)
+def test_what_only_the_state_machine_finds_too_large_is_refused_alike(
+    letters: int, quotes: int, says_so: str, client: Client
+) -> None:
+    answer = client.post("build-report", "k", {"bytes": 1024, "more": "x" * letters + '"' * quotes})
+    assert says(answer, 413, "request-too-large")["detail"].startswith(says_so)
 
 
 def test_another_payload_under_the_same_key_is_refused(client: Client) -> None:
@@ -227,6 +255,22 @@ def test_what_waits_for_an_operator_invites_nobody_to_try_another_key(client: Cl
     assert "retry-after" not in first.headers
 
 
+@pytest.mark.usefixtures("deceived")
+def test_whose_record_is_gone_when_its_owner_ends_gets_no_result(
+    cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
+    payload = script({"await": "go", "then": {"return": 1}})
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(client.post, "scripted", "k", payload)
+        latches.wait_for_starts(1)
+        record = {"id": {"S": "default#scripted#k"}}
+        cloud.client("dynamodb").delete_item(TableName=cloud.resources["IdempotencyTable"], Key=record)
+        latches.open("go")
+        answer = sent.result()
+    assert says(answer, 500, "lock-lost")["id"] == "default#scripted#k"
+    assert "retry-after" not in answer.headers
+
+
 def test_what_could_not_be_done_now_is_to_be_sent_again(cloud: LocalCloud, client: Client) -> None:
     with cloud.intercept(never_arrives(action="get_item", nth=0), never_arrives(action="start_execution", nth=0)):
         answer = client.post("charge-payment", "k", CHARGE)
@@ -243,7 +287,9 @@ def test_an_execution_that_breaks_is_no_answer_yet(cloud: LocalCloud, client: Cl
 
 
 def test_what_nobody_has_asked_for_is_not_found(client: Client) -> None:
-    assert says(client.get("charge-payment", "no-such-key"), 404, "not-found")
+    unknown = client.get("charge-payment", "no-such-key")
+    assert says(unknown, 404, "not-found")
+    assert not {"retry-after", "once-id"} & set(unknown.headers)
     assert says(client.get("Charge", "k"), 404, "not-found")
 
 

@@ -154,6 +154,22 @@ def test_with_a_user_pool_a_token_is_good_for_the_tenant_of_its_claim_only(cloud
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
+def test_a_token_finds_neither_how_another_tenants_operation_stands_nor_its_result(
+    cloud: LocalCloud, client: Client
+) -> None:
+    answer = client.post("build-report", "big", {"bytes": 20_000}, tenant="other")
+    paths = ("operations/build-report/big", answer.headers["location"].removeprefix("../"))
+    in_a_year = int(cloud.clock.now()) + 365 * 86_400
+    found = {}
+    with cloud.deployed_with({"HttpUserPoolArn": POOL}):
+        for tenant in ("other", "acme"):
+            mine = token(cloud, **{"exp": in_a_year, "custom:tenant": tenant})
+            found[tenant] = [
+                client.send("GET", f"/tenants/other/{path}", signed=False, Authorization=mine).status for path in paths
+            ]
+    assert found == {"other": [303, 200], "acme": [404, 404]}
+
+
 def send(client: Client, token: str, tenant: str | None) -> Response:
     path = f"/tenants/{tenant}/operations/charge-payment" if tenant else "/operations/charge-payment"
     headers = {"Content_Type": "application/json", "Idempotency_Key": "k", "Authorization": token}

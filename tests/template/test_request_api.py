@@ -140,6 +140,79 @@ def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:
     assert again == {"THROTTLED", "QUOTA_EXCEEDED", "INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"}
 
 
+# ---- what Step Functions refuses ----
+
+
+def answered(body: str, **headers: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """What the template of the answer makes of what Step Functions says, and the overrides."""
+    post = dict(methods())["post /operations/{operation}"]
+    context = new_context("live", "POST", 0, {})
+    sent = Sent(Method("POST", "", {}), {"operation": "charge"}, {}, headers, "")
+    template = post["x-amazon-apigateway-integration"]["responses"]["default"]["responseTemplates"]["application/json"]
+    return json.loads(rendered(template, body, sent, context)), context["responseOverride"]
+
+
+@pytest.mark.parametrize(
+    ("refused", "status", "kind", "again"),
+    [
+        ("ThrottlingException", 429, "throttled", True),
+        ("com.amazonaws.swf.service.v2.model#TooManyRequestsException", 429, "throttled", True),
+        ("ExecutionLimitExceeded", 429, "throttled", True),
+        ("InvalidExecutionInput", 413, "request-too-large", False),
+        ("ValidationException", 413, "request-too-large", False),
+        ("InvalidName", 400, "invalid-request", False),
+        ("StateMachineDeleting", 503, "unavailable", True),
+    ],
+)
+def test_what_step_functions_refuses_has_a_status_and_says_whether_to_come_again(
+    refused: str, status: int, kind: str, again: bool
+) -> None:
+    problem, override = answered(json.dumps({"__type": refused, "message": "no"}))
+    assert (problem["status"], problem["type"]) == (status, f"urn:problem-type:once:{kind}")
+    assert override["status"] == status
+    assert override["header"].get("Retry-After") == ("2" if again else None)
+    assert override["header"]["Content-Type"] == "application/problem+json"
+
+
+def test_a_name_that_step_functions_refuses_means_another_tenant_where_there_is_a_key() -> None:
+    """The template of the request sends such a name where a token is for another tenant, or the key is missing."""
+    refused = json.dumps({"__type": "InvalidName"})
+    for headers in ({"Idempotency-Key": "k"}, {"idempotency-key": "k"}):
+        assert answered(refused, **headers)[0]["type"] == "urn:problem-type:once:other-tenant"
+    for headers in ({"Idempotency-Key": ""}, {"Idempotency": "k"}):
+        problem = answered(refused, **headers)[0]
+        assert (problem["status"], problem["detail"]) == (400, "the header Idempotency-Key is missing")
+
+
+# ---- what is looked up ----
+
+
+@pytest.mark.parametrize(
+    ("tenant", "operation", "key", "id"),
+    [
+        ("acme", "charge", "k", "acme#charge#k"),
+        ("acme", "charge", "a+b%20c%23d%22%5C", 'acme#charge#a+b c#d"\\'),
+        ("acme", "charge", "%25zz", "acme#charge#%zz"),
+        ("acme", "charge", "it's", "acme#charge#it's"),
+        # Where API Gateway decodes the parameters of a path, which no document says, one could name another's record.
+        ("acme#charge", "x", "k", " "),
+        ("acme", "charge#x", "k", " "),
+        ("Acme", "charge", "k", " "),
+        ("acme", "Charge", "k", " "),
+        ("acme", "charge", "%zz", " "),
+        ("acme", "charge", "%", " "),
+    ],
+)
+def test_only_the_record_of_a_tenant_and_an_operation_is_looked_up(
+    tenant: str, operation: str, key: str, id: str
+) -> None:
+    get = dict(methods())["get /tenants/{tenant}/operations/{operation}/{key}"]
+    sent = Sent(Method("GET", "", {}), {"tenant": tenant, "operation": operation, "key": key}, {}, {}, "")
+    template = get["x-amazon-apigateway-integration"]["requestTemplates"]["application/json"]
+    call = json.loads(rendered(template, "", sent, new_context("live", "GET", 0, {})))
+    assert (call["TableName"], call["Key"], call["ConsistentRead"]) == ("IdempotencyTable", {"id": {"S": id}}, True)
+
+
 # ---- pages ----
 
 ORIGIN = "method.response.header.Access-Control-Allow-Origin"

@@ -56,7 +56,7 @@ def answered(api: RestApi, sent: Sent, integrations: Integrations, context: Cont
     if template is None:  # passthroughBehavior: never
         raise Refused("UNSUPPORTED_MEDIA_TYPE", "Unsupported Media Type")
     body = rendered(template, sent.body, sent, context)
-    if integration["type"] == "mock":  # its answer has the status that the template says
+    if integration["type"].lower() == "mock":  # its answer has the status that the template says
         backend = Backend(int(json.loads(body)["statusCode"]), "")
         return _mapped(integration["responses"], backend, sent, context)
     path = _static(integration.get("requestParameters"), _PATH)

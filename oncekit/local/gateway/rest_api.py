@@ -89,8 +89,9 @@ class RestApi:
         """That of the pages which may call, as its answers to OPTIONS name it; * is any, None is no page at all."""
         for each in self._methods:
             if each.name == "OPTIONS":
-                named = each.integration["responses"]["default"]["responseParameters"]
-                return str(named[f"method.response.header.{ALLOWED}"]).strip("'")
+                answer = each.integration.get("responses", {}).get("default", {})
+                named = answer.get("responseParameters", {}).get(f"method.response.header.{ALLOWED}")
+                return None if named is None else str(named).strip("'")
         return None
 
     def refusals(self) -> Mapping[str, Mapping[str, Any]]:
