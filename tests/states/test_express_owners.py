@@ -208,6 +208,7 @@ def test_its_request_is_started_in_the_full_lane_once_for_each_lease(state: Stat
     assert is_dead(state, owner, recoveries=2, lease=0) == Way("StartRecovery", {"recoveries": 2})
     way = is_dead(state, {**owner, "id": "acme#charge#other"})
     assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "ForeignOwner")
+    assert way.assigned["failure"]["message"].endswith(f"has another request: {FAST_ME}")
     way = is_dead(state, UNREADABLE)
     assert (way.to, way.assigned["failure"]["name"]) == ("QuarantineRecord", "RequestUnreadable")
     assert is_dead(state, owner, recoveries=7).to == "QuarantineRecord"

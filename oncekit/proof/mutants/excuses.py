@@ -51,8 +51,8 @@ EXCUSES: dict[str, str] = {
     ),
     **dict.fromkeys(
         (
-            "operation:ExistingStatus.Choices[17].Condition: $length($record.owner.S) > 256 with >=",
-            "operation:ExistingStatus.Choices[17].Condition: 257 for ngth($record.owner.S) > 256",
+            "operation:ExistingStatus.Choices[18].Condition: $length($record.owner.S) > 256 with >=",
+            "operation:ExistingStatus.Choices[18].Condition: 257 for ngth($record.owner.S) > 256",
             "recovery:IsItOverdue.Choices[4].Condition: $length($record.owner) > 256 with >=",
             "recovery:IsItOverdue.Choices[4].Condition: 257 for length($record.owner) > 256",
         ),
@@ -62,6 +62,9 @@ EXCUSES: dict[str, str] = {
     "operation:ReadOwnerHistory.Assign.history: without $exists($last)": "a member of what is not there is left out",
     "operation:ReadOwnerHistory.Assign.history: without Type = 'TaskSucceeded'": "no other event has these details",
     "recovery:IsOwnerDead.Choices[0].Condition: without $exists($owner.id)": _NOTHING,
+    "recovery:IsOwnerDead.Choices[2]: before the one above": "no status meets both rules",
+    "operation:ReadRecord.Assign.record: without $exists($item.expiresAt)": _NOTHING,
+    "operation:IsOwnerAlive.Choices[0].Condition: without $exists($record.recoveries)": _NOTHING,
     "template:Rollouts.AllAtOnce.Minutes: dropped": "a rollout in one step asks for no length of steps",
     _FIRST.format(
         16, "without $contains($replace($text, /[\\uD800-\\uDBFF][\\uDC00-...\\uD800-\\uDFFF]/)"
@@ -70,7 +73,7 @@ EXCUSES: dict[str, str] = {
     "operation:ExistingStatus.Choices[3].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
-    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (5, 10, 12, 13, 16, 20)},
+    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (5, 6, 11, 13, 14, 17, 21)},
     "operation:ExistingStatus.Choices[3]: before the one above": "the rule before both takes what meets both",
     **{f"operation:HandedOver.Choices[{each}]: before the one above": _BOTH for each in (1, 2)},
     **{f"operation:IsOwnerAlive.Choices[{each}]: before the one above": _BOTH for each in (2, 4)},
