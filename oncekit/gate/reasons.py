@@ -42,11 +42,13 @@ REPEATABLE: Reasons = {
     "operation": {
         "CacheResponse": "it writes once (If-None-Match), and a repeated call finds what it wrote",
         "RefuseRequest": "a refused request that is in the queue twice is looked at twice, and done never",
+        "KeepRefused": "a refused request that is in the queue twice is started once by `once replay-rejected`",
         "RedriveOwner": "a second redrive of an execution that runs is refused",
     },
     "fast": {
         "CacheResponse": "it writes once (If-None-Match), and a repeated call finds what it wrote",
         "RefuseRequest": "a refused request that is in the queue twice is looked at twice, and done never",
+        "KeepRefused": "a refused request that is in the queue twice is started once by `once replay-rejected`",
         "RedriveOwner": "is not reached in the fast lane",
     },
     "recovery": {
