@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from oncekit import application
-from oncekit.cli.problem import Problem
+from oncekit.adoption.problem import Problem
 
 NAME = "once"
 OPERATIONS = "operations.yaml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from oncekit.cli.problem import Problem
+from oncekit.adoption.problem import Problem
 
 _OPERATION = re.compile(r"[a-z][a-z0-9-]{0,39}")  # as in request.schema.json
 _PARTS = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.cli.problem import Problem
+from oncekit.adoption.problem import Problem
 
 NAME = "samconfig.toml"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")

@@ -8,8 +8,8 @@ from oncekit.adoption import folder, sam_config
 from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Additions, Wanted
+from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import text
-from oncekit.cli.problem import Problem
 
 FIRST = "place-order"
 """The operation of an application that begins here."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oncekit.adoption.names import Operation
+from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import parts, text
-from oncekit.cli.problem import Problem
 from oncekit.local.events.paths import MISSING, PathError, find
 from oncekit.local.events.patterns import PatternError, check
 

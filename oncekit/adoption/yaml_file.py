@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from oncekit.cli.problem import Problem
+from oncekit.adoption.problem import Problem
 from oncekit.local.template import TemplateError, parse
 
 Keys = tuple[str, ...]

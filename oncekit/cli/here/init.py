@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.here.adopting import clear_problems
 from oncekit.cli.options import Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
@@ -17,13 +17,13 @@ CONFLICT = 3
 
 
 def init(upgrade: Upgrade = False, template: Template = None) -> None:
-    """Put Once beside the SAM application in this folder, or make a small application in an empty one.
+    """Put Once beside your SAM application.
 
-    It copies Once into the folder once/, adds one resource to the template and the capabilities to samconfig.toml. What
-    is there already stays as it is. With --upgrade it prints what changes in once/ as a diff; a file that you have
-    changed is left alone, and the new one is beside it (exit code 3).
+    In an empty folder it makes a small application. It copies Once into the folder once/, adds one resource to the
+    template and the capabilities to samconfig.toml; what is there already stays as it is. With --upgrade it prints what
+    changes in once/ as a diff; a file that you have changed is left alone, and the new one is beside it (exit code 3).
     """
-    with clear_errors():
+    with clear_problems():
         if upgrade:
             raise typer.Exit(_upgrade(template))
         _start(template)

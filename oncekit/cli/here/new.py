@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.here.cloud import clear_errors
+from oncekit.cli.here.adopting import clear_problems
 from oncekit.cli.options import Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
@@ -70,7 +70,9 @@ def new(
     gets: Gets = None,
     template: Template = None,
 ) -> None:
-    """Add an operation: a new function, or one that is there, with alarms, an event and a test.
+    """Add an operation to your application.
+
+    It has a new function or one that is there, alarms, an event and a test.
 
     --from-rule, --from-queue and --http write what makes its requests of events and messages that are there already.
     """
@@ -78,7 +80,7 @@ def new(
         raise Problem(f"--gets {gets}: it is request or payload")
     if step and function is not None:
         raise Problem("--step is for a new function; the one of --function has its own code")
-    with clear_errors():
+    with clear_problems():
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
         from oncekit.adoption.operation import Additions, Wanted
