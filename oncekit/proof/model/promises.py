@@ -268,8 +268,8 @@ class Promises:
 
 
 def _is_refused(world: World) -> bool:
-    """Whether the owner has found no function: it keeps the request, and has given the lock back."""
-    return any(each and "KeepRefused" in (*each.history, each.position) for each in world.executions)
+    """Whether an owner has found no function, and has kept the request before it gave the lock back."""
+    return "kept" in world.names
 
 
 def _reference(stored: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,8 @@ INPUT, PAGES, EVENTS = "input", "pages", "events"
 
 IN_FLIGHT = "in flight"
 """What may be gone: the request that an owner in the fast lane has kept in the bucket."""
+KEPT = "kept"
+"""Among the names that are taken: the request is in the queue of refused ones, also when its lock was given back."""
 PREFIXES = {
     "dynamodb": "DynamoDB",
     "s3": "S3",
@@ -134,6 +136,8 @@ class Services:
                 return Answer(world, self._in_flight(world))
             case "lambda:invoke":
                 return Answer(world, _cached(arguments["Payload"]))
+            case "sqs:sendMessage" if call.position == "KeepRefused":
+                return Answer(world._replace(names=tuple(sorted({*world.names, KEPT}))), "{}")
             case "s3:putObject" | "sqs:sendMessage":
                 return Answer(world, "{}")
             case other:
