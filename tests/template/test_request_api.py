@@ -213,6 +213,34 @@ def test_only_the_record_of_a_tenant_and_an_operation_is_looked_up(
     assert (call["TableName"], call["Key"], call["ConsistentRead"]) == ("IdempotencyTable", {"id": {"S": id}}, True)
 
 
+def test_a_service_that_fails_is_a_problem_to_be_sent_again() -> None:
+    for name, method in methods():
+        response = method["x-amazon-apigateway-integration"]["responses"][r"5\d{2}"]
+        context = new_context("live", "GET", 0, {})
+        sent = Sent(Method("GET", "", {}), {}, {}, {}, "")
+        text = rendered(response["responseTemplates"]["application/json"], "", sent, context)
+        problem = (json.loads(text)["type"], json.loads(text)["status"], response["statusCode"])
+        assert problem == ("urn:problem-type:once:unavailable", 503, "503"), name
+        headers = {"Content-Type": "application/problem+json", "Retry-After": "2"}
+        assert context["responseOverride"]["header"] == headers, name
+
+
+GOOD = {"tenant": "acme", "days": "30d", "hash": "a" * 64, "object": f"12-{'b' * 16}.json"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"tenant": ".."}, {"days": "30"}, {"hash": "../x"}, {"hash": "a" * 63}, {"object": "x.json"}, {"tenant": "A"}],
+)
+def test_only_what_is_a_result_by_its_name_is_fetched(wrong: dict[str, str]) -> None:
+    get = dict(methods())["get /tenants/{tenant}/results/{days}/{hash}/{object}"]
+    template = get["x-amazon-apigateway-integration"]["requestTemplates"]["application/json"]
+    for path, fetched in ((GOOD, GOOD), (GOOD | wrong, {})):
+        context = new_context("live", "GET", 0, {})
+        rendered(template, "", Sent(Method("GET", "", {}), path, {}, {}, ""), context)
+        assert context["requestOverride"]["path"] == fetched
+
+
 # ---- pages ----
 
 ORIGIN = "method.response.header.Access-Control-Allow-Origin"
