@@ -75,6 +75,13 @@ def test_an_operation_of_the_full_lane_is_handed_over_and_its_answers_are_given_
         assert decide.chooses({**known, "record": found(leaseExpiresAt=HELD)}).to == "AcknowledgeDuplicate"
 
 
+def test_who_does_not_wait_by_http_leaves_what_is_new_to_the_full_lane(fast: States) -> None:
+    for asynchronous, to in ((True, "HandOver"), (False, "AcquireLock")):
+        assert decided(fast, {}, http={"async": asynchronous, "seconds": 25}) == Way(to)
+    told = decided(fast, found("COMPLETED"), http={"async": True, "seconds": 25})
+    assert told == Way("ReturnStoredResponse")
+
+
 def test_a_large_request_is_in_the_bucket_before_the_lock_is_taken(fast: States) -> None:
     assert decided(fast, {}, kept=LARGE) == Way("KeepInFlight")
     assert decided(fast, {}, kept=LARGE, isKept=True) == Way("AcquireLock")
