@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "console"
 AXE = ROOT / "build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
 RECORD = "/record/acme%23charge-payment%23order-1"
-QUARANTINED = "/record/acme%23no-such%23order-3"
+QUARANTINED = "/record/acme%23ask-somebody%23order-3"
 QUICK_MS = 30_000
 """How long a test waits at most for what should be there at once: a busy machine is no verdict."""
 
@@ -44,7 +44,12 @@ def console(cloud: LocalCloud) -> Iterator[ConsoleServer]:
         server = ConsoleServer(source, LocalActions(cloud, ROOT))
         with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
             cloud.run(charge())
-        for request in (charge(), charge("order-2"), charge(amount=1), charge("order-3") | {"operation": "no-such"}):
+        for request in (
+            charge(),
+            charge("order-2"),
+            charge(amount=1),
+            charge("order-3") | {"operation": "ask-somebody"},
+        ):
             cloud.run(request)
         cloud.run(charge("order-4"), lane="fast")
         Client(cloud).send("POST", "/operations/charge-payment", "{}", Content_Type="application/json")
@@ -150,11 +155,11 @@ def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalC
     page.click("text=Release the lock")
     assert "happens twice" in page.inner_text("#confirm")
     page.click("#confirm >> text=Cancel")
-    assert (cloud.record("acme#no-such#order-3") or {})["status"] == "QUARANTINED"
+    assert (cloud.record("acme#ask-somebody#order-3") or {})["status"] == "QUARANTINED"
     page.click("text=Release the lock")
     page.click("#confirm >> text=Do it")
     page.wait_for_selector(".notice.good")
-    assert (cloud.record("acme#no-such#order-3") or {})["status"] == "FAILED"
+    assert (cloud.record("acme#ask-somebody#order-3") or {})["status"] == "FAILED"
 
 
 def test_a_request_is_started_on_the_page_and_its_duplicates_are_answered(page: Page) -> None:
@@ -199,6 +204,7 @@ def test_a_server_that_is_gone_is_said_and_found_again_when_it_is_back(page: Pag
 def test_events_are_filtered_and_each_has_an_address(page: Page) -> None:
     page.goto("/?text=order-1&kind=succeeded")
     page.click("#rows li")
+    page.wait_for_url("**/run/**")
     page.keyboard.press("/")
     page.keyboard.type("renewlock")
     until(page, "[data-event]:visible", 5)

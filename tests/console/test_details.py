@@ -127,11 +127,11 @@ def test_calls_of_the_http_api_are_listed_with_what_became_of_them(
     [
         ("run", "once history arn:"),
         ("run", "once graph arn:"),
-        ("run", "once logs 'acme#no-such#order-1'"),
-        ("record", "once show 'acme#no-such#order-1'"),
-        ("record", "once retry 'acme#no-such#order-1'"),
-        ("record", "once release 'acme#no-such#order-1'"),
-        ("record", "once resolve 'acme#no-such#order-1' --result FILE"),
+        ("run", "once logs 'acme#ask-somebody#order-1'"),
+        ("record", "once show 'acme#ask-somebody#order-1'"),
+        ("record", "once retry 'acme#ask-somebody#order-1'"),
+        ("record", "once release 'acme#ask-somebody#order-1'"),
+        ("record", "once resolve 'acme#ask-somebody#order-1' --result FILE"),
         ("waiting", "once ls"),
         ("waiting", "once replay-rejected --error InvalidRequest"),
     ],
@@ -140,7 +140,7 @@ def test_each_action_can_be_copied_as_the_command_that_does_it(
     cloud: LocalCloud, visitor: Visitor, page: str, command: str
 ) -> None:
     cloud.run(charge("bad") | {"onCrash": "never"})
-    ended = cloud.run(charge() | {"operation": "no-such"})
-    at = {"run": run_at(ended.arn), "record": record_at("acme#no-such#order-1"), "waiting": "/waiting"}[page]
+    ended = cloud.run(charge() | {"operation": "ask-somebody"})
+    at = {"run": run_at(ended.arn), "record": record_at("acme#ask-somebody#order-1"), "waiting": "/waiting"}[page]
     copied = re.findall(r'data-copy-text="(.*?)"', visitor.get(at).text)
     assert any(each.replace("&#39;", "'").startswith(command) for each in copied), copied

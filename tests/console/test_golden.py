@@ -158,7 +158,7 @@ PATHS: dict[str, Callable[[LocalCloud], Execution]] = {
     "replayed": lambda cloud: _twice(cloud, charge()),
     "another payload": lambda cloud: _twice(cloud, charge(), payload={"orderId": "1", "amount": 1, "currency": "EUR"}),
     "invalid": lambda cloud: cloud.run({}),
-    "quarantined": lambda cloud: cloud.run(charge() | {"operation": "no-such"}),
+    "quarantined": lambda cloud: cloud.run(charge() | {"operation": "ask-somebody"}),
     "failed for good": _declined,
     "crashed once": lambda cloud: _with(cloud, "Lambda.Unknown", "ExecuteBusinessLogic", 1, charge()),
     "throttled lock": lambda cloud: _with(cloud, "ThrottlingException", "AcquireLock", range(1, 3), charge()),

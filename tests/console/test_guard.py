@@ -23,12 +23,12 @@ def test_every_value_is_text_on_every_page(cloud: LocalCloud, visitor: Visitor) 
     request = {**charge(EVIL), "payload": {EVIL: EVIL}}
     ended = cloud.run(request)
     refused = cloud.run({"operation": EVIL})
-    cloud.run({**charge("q"), "operation": "no-such", "payload": {EVIL: EVIL}})
+    cloud.run({**charge("q"), "operation": "ask-somebody", "payload": {EVIL: EVIL}})
     pages = ["/", f"/?text={EVIL}", run_at(ended.arn), run_at(refused.arn), record_at(f"acme#charge-payment#{EVIL}")]
     pages += [f"/body{run_at(ended.arn)}", f"/events/{ended.arn}", f"/visit/1/{ended.arn}", f"/further/{ended.arn}"]
     pages += [f"/beside?one={ended.arn}&other={refused.arn}", "/calls", "/waiting", f"/waiting?done={EVIL}"]
     Client(cloud).send("POST", "/operations/x", "{}", Idempotency_Key="<script>alert(1)</script>", Content_Type="a/b")
-    for page in [*pages, record_at("acme#no-such#q"), f"/no-such-page/{EVIL}", "/start"]:
+    for page in [*pages, record_at("acme#ask-somebody#q"), f"/no-such-page/{EVIL}", "/start"]:
         text = visitor.get(page).text
         assert "<script>alert" not in text and "\x1b" not in text and "\u202e" not in text, page
     shown = [visitor.get(page).text for page in ("/", "/calls", run_at(ended.arn))]

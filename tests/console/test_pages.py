@@ -34,7 +34,7 @@ def listed(text: str) -> list[tuple[str, str]]:
 
 
 def test_requests_are_listed_with_what_became_of_them_the_newest_first(cloud: LocalCloud, visitor: Visitor) -> None:
-    for request in (charge(), charge(), charge("order-2") | {"operation": "no-such"}, charge(amount=1)):
+    for request in (charge(), charge(), charge("order-2") | {"operation": "ask-somebody"}, charge(amount=1)):
         cloud.run(request)
     cloud.run(charge("fast"), lane="fast")
     page = visitor.get("/").text
@@ -52,7 +52,7 @@ def test_requests_are_listed_with_what_became_of_them_the_newest_first(cloud: Lo
     ("asked", "keys"),
     [
         ("kind=failed", ["order-2"]),
-        ("operation=no-such", ["order-2"]),
+        ("operation=ask-somebody", ["order-2"]),
         ("tenant=acme&kind=replayed", ["order-1"]),
         ("text=ORDER-1", ["order-1", "order-1"]),
         ("text=needsattention", ["order-2"]),
@@ -61,7 +61,7 @@ def test_requests_are_listed_with_what_became_of_them_the_newest_first(cloud: Lo
     ],
 )
 def test_requests_are_filtered(cloud: LocalCloud, visitor: Visitor, asked: str, keys: list[str]) -> None:
-    for request in (charge(), charge(), charge("order-2") | {"operation": "no-such"}):
+    for request in (charge(), charge(), charge("order-2") | {"operation": "ask-somebody"}):
         cloud.run(request)
     assert [key for _, key in listed(visitor.get(f"/rows?{asked}").text)] == keys
 
@@ -161,14 +161,14 @@ def test_what_cannot_be_started_is_refused_with_the_reason(
 
 
 def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, visitor: Visitor) -> None:
-    cloud.run(charge() | {"operation": "no-such"})
-    at = "acme%23no-such%23order-1"
+    cloud.run(charge() | {"operation": "ask-somebody"})
+    at = "acme%23ask-somebody%23order-1"
     assert "QUARANTINED" in visitor.get(f"/record/{at}").text
     refused = visitor.post(f"/act/resolve/{at}", {"result": "", "failed": ""})
     assert refused.status_code == 409 and "say either what its result is" in refused.text
     done = visitor.post(f"/act/resolve/{at}", {"result": '{"a": 1.10}', "failed": ""})
     assert done.status_code == 303
-    assert (cloud.record("acme#no-such#order-1") or {})["result"] == '{"a":1.1}'
+    assert (cloud.record("acme#ask-somebody#order-1") or {})["result"] == '{"a":1.1}'
     again = visitor.post(f"/act/retry/{at}", {})
     assert again.status_code == 409 and "COMPLETED, not" in html.unescape(again.text)
 
@@ -177,11 +177,11 @@ def test_a_quarantined_operation_is_started_again_or_released_from_its_record(
     cloud: LocalCloud, visitor: Visitor
 ) -> None:
     for action, status in (("retry", "QUARANTINED"), ("release", "FAILED")):
-        cloud.run(charge(action) | {"operation": "no-such"})
-        done = visitor.post(f"/act/{action}/acme%23no-such%23{action}", {})
+        cloud.run(charge(action) | {"operation": "ask-somebody"})
+        done = visitor.post(f"/act/{action}/acme%23ask-somebody%23{action}", {})
         assert done.status_code == 303
         cloud.settle()
-        assert (cloud.record(f"acme#no-such#{action}") or {})["status"] == status
+        assert (cloud.record(f"acme#ask-somebody#{action}") or {})["status"] == status
 
 
 def told(visitor: Visitor, address: str) -> Iterator[str]:
@@ -206,10 +206,10 @@ def test_a_run_is_told_of_as_it_goes_on(cloud: LocalCloud, source: LocalSource, 
 
 def test_what_waits_is_shown_open_operations_refused_requests_and_queues(cloud: LocalCloud, visitor: Visitor) -> None:
     assert "Nothing is in progress" in visitor.get("/waiting").text
-    cloud.run(charge() | {"operation": "no-such"})
+    cloud.run(charge() | {"operation": "ask-somebody"})
     refused = cloud.run(charge("bad") | {"onCrash": "never"})
     page = visitor.get("/waiting").text
-    assert "QUARANTINED" in page and record_at("acme#no-such#order-1") in page
+    assert "QUARANTINED" in page and record_at("acme#ask-somebody#order-1") in page
     assert "InvalidRequest" in page and run_at(refused.arn) in page and "acme#charge-payment#bad" in page
     assert "<span>RejectedRequestsQueue</span> <b>1</b>" in page
 

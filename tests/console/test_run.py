@@ -50,7 +50,7 @@ def test_each_call_of_a_task_is_an_attempt_with_what_it_was_given_and_how_it_end
 
 
 def test_a_failure_that_a_state_catches_is_told_apart_from_one_that_ends_the_execution(cloud: LocalCloud) -> None:
-    run = run_here(cloud.run(charge() | {"operation": "no-such"}))
+    run = run_here(cloud.run(charge() | {"operation": "ask-somebody"}))
     outcomes = {each.state: each.outcome for each in run.visits}
     assert outcomes["ExecuteBusinessLogic"] == "caught" and outcomes["NeedsAttention"] == "failed"
     assert run.visits[-1].failures[0].error == "NeedsAttention"

@@ -27,7 +27,7 @@ def stack(cloud: LocalCloud) -> Stack:
 
 
 def test_it_lists_and_shows_what_the_local_console_does(cloud: LocalCloud, source: LocalSource, stack: Stack) -> None:
-    for request in (charge(), charge(), charge("order-2") | {"operation": "no-such"}, {}):
+    for request in (charge(), charge(), charge("order-2") | {"operation": "ask-somebody"}, {}):
         cloud.run(request)
     there = StackSource(stack)
     there.look()

@@ -14,6 +14,7 @@ from scenarios.run import LeftBehindError, begun
 from scenarios.traces import Traces
 
 from oncekit.local import LocalCloud
+from oncekit.local.faults import fails
 
 ROOT = Path(__file__).parents[2]
 RUN_ID = "e2e-0123abcd"
@@ -36,8 +37,10 @@ def left_traces(cloud: LocalCloud, tenant: str) -> dict[str, Any]:
     mine = charge(key=f"{tenant}-charge") | {"tenant": tenant}
     mine["payload"]["orderId"] = f"{tenant}-order"
     report = {"operation": "build-report", "tenant": tenant, "idempotencyKey": "r", "payload": {"bytes": 300_000}}
-    for request in (mine, report, mine | {"operation": "none"}, mine | {"payload": tenant}):
+    for request in (mine, report, mine | {"payload": tenant}):
         cloud.run(request)
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic")):
+        cloud.run(mine | {"operation": "place-order", "onCrash": "quarantine"})
     return mine
 
 

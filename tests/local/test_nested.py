@@ -12,6 +12,8 @@ from oncekit.local import LocalCloud
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lanes import Lane
 
+pytestmark = pytest.mark.ours
+
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "tests" / "functions" / "plain_echo"
 CACHING = "CacheResponseFunction"

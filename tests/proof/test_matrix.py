@@ -92,8 +92,8 @@ BREAKAGES = {
         "lost",
     ),
     "an execution takes the lock from itself": (
-        "attribute_not_exists(id) OR expiresAt < :now",
-        "attribute_not_exists(id) OR expiresAt < :now OR (#owner = :me AND #status = :inProgress)",
+        "' expiresAt < :now' %}",
+        "' expiresAt < :now OR (#owner = :me AND #status = :inProgress)' %}",
         ("new, small", "AcquireLock update_item", "arrives late"),
         "broken",
     ),

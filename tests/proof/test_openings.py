@@ -84,9 +84,9 @@ def test_an_expired_record_begins_a_new_life_whoever_takes_its_lock() -> None:
 
 
 # What is replaced by what, and the name of an execution for which it is then wrong.
-ASKS = "$request.onFailed = 'retry' and $not($ran)"
+ASKS = "$request.onFailed = 'retry' and $not($request.function = '')"
 BREAKAGES = {
-    "a failure is tried again for everybody": (ASKS, "$not($ran)", "sender", {}, "did not ask"),
+    "a failure is tried again for everybody": (ASKS, "$not($request.function = '')", "sender", {}, "did not ask"),
     "recovery tries a failure again": ("/^((recover|", "/^((recovers|", RECOVERS, RETRY, "recovery tried"),
 }
 

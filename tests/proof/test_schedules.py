@@ -13,8 +13,8 @@ from oncekit.proof.simulation.scheduler import Turns
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
     "a lock is taken from an owner that runs": (
-        "attribute_not_exists(id) OR expiresAt < :now",
-        "attribute_not_exists(id) OR expiresAt < :now OR #status = :inProgress",
+        "' expiresAt < :now' %}",
+        "' expiresAt < :now OR #status = :inProgress' %}",
         "P1 (twice)",
     ),
     "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),

@@ -310,6 +310,7 @@ def test_the_newest_step_is_the_last_one(name: str, state: States) -> None:
         "decided": False,
         "neverStarted": False,
         "unreadable": False,
+        "wasFirst": False,
         "lastStep": name,
     }
 

@@ -66,7 +66,12 @@ ONE_METRIC: dict[str, tuple[Looks, int, str]] = {
     "ThrottledExecutions": (executions("ExecutionThrottled"), 1, "ThrottlesThreshold"),
     "FastFailedExecutions": (executions("ExecutionsFailed", FAST), 1, "FailedExecutionsThreshold"),
     "FastTimedOutExecutions": (executions("ExecutionsTimedOut", FAST), 1, "DeadExecutionsThreshold"),
-    "RejectedRequests": (queue("RejectedRequestsQueue"), 1, ""),
+    "RejectedRequests": (queue("RejectedRequestsQueue"), 1, "RejectedRequestsThreshold"),
+    "RejectedRequestsAge": (
+        queue("RejectedRequestsQueue", "ApproximateAgeOfOldestMessage"),
+        1,
+        "RejectedRequestsAgeThresholdSeconds",
+    ),
     "RecoveryDeadLetter": (queue("RecoveryDeadLetterQueue"), 1, ""),
     "EventDeadLetter": (queue("EventDeadLetterQueue"), 1, ""),
     "RequestDeadLetter": (queue("RequestDeadLetterQueue"), 1, ""),
