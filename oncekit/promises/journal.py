@@ -91,7 +91,8 @@ class Journal:
         self.refusals.clear()
 
     def started(self, event: Mapping[str, Any]) -> None:
-        if (lock := event.get("lock")) is None:  # of an operation in PayloadOnlyOperations
+        lock = owners.lock_of(event)
+        if not lock:  # of an operation in PayloadOnlyOperations
             return
         at = self.cloud.clock.now()
         self.starts.append(

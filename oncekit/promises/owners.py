@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from oncekit.local import Execution, LocalCloud
@@ -75,3 +76,9 @@ def is_of_a_lane(cloud: LocalCloud, machine: str) -> bool:
     """Whether a machine, by its name, is one of those that run operations."""
     arns = [cloud.outputs[output] for output in MACHINES if output in cloud.outputs]
     return any(arn.rpartition(":")[2] == machine or f":{machine}:" in arn for arn in arns)
+
+
+def lock_of(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The lock in the event of a function; empty where the event is a payload alone, which may have one of its own."""
+    lock = event.get("lock")
+    return lock if isinstance(lock, Mapping) and {"id", "owner", "fence"} <= lock.keys() else {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from oncekit.local import Execution
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Refusal, Start, Write
-from oncekit.promises.owners import is_fast, owner_of
+from oncekit.promises.owners import is_fast, lock_of, owner_of
 from oncekit.promises.writes import DEAD
 
 DIED = ("ABORTED", "TIMED_OUT")
@@ -34,14 +34,14 @@ class Ended:
 
 def ends_of(execution: Execution) -> Iterator[Ended]:
     """Each call of business logic whose end is in the history."""
-    state, lock = "", {}
+    state, lock = "", lock_of({})
     for event in execution.events:
         if "stateEnteredEventDetails" in event:
             state = event["stateEnteredEventDetails"]["name"]
         elif state != "ExecuteBusinessLogic":
             continue
         elif "taskScheduledEventDetails" in event:
-            lock = json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}).get("lock", {})
+            lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             error = str(event.get("taskFailedEventDetails", {}).get("error", ""))
             owner = str(lock["owner"])

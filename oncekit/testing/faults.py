@@ -168,9 +168,11 @@ def _states_in(part: Any) -> Iterator[str]:
 
 def stop_owner(cloud: TestCloud, call: FunctionCall) -> None:
     """Stop the execution that the newest invocation of the function belongs to."""
+    from oncekit.promises.owners import lock_of
+
     for each in reversed(cloud.invocations(call.operation)):
-        lock = each.event.get("lock")
-        stop(cloud, _caller(cloud) if lock is None else str(lock["owner"]))
+        lock = lock_of(each.event)
+        stop(cloud, str(lock["owner"]) if lock else _caller(cloud))
         return
 
 

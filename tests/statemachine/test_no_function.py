@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from http_client import Client
 from latches import Latches
 from scenario import A_LEASE, answer, cause, charge, dead, record_of, result, scripted
 
@@ -62,6 +64,35 @@ def test_calls_of_a_request_without_a_function_may_be_lost(
     assert {message["error"] for message in cloud.rejected()} == {"InvalidRequest"}
 
 
+UNSENDABLE = {"return": "\ufffe and \uffff", "quoted": '\\"\ufffe'}
+"""What no message of SQS can hold as it is."""
+
+
+@pytest.mark.parametrize("lane", LANES)
+def test_characters_that_no_message_holds_page_no_operator_for_a_function_that_is_missing(
+    cloud: LocalCloud, lane: Lane
+) -> None:
+    request = of_nobody(payload=UNSENDABLE)
+    assert cloud.run(request, lane=lane).error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    assert json.loads(kept["inputText"]) == request
+    assert kept["inputText"].isascii()
+    assert has_given_back_its_lock(cloud, request)
+
+
+def test_characters_that_no_message_holds_are_the_senders_fault_by_http_too(cloud: LocalCloud, client: Client) -> None:
+    assert client.post("of-nobody", "k", UNSENDABLE).status == 400
+    [kept] = cloud.rejected()
+    assert json.loads(kept["inputText"]) == of_nobody(tenant="default", payload=UNSENDABLE)
+
+
+@pytest.mark.parametrize("more", [{"n": 12345678901234568}, {"long": "x" * 20_000}], ids=["long number", "long text"])
+def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(cloud: LocalCloud, more: dict[str, Any]) -> None:
+    request = of_nobody(payload={**UNSENDABLE, **more})
+    assert cloud.run(request).error == "NeedsAttention"
+    assert (record_of(cloud, request)["status"], cloud.rejected()) == ("QUARANTINED", [])
+
+
 def test_a_throttled_call_before_it_was_no_start_either(cloud: LocalCloud) -> None:
     request = of_nobody(onCrash="quarantine")
     with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 3))):
@@ -99,6 +130,14 @@ def test_an_owner_that_died_before_it_gave_its_lock_back_is_followed_by_one_that
 ) -> None:
     request = of_nobody(onCrash=on_crash)
     dead(cloud, request, state)
+    cloud.clock.advance(A_LEASE)
+    assert cloud.run(request).error == "InvalidRequest"
+    assert has_given_back_its_lock(cloud, request)
+
+
+def test_an_owner_that_died_with_nothing_but_its_lock_is_followed_by_one_that_gives_it_back(cloud: LocalCloud) -> None:
+    request = of_nobody(onCrash="quarantine")
+    dead(cloud, request, "AcquireLock", after=True)
     cloud.clock.advance(A_LEASE)
     assert cloud.run(request).error == "InvalidRequest"
     assert has_given_back_its_lock(cloud, request)
@@ -187,3 +226,13 @@ def test_a_large_answer_finds_its_bucket_in_the_event(cloud: LocalCloud) -> None
         assert len(answer(cloud, cloud.run(request))) == 300_000
         [started] = cloud.invocations("refund")
         assert started.event["responseBucket"] == cloud.outputs["ResponseBucketName"]
+
+
+def test_a_payload_that_is_the_whole_event_may_have_a_lock_of_its_own(cloud: LocalCloud) -> None:
+    """A function that knows nothing of Once is watched by the promises, too; its event is not the request."""
+    with named(cloud, PayloadOnlyOperations="refund, charge-it"):
+        payload = {"payload": {"return": 1}, "lock": "front-door"}
+        for operation in ("charge-it", "refund"):
+            request = {"operation": operation, "idempotencyKey": "k", "payload": payload}
+            assert cloud.run(request).output["disposition"] == "EXECUTED"
+        assert {json.dumps(each.event) for each in cloud.functions.invocations} == {json.dumps(payload)}

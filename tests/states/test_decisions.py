@@ -309,6 +309,7 @@ def test_the_newest_step_is_the_last_one(name: str, state: States) -> None:
         "succeeded": False,
         "decided": False,
         "neverStarted": False,
+        "wasFirst": False,
         "unreadable": False,
         "wasFirst": False,
         "lastStep": name,
@@ -570,7 +571,7 @@ OWN_WRITES = (
 )
 
 
-@pytest.mark.parametrize("name", [*OWN_WRITES, "AcquireLock", "RetryFailed"])
+@pytest.mark.parametrize("name", [*OWN_WRITES, "AcquireLock", "RetryFailed", "UndoLock"])
 def test_a_refused_write_is_explained_by_the_record(name: str, state: States) -> None:
     assert state(name).fails(CONDITION, {}) == Way("ReadRecord")
 
@@ -788,7 +789,8 @@ def test_whoever_follows_one_that_found_no_function_may_give_the_lock_back_too(s
         return history["neverStarted"], way.assigned["isFirst"], way.assigned["lock"]["attempts"]
 
     assert follows("UndoLock") == follows("KeepRefused") == (True, True, 2)
-    assert follows("RetryFailed") == (True, False, 2)
+    assert follows("AcquireLock") == (True, True, 2), "nobody came before whoever got the lock of a new record"
+    assert follows("RetryFailed") == follows("TakeOverLock") == (True, False, 2)
     assert follows("ExecuteBusinessLogic") == (False, False, 3)
 
 

@@ -275,6 +275,10 @@ def read(lane: States, item: dict[str, Any], **request: str) -> dict[str, Any]:
 def test_what_was_handed_over_is_waited_for(at: int, fast: States) -> None:
     for kept in (SMALL, LARGE):
         assert decided(fast, {}, at=at, kept=kept, handedOver=True) == Way("WaitForOwner")
+    gone = fast("ExistingStatus", at=at).chooses(
+        {"record": {}, "ran": False, "handedOver": True, "request": {**REQUEST, "kept": SMALL, "function": ""}}
+    )
+    assert gone == Way("WaitForOwner"), "without a function, too: the full lane refuses it, and once is enough"
     failed = found("FAILED", fence="3")
     for asked in ("replay", "retry"):
         again = decided(fast, failed, at=at, handedOver=True, failedFence="3", onFailed=asked)
