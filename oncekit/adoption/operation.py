@@ -106,7 +106,7 @@ class Additions:
 
     def _add_trigger(self, operation: Operation, trigger: Trigger) -> None:
         if (source := trigger.source) is not None:
-            self._tell(source.parameter, source.value, f"{source.suffix} of {source.logical_id}.".capitalize())
+            self._tell(source.parameter, source.value, f"{source.suffix.replace('Arn', 'ARN')} of {source.logical_id}.")
         self.operations.append_parts(trigger.resources(operation))
 
     def _tell(self, name: str, value: str, description: str) -> None:

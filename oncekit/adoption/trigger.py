@@ -33,6 +33,10 @@ class Source:
         return f"{self.logical_id}{self.suffix}"
 
 
+LASTING = ("source", "detail-type", "detail")
+"""The members of an event that stay when its producer sends it again; its id and time make another payload."""
+
+
 class Trigger(Protocol):
     """A trigger of an operation."""
 
@@ -82,20 +86,23 @@ class FromRule:
         return Source(self.bus, "AWS::Events::EventBus", "Name", f"!Ref {self.bus}")
 
     def resources(self, operation: Operation) -> list[list[str]]:
-        paths = {"key": self.key} | ({} if self.payload == "$" else {"payload": self.payload})
+        whole = self.payload == "$"
+        paths = {"key": self.key} | ({name: f"$.{name}" for name in LASTING} if whole else {"payload": self.payload})
+        event = ", ".join(f'"{name}": <{name}>' for name in LASTING)
         places = {
             "bus": f"the bus {self.bus}",
             "busName": f"!Ref {self.source.parameter}" if self.source else DEFAULT_BUS,
             "pattern": json.dumps(self.pattern),
             "paths": json.dumps(paths),
-            "payload": "<aws.events.event.json>" if self.payload == "$" else "<payload>",
+            "payload": f"{{{event}}}" if whole else "<payload>",
         }
         return parts("rule.yaml", **operation.places, **places)
 
     def request(self, sample: Any) -> tuple[Any, Any]:
         if not isinstance(sample, dict) or not {"source", "detail-type", "detail"} <= sample.keys():
             raise Problem("--example: an event has the members source, detail-type and detail")
-        return at("--key", self.key, sample), at("--payload", self.payload, sample)
+        lasting = {name: sample[name] for name in LASTING} if self.payload == "$" else sample
+        return at("--key", self.key, sample), at("--payload", self.payload, lasting)
 
     def test(self, operation: Operation) -> str:
         bus = f'once_cloud.resources["{self.bus}"]' if self.source else f'"{DEFAULT_BUS}"'

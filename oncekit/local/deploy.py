@@ -13,6 +13,7 @@ type. What moto ignores is added here, and nowhere else:
     AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
                                       its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
+    What neither moto nor this knows  only gets a name, and `left_out.py` tells of it
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from oncekit.local.function_names import name_and_qualifier
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
-from oncekit.local.resources import NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
+from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
@@ -273,18 +274,26 @@ class _Deployment:
         values["bus"] = "" if bus == "default" else f"{bus}/"
         ref = form.ref.format_map(values)
         attributes = {key: text.format_map(values) for key, text in form.attributes.items()}
-        return Deployed(kind, properties, ref, _reader(kind, logical_id, attributes, anything=self.dry))
+        reader = _reader(kind, logical_id, attributes, anything=self.dry or kind not in NAMED)
+        return Deployed(kind, properties, ref, reader, kind in NAMED)
 
     def _made_by_moto(self, kind: str, logical_id: str, properties: dict[str, Any], known: Deployed | None) -> Deployed:
         model = moto_model(kind)
         if model is None:
-            raise TemplateError(f"{logical_id}: the local cloud does not run {kind}")
+            return self._named(kind, logical_id, properties)
         name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
         held: Mapping[str, Any] = {}
         if known is not None:  # changed: made anew under the same name, so the old one goes first
             held = take_contents(kind, known.ref)
             self._delete(kind, known)
-        made = model.create_from_cloudformation_json(name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION)
+        try:
+            made = model.create_from_cloudformation_json(
+                name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION
+            )
+        except Exception:  # moto's models of other types fail with anything, such as AttributeError
+            if kind in MADE_HERE:
+                raise
+            return self._named(kind, logical_id, properties)
         if known is None or known.properties.get("KeySchema") == properties.get("KeySchema"):
             put_contents(kind, made.physical_resource_id, held)
         if kind == "AWS::DynamoDB::Table":
@@ -298,7 +307,7 @@ class _Deployment:
 
     def _delete(self, kind: str, known: Deployed) -> None:
         model = moto_model(kind)
-        if model is not None and not self.dry:
+        if model is not None and known.is_run and not self.dry:
             model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
 
     def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:

@@ -15,3 +15,5 @@ class Deployed:
     properties: Mapping[str, Any]
     ref: str
     attributes: Callable[[str], str]
+    is_run: bool = True
+    """False for what is only named, because the local cloud does not know its type."""

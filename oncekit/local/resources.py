@@ -40,6 +40,8 @@ NAMED = {
     "AWS::Lambda::Version": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:1", {"Version": "1"}),
     "AWS::Lambda::Alias": Named("arn:aws:lambda:{region}:{account}:function:{FunctionName}:{Name}", {}),
     "AWS::Lambda::Permission": Named("{name}", {}),
+    # A queue or a stream starts a function here only by way of a pipe and an operation.
+    "AWS::Lambda::EventSourceMapping": Named("{name}", {"Id": "{name}"}),
     "AWS::CodeDeploy::Application": Named("{name}", {}),
     "AWS::CodeDeploy::DeploymentGroup": Named("{name}", {}),
     "AWS::Events::EventBus": Named(
@@ -62,7 +64,7 @@ NAMED = {
 }
 
 # moto's own table of these imports every service it has: a third of a second for three classes.
-_MOTO_MODELS = {
+MADE_HERE = {
     "AWS::DynamoDB::Table": ("moto.dynamodb.models.table", "Table"),
     "AWS::S3::Bucket": ("moto.s3.models", "FakeBucket"),
     "AWS::SQS::Queue": ("moto.sqs.models", "Queue"),
@@ -89,12 +91,13 @@ def physical_name(kind: str, logical_id: str) -> str:
 
 
 def moto_model(kind: str) -> Any:
-    if kind in _MOTO_MODELS:
-        module, name = _MOTO_MODELS[kind]
+    """The class that moto creates a resource by; None where it has none."""
+    if kind in MADE_HERE:
+        module, name = MADE_HERE[kind]
         return getattr(importlib.import_module(module), name)
-    from moto.cloudformation.parsing import resource_class_from_type
+    from moto.cloudformation.parsing import get_model_map
 
-    return resource_class_from_type(kind)
+    return get_model_map().get(kind)
 
 
 @contextmanager

@@ -47,7 +47,8 @@ class Report:
     seconds: float
 
     def __str__(self) -> str:
-        found = f"{len(self.findings)} findings" if self.findings else "every effect happened once"
+        count = len(self.findings)
+        found = f"{count} finding{'s' if count > 1 else ''}" if count else "every effect happened once"
         head = f"{self.operation}: {len(self.strikes)} strikes in {self.seconds:.1f} s: {found}"
         if self.left_out:
             head += f"; no time for {len(self.left_out)} more (give more `seconds`)"

@@ -64,6 +64,7 @@ def test_an_event_of_its_own_shape_three_times_charges_once(cloud: TestCloud) ->
     send(cloud, INVOICE, times=3)
     record = cloud.record(CHARGED)
     assert record is not None and (record["status"], record["attempts"]) == ("COMPLETED", 1), cloud.rejected()
+    assert not cloud.rejected(), "each event has an id and a time of its own"
     (start,) = cloud.invocations("bill-customer")
     assert start.event["detail"] == INVOICE["detail"] and "lock" not in start.event, "the event as it was"
     assert [row["invoice"] for row in charges(cloud)] == [4711] and not cloud.denials()

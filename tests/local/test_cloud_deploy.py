@@ -11,6 +11,7 @@ from oncekit.local import LocalCloud
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lambda_runtime import FunctionSpec
+from oncekit.local.left_out import left_out
 from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours
@@ -106,9 +107,27 @@ def test_resource_that_only_moto_knows_is_made_by_moto(project: Project) -> None
     assert stack.resources["News"].ref in arns
 
 
-def test_resource_that_nobody_knows_is_named(project: Project) -> None:
-    with pytest.raises(TemplateError, match="Odd: the local cloud does not run AWS::Odd::Thing"):
-        project.deploy("  Odd: { Type: AWS::Odd::Thing }")
+def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(project: Project) -> None:
+    stack = project.deploy(
+        "  Odd: { Type: AWS::Odd::Thing }\n"
+        "  News: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref Odd, DisplayName: !GetAtt Odd.Arn } }\n"
+    )
+    assert stack.resources["News"].properties == {"TopicName": "once-Odd", "DisplayName": "Odd.Arn"}
+    assert list(left_out(stack.resources)) == ["Odd (AWS::Odd::Thing)"]
+
+
+def test_resource_that_moto_cannot_make_is_only_named_also_when_it_changes(project: Project) -> None:
+    for value in "ab":
+        unnamed = f"  Setting: {{ Type: AWS::SSM::Parameter, Properties: {{ Type: String, Value: {value} }} }}\n"
+        stack = project.deploy(unnamed)
+        assert stack.resources["Setting"].ref == "once-Setting"
+        assert list(left_out(stack.resources)) == ["Setting (AWS::SSM::Parameter)"]
+
+
+def test_event_of_a_function_from_a_queue_is_left_out_and_told(project: Project) -> None:
+    mapping = "  Reads: { Type: AWS::Lambda::EventSourceMapping, Properties: { FunctionName: !Ref Echo } }\n"
+    stack = project.deploy(TABLE.format(name="deploy-m", key="id") + FUNCTION + mapping)
+    assert list(left_out(stack.resources)) == ["Reads (AWS::Lambda::EventSourceMapping)"]
 
 
 def test_function_without_a_folder_is_named(project: Project) -> None:

@@ -13,6 +13,7 @@ from signing import keys
 
 from oncekit.local.events import Delivery, late, twice
 from oncekit.local.intrinsics import TemplateError
+from oncekit.local.left_out import left_out
 
 EVENT = {
     "id": "o-1",
@@ -378,20 +379,22 @@ def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
         ("InputPath: '$.detail[?(@.a)]'", "", "not a path that EventBridge supports"),
         (transformer('{"a": <b>}'), "", "contains invalid placeholder b"),
         ("InputPath: $.detail\n          Input: '1'", "", "Only one of Input, InputPath, or InputTransformer"),
-        ("", "ScheduleExpression: rate(5 minutes)", "use AWS::Scheduler::Schedule"),
     ],
 )
-def test_rule_that_aws_or_the_local_cloud_would_not_take_is_named(
-    stand: Stand, target: str, more: str, message: str
-) -> None:
+def test_rule_that_aws_would_not_take_is_named(stand: Stand, target: str, more: str, message: str) -> None:
     with pytest.raises(TemplateError, match=f"Rule: .*{message}"):
         stand.deploy(worker() + rule(target, more=more))
 
 
 @pytest.mark.ours
-def test_target_that_nobody_delivers_to_is_named(stand: Stand) -> None:
-    with pytest.raises(TemplateError, match="Rule: the local cloud does not deliver to arn:aws:sns"):
-        stand.deploy(rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"))
+@pytest.mark.parametrize(
+    "odd",
+    [rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"), rule("", more="ScheduleExpression: rate(5 minutes)")],
+)
+def test_rule_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stand, odd: str) -> None:
+    stand.deploy(worker() + odd)
+    assert list(left_out(stand.stack.resources)) == ["Rule (AWS::Events::Rule)"]
+    assert stand.cloud.client("events").list_rules()["Rules"] == []
 
 
 @pytest.mark.ours

@@ -57,6 +57,7 @@ def local_cloud(
     with ExitStack() as start, clear_errors():
         start.enter_context(without_collections())
         from oncekit.local.cloud import LocalCloudError
+        from oncekit.local.left_out import left_out
         from oncekit.local.once_cloud import LocalCloud
 
         try:
@@ -70,6 +71,8 @@ def local_cloud(
                         f"{template} is a template without Once: it has no output {', '.join(missing)}; "
                         "go to the folder of the application, or give --template"
                     )
+                if others := ", ".join(left_out(cloud.deployed.resources)):
+                    tell(f"Not run here, only named: {others}.")
                 yield cloud
         except LocalCloudError as error:
             raise Problem(str(error)) from error

@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oncekit import application
 from oncekit.cli.here.cloud import find_template, local_cloud
 from oncekit.cli.options import Json, Template
+from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell as info
 
 if TYPE_CHECKING:
     from oncekit.cli.here.telling import Telling
     from oncekit.local.once_cloud import LocalCloud
 
+
+LEDGER = "ProviderLedgerTable"
+"""What only a template with the sample's operations has."""
 
 Open = Annotated[
     bool, typer.Option("--open", help="Play it in a browser, step by step: a request, its duplicates, a recovery.")
@@ -36,7 +41,7 @@ def demo(as_json: Json = False, template: Template = None, in_browser: Open = Fa
 
 
 def tell(as_json: bool, template: Path | None, in_browser: bool = False) -> int:
-    path = find_template(template)
+    path = stage(template)
     from oncekit.cli.here.report import tell_denials
     from oncekit.cli.here.telling import Telling
     from oncekit.cli.paper import Paper
@@ -58,6 +63,17 @@ def tell(as_json: bool, template: Path | None, in_browser: bool = False) -> int:
         paper.line()
         paper.line(f"{held} of {made} checks held, in {time.monotonic() - started:.1f} s.")
     return 0 if held == made else 1
+
+
+def stage(given: Path | None) -> Path:
+    """The template that the story is played on: it needs the sample's operations, which an own application has not."""
+    path = find_template(given)
+    if LEDGER in path.read_text(encoding="utf-8", errors="replace"):
+        return path
+    if given is not None:
+        raise Problem(f"{given} has no {LEDGER}: the demo is played on the sample application, without --template")
+    info(f"{path} is another application: this is the sample application that comes with once.")
+    return application.folder() / application.TEMPLATE
 
 
 def _read_out(cloud: LocalCloud, telling: Telling) -> None:

@@ -17,6 +17,7 @@ from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, Turns
 from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
+from oncekit.local.left_out import is_run
 from oncekit.local.permissions import Guard
 
 
@@ -50,7 +51,8 @@ class Exchange:
             yield
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
-        """Run what was deployed, and nothing else. Raises TemplateError for what the local cloud does not support."""
+        """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
+        resources = {logical_id: each for logical_id, each in resources.items() if is_run(each)}
         wanted = _of_type(resources, "AWS::Events::Rule")
         for logical_id, rule in wanted.items():
             rules.check_rule(logical_id, rule.properties)

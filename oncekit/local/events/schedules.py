@@ -18,7 +18,6 @@ from oncekit.local.clock import Clock
 from oncekit.local.events.attempts import DeadLetter, RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, iso
 from oncekit.local.events.delivery_queue import DeliveryQueue
-from oncekit.local.events.targets import is_target
 from oncekit.local.intrinsics import TemplateError
 
 _RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)(s?)\s*\)")
@@ -42,8 +41,6 @@ class Schedule:
     def of(cls, logical_id: str, name: str, arn: str, properties: Mapping[str, Any]) -> Schedule:
         """Raises TemplateError for what AWS would refuse, or the local cloud does not support."""
         target = properties["Target"]
-        if not is_target(target["Arn"]):
-            raise TemplateError(f"{logical_id}: the local cloud does not deliver to {target['Arn']}")
         period = period_of(logical_id, str(properties["ScheduleExpression"]))
         return cls(name, arn, period, target, properties.get("State", "ENABLED") != "DISABLED")
 
