@@ -311,7 +311,6 @@ def test_the_newest_step_is_the_last_one(name: str, state: States) -> None:
         "neverStarted": False,
         "wasFirst": False,
         "unreadable": False,
-        "wasFirst": False,
         "lastStep": name,
     }
 
