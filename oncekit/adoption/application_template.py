@@ -15,6 +15,7 @@ ONCE = "Once"
 LIBRARY = "OnceLibrary"
 APPLICATION = "AWS::Serverless::Application"
 SAM = "AWS::Serverless-2016-10-31"
+EXTENSIONS = "AWS::LanguageExtensions"
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
 LOCATION = f"{folder.NAME}/{folder.OPERATIONS}"
 NAMES = ("template.yaml", "template.yml")
@@ -37,6 +38,15 @@ class ApplicationTemplate(YamlFile):
         if there.get("Type") != APPLICATION or self.at("Resources", ONCE, "Properties", "Location") != LOCATION:
             raise Problem(f"{self.path} has a resource {ONCE} of its own: rename that one")
         return True
+
+    @property
+    def is_read_before_sam(self) -> bool:
+        """Whether another transform follows references before SAM makes its aliases and roles, and finds none of them.
+
+        Source: https://github.com/aws/serverless-application-model/issues/2778
+        """
+        transform = self.value.get("Transform")
+        return isinstance(transform, list) and EXTENSIONS in transform
 
     def add_once(self) -> None:
         """Raises Problem for a template that is not SAM's."""

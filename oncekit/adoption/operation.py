@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.application_template import EXTENSIONS, ApplicationTemplate
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.problem import Problem
@@ -85,6 +85,11 @@ class Additions:
 
     def _new_function(self, wanted: Wanted) -> tuple[str, str | None]:
         """Its parameters: of the function, and of its role."""
+        if self.template.is_read_before_sam:
+            raise Problem(
+                f"{self.template.path} has Transform: {EXTENSIONS}, which does not find the role and the alias that "
+                "SAM makes: write the function yourself, and name it with --function"
+            )
         operation, places = wanted.operation, wanted.operation.places
         function = text("function.yaml", **places) + (text("function_table.yaml", **places) if wanted.step else "")
         resources = [function.rstrip("\n").split("\n"), *parts("log_group.yaml", **places)]
@@ -100,7 +105,12 @@ class Additions:
 
     def _known_function(self, logical_id: str) -> tuple[str, str | None]:
         properties = self.template.function(logical_id)
-        value = f"!Ref {logical_id}.Alias" if "AutoPublishAlias" in properties else f"!GetAtt {logical_id}.Arn"
+        alias = properties.get("AutoPublishAlias")
+        value = f"!Ref {logical_id}.Alias" if alias else f"!GetAtt {logical_id}.Arn"
+        if alias and self.template.is_read_before_sam:
+            if not isinstance(alias, str):
+                raise Problem(f"{logical_id}: write its AutoPublishAlias as a name: {EXTENSIONS} finds no alias")
+            value = f"!Sub ${{{logical_id}.Arn}}:{alias}"
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
         return f"{logical_id}Arn", None
 

@@ -255,3 +255,18 @@ def test_the_demo_is_played_on_the_sample_where_the_template_here_is_another(for
         assert stage(None) == application.folder() / application.TEMPLATE
     told = foreign.once("demo", "--template", "template.yaml")
     assert told.code == 2 and "has no ProviderLedgerTable" in told.err
+
+
+# ---- another transform before SAM ----
+
+
+def test_no_role_or_alias_of_sam_is_named_where_language_extensions_come_first(foreign: Application) -> None:
+    template = foreign.folder / "template.yaml"
+    both = "Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]"
+    template.write_text(template.read_text().replace("Transform: AWS::Serverless-2016-10-31", both, 1))
+    assert foreign.once("init").code == 0
+    before = state_of(foreign)
+    done = foreign.once("new", "send-invoice")
+    assert done.code == 2 and "does not find the role and the alias" in done.err and state_of(foreign) == before
+    assert foreign.once("new", "write-receipt", "--function", "WriteReceipt").code == 0
+    assert "WriteReceiptArn: !Sub ${WriteReceipt.Arn}:prod" in foreign.text("template.yaml")
