@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.trigger import Trigger
 
+QUEUE = "AWS::SQS::Queue"
+AWS_KEY = "alias/aws/sqs"
+OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
 """The default of Once's parameter BusinessTimeoutSeconds."""
 
@@ -20,7 +23,7 @@ def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger
         if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:
             yield (
                 f"{function} may take {timeout} seconds, and Once waits for {BUSINESS_TIMEOUT}: set "
-                f"BusinessTimeoutSeconds of Machine in {folder.NAME}/{folder.OPERATIONS}"
+                f"BusinessTimeoutSeconds of Machine in {OPERATIONS}"
             )
     if trigger is not None and (source := trigger.source) is not None:
         for name, event in _readers(template, source.logical_id):
@@ -28,6 +31,19 @@ def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger
                 f"{name} still gets what comes from {source.logical_id} by its own {event}: take that away, or it "
                 "works without Once, too"
             )
+        if source.type == QUEUE:
+            yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
+
+
+def _lacking(queue: str, properties: Mapping[str, object]) -> Iterator[str]:
+    """What a pipe needs of a queue.
+
+    A consumer decrypts: https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-key-management.html
+    """
+    if "RedrivePolicy" not in properties:
+        yield f"{queue} has no RedrivePolicy: a message that cannot start an execution is lost after its retention"
+    if properties.get("KmsMasterKeyId", AWS_KEY) != AWS_KEY:
+        yield f"{queue} is encrypted with a key of yours: allow kms:Decrypt to the role of its pipe in {OPERATIONS}"
 
 
 def _readers(template: ApplicationTemplate, source: str) -> Iterator[tuple[str, str]]:

@@ -242,6 +242,20 @@ def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Applicat
     assert "Warehouse may take 60 seconds, and Once waits for 30" in done.err
 
 
+def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:
+    template = ready.folder / "template.yaml"
+    redrive = "RedrivePolicy: {deadLetterTargetArn: !GetAtt WarehouseDeadLetters.Arn, maxReceiveCount: 5}"
+    of_queue = ("--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", "$.body.a")
+    text = template.read_text()
+    template.write_text(text.replace(redrive, f"{redrive}\n            KmsMasterKeyId: alias/aws/sqs"))
+    done = ready.once("new", "reserve", *of_queue)
+    assert done.code == 0 and "RedrivePolicy" not in done.err and "kms:Decrypt" not in done.err
+    template.write_text(text.replace(redrive, "KmsMasterKeyId: !Ref ShopKey"))
+    done = ready.once("new", "reserve-again", *of_queue)
+    assert done.code == 0 and "WarehouseQueue has no RedrivePolicy" in done.err
+    assert "allow kms:Decrypt to the role of its pipe in once/operations.yaml" in done.err
+
+
 def test_a_template_of_another_name_is_taken(foreign: Application) -> None:
     shutil.move(foreign.folder / "template.yaml", foreign.folder / "app.yaml")
     assert foreign.once("init", "--template", "app.yaml").code == 0
