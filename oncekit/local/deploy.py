@@ -13,7 +13,7 @@ type. What moto ignores is added here, and nowhere else:
     AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
                                       its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
-    What neither moto nor this knows  only gets a name, and `left_out.py` tells of it
+    What neither moto nor this knows  only gets a name, and `events/left_out.py` tells of it
 """
 
 from __future__ import annotations

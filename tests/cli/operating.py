@@ -48,6 +48,11 @@ class Operator(Commands):
         self._lie: dict[str, str] = {}
         self._twice = False
         self.script({"return": 7})
+        self.deploy()
+
+    def deploy(self) -> None:
+        """Its function, which a reset of the cloud takes away."""
+        cloud, folder = self.cloud, self._folder
         environment = {"LATCHES": str(folder), "ORDERS": cloud.outputs["OrdersTableName"]}
         cloud.add_function("told", FUNCTION, timeout=30, environment=environment)
 

@@ -179,6 +179,7 @@ def retries(operator: Watched) -> None:
     operator.once("release", ID, "--yes")
     operator.lease_over()
     operator.cloud.reset()
+    operator.deploy()
     _quarantined(operator)
     operator.execution(operator.watch("retry", ID, "--json"))
 

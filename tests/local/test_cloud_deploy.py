@@ -9,9 +9,9 @@ import pytest
 
 from oncekit.local import LocalCloud
 from oncekit.local.deploy import Stack, deploy
+from oncekit.local.events.left_out import left_out
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lambda_runtime import FunctionSpec
-from oncekit.local.left_out import left_out
 from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours

@@ -12,8 +12,8 @@ from event_stand import Stand, queue, worker
 from signing import keys
 
 from oncekit.local.events import Delivery, late, twice
+from oncekit.local.events.left_out import left_out
 from oncekit.local.intrinsics import TemplateError
-from oncekit.local.left_out import left_out
 
 EVENT = {
     "id": "o-1",

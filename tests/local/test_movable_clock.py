@@ -43,11 +43,16 @@ def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
 def test_what_was_due_at_a_time_happens_once_when_the_time_is_moved_there_unless_it_was_taken_back() -> None:
     clock = MovableClock()
     happened: list[str] = []
-    last = threading.Event()
-    clock.at(clock.now() + FAR, lambda: happened.append("due"))
+    due, last = threading.Event(), threading.Event()
+
+    def happens() -> None:
+        happened.append("due")
+        due.set()
+
+    clock.at(clock.now() + FAR, happens)
     clock.at(clock.now() + FAR, lambda: happened.append("taken back"))()
     clock.at(clock.now() + 3 * FAR, lambda: happened.append("later"))
     clock.advance(FAR)
     clock.advance(FAR / 2)
     clock.at(clock.now(), last.set)
-    assert last.wait(SOON) and happened == ["due"]
+    assert last.wait(SOON) and due.wait(SOON) and happened == ["due"]

@@ -87,10 +87,15 @@ def test_characters_that_no_message_holds_are_the_senders_fault_by_http_too(clou
 
 
 @pytest.mark.parametrize("more", [{"n": 12345678901234568}, {"long": "x" * 20_000}], ids=["long number", "long text"])
-def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(cloud: LocalCloud, more: dict[str, Any]) -> None:
+def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(
+    cloud: LocalCloud, client: Client, more: dict[str, Any]
+) -> None:
     request = of_nobody(payload={**UNSENDABLE, **more})
     assert cloud.run(request).error == "NeedsAttention"
-    assert (record_of(cloud, request)["status"], cloud.rejected()) == ("QUARANTINED", [])
+    assert client.post("of-nobody", "by-http", request["payload"]).status == 500
+    for key in ("k", "by-http"):
+        assert record_of(cloud, of_nobody(idempotencyKey=key))["status"] == "QUARANTINED"
+    assert cloud.rejected() == []
 
 
 def test_a_throttled_call_before_it_was_no_start_either(cloud: LocalCloud) -> None:

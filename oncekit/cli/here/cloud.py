@@ -57,7 +57,7 @@ def local_cloud(
     with ExitStack() as start, clear_errors():
         start.enter_context(without_collections())
         from oncekit.local.cloud import LocalCloudError
-        from oncekit.local.left_out import left_out
+        from oncekit.local.events.left_out import left_out
         from oncekit.local.once_cloud import LocalCloud
 
         try:

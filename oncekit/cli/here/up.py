@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
-from oncekit.cli.here.cloud import clear_errors, find_event, find_template, local_cloud
+from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.example import Example, example_of
 from oncekit.cli.here.files import Watch, broken_python
 from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.here.voices import alone, tell_alone
@@ -111,7 +113,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
             watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
         ):
             Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
-            _tell(cloud, console, find_event("events/charge-payment.json", path))
+            _tell(cloud, console, example_of(path))
             while not stopping.is_set():
                 news.tell()
         kept.clear()  # what functions print while the cloud goes down has no place any more
@@ -164,7 +166,7 @@ class News:
             tell(f"✗ Not deployed, what was there stays: {problem}")
 
 
-def _tell(cloud: LocalCloud, console: str, event: str) -> None:
+def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
     """Lines that a shell can read: what to know is in comments."""
     outputs = cloud.outputs
     ways = {
@@ -179,9 +181,9 @@ def _tell(cloud: LocalCloud, console: str, event: str) -> None:
             f"# Requests by HTTP: {outputs['RequestApiUrl']}. With the lines below pasted, send this twice:",
             "#   curl -i --aws-sigv4 aws:amz:us-east-1:execute-api \\",
             "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
-            "#     -H 'Idempotency-Key: order-12345' -H 'Content-Type: application/json' \\",
-            """#     -d '{"orderId": "12345", "amount": 4200, "currency": "EUR"}' \\""",
-            f"#     {outputs['RequestApiUrl']}/operations/charge-payment",
+            f"#     -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
+            f"#     -d {example.payload} \\",
+            f"#     {outputs['RequestApiUrl']}/operations/{example.operation}",
             "#",
         ]
         if "RequestApiUrl" in outputs
@@ -195,14 +197,14 @@ def _tell(cloud: LocalCloud, console: str, event: str) -> None:
         f"#   (requests of the queue and the bus, and those of `once send`, start in the {lane} lane)",
         "#",
         "# To use it, paste the lines below in another terminal. Then, for example:",
-        f"#   once send {event} --wait",
-        f"#   once send {event} --via sqs --duplicates 2",
-        f"#   once send {event} --lane fast --wait",
-        "#   once show 'acme#charge-payment#order-12345'   (also history, logs)",
+        f"#   once send {example.file} --wait",
+        f"#   once send {example.file} --via sqs --duplicates 2",
+        f"#   once send {example.file} --lane fast --wait",
+        f"#   once show {quote(example.id)}   (also history, logs)",
         "#   once doctor",
         "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
-        f"--input file://{event}",
+        f"--input file://{example.file}",
         "#",
         f"# When it has ended: unset {' '.join(cloud.environment)}",
         "",

@@ -12,6 +12,7 @@
     schedules.py    schedules with a rate
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
+    left_out.py     what of the template the local cloud does not run
     exchange.py     all of them together, as deployed
 
 Where AWS documents nothing, the module says what it assumes.

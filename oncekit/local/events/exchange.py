@@ -13,11 +13,11 @@ from oncekit.local.events import queues, rules
 from oncekit.local.events.attempts import Attempts
 from oncekit.local.events.deliveries import Delivery, Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
+from oncekit.local.events.left_out import is_run
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, Turns
 from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
-from oncekit.local.left_out import is_run
 from oncekit.local.permissions import Guard
 
 
