@@ -77,6 +77,22 @@ def test_an_event_of_another_type_or_without_the_key_charges_nobody(cloud: TestC
     assert refused["error"] == "InvalidRequest" and not charges(cloud)
 
 
+SPLICED = 'k", "tenant": "other", "operation": "write-receipt", "payload": {"cents": 1}, "onCrash": "retry'
+
+
+def test_a_key_that_brings_members_along_reaches_no_other_tenant_or_operation_and_leaves_the_payload(
+    cloud: TestCloud,
+) -> None:
+    event = {**INVOICE, "detail": {"invoice": {"number": SPLICED, "cents": 9}}}
+    send(cloud, event)
+    message = {"orderNo": SPLICED, "sku": "tea", "pieces": 1}
+    cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=json.dumps(message))
+    cloud.settle()
+    assert [start.operation for start in cloud.invocations()] == ["bill-customer", "reserve-stock"]
+    assert [start.event.get("detail", start.event) for start in cloud.invocations()] == [event["detail"], message]
+    assert cloud.record("default#bill-customer#k") and cloud.record("default#reserve-stock#k")
+
+
 def test_another_amount_under_the_same_number_is_refused_and_kept(cloud: TestCloud) -> None:
     send(cloud, INVOICE)
     send(cloud, {**INVOICE, "detail": {"invoice": {"number": 4711, "cents": 9}}})
