@@ -176,11 +176,7 @@ def kind_and_outcome(status: str, output: str | None, error: str | None) -> tupl
 
 def attempt_in(output: str | None) -> int | None:
     """Which attempt of business logic an answer says that it is of."""
-    try:
-        told = json.loads(output or "")
-    except (ValueError, RecursionError):
-        return None
-    found = told.get("attempt") if isinstance(told, dict) else None
+    found = _answer(output).get("attempt")
     return found if isinstance(found, int) else None
 
 
@@ -197,12 +193,17 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 def _disposition(output: str | None) -> str | None:
+    found = _answer(output).get("disposition")
+    return found if isinstance(found, str) else None
+
+
+def _answer(output: str | None) -> Mapping[str, object]:
+    """What an execution answered; empty where that is no JSON object."""
     try:
         told = json.loads(output or "")
     except (ValueError, RecursionError):
-        return None
-    found = told.get("disposition") if isinstance(told, dict) else None
-    return found if isinstance(found, str) else None
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _id(run: Run, payloads: bool) -> str:

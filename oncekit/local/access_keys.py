@@ -11,9 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs
 
+from oncekit.local.account import REGION
+
 # The whole header, from its beginning: moto reads it so, and would else be told of another service than the guard.
 _IN_HEADER = re.compile(r"AWS4-HMAC-SHA256 +Credential=([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request *(?:,.*)?")
 _SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
+
+
+def authorization(key: str, service: str) -> str:
+    """The header of a request that is signed with the key, as far as it is read here: the signature itself is not."""
+    scope = f"{key}/20000101/{REGION}/{service}/aws4_request"
+    return f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oncekit.local.access_keys import AccessKeys, credential_of
-from oncekit.local.account import REGION
+from oncekit.local.access_keys import AccessKeys, authorization, credential_of
 from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.knocking import Environ, every_door, strange_key
 from oncekit.local.loopback import Loopback
@@ -69,5 +68,4 @@ def _in_header(environ: dict[str, Any]) -> None:
     """What is signed in its query, as if it was signed in its header: moto would guess a presigned URL's service."""
     credential = credential_of(environ)
     if credential is not None and not environ.get("HTTP_AUTHORIZATION"):
-        scope = f"{credential.key}/20000101/{REGION}/{credential.service}/aws4_request"
-        environ["HTTP_AUTHORIZATION"] = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        environ["HTTP_AUTHORIZATION"] = authorization(credential.key, credential.service)

@@ -22,7 +22,7 @@ from scenario import charge, rows
 from signing import keys
 
 from oncekit.local import LocalCloud
-from oncekit.local.access_keys import AccessKeys, credential_of
+from oncekit.local.access_keys import AccessKeys, authorization, credential_of
 from oncekit.local.knocking import HOST_OF_CONTAINERS, foreign_host
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.lambda_runtime.variables import variables_of
@@ -66,8 +66,7 @@ def ask(
 
 
 def signed(service: str, key: str = "x") -> dict[str, str]:
-    scope = f"{key}/20260101/us-east-1/{service}/aws4_request"
-    return {"Authorization": f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"}
+    return {"Authorization": authorization(key, service)}
 
 
 def own(cloud: LocalCloud) -> str:

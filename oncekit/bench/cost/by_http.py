@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import OPERATION, Bench, Counting
+from oncekit.local.access_keys import authorization
 from oncekit.local.execution import execution_of
 from oncekit.local.faults import before
 
@@ -32,9 +33,7 @@ class Sender:
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
-        key = bench.cloud.environment["AWS_ACCESS_KEY_ID"]
-        scope = f"{key}/20260101/us-east-1/execute-api/aws4_request"
-        self._signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+        self._signed = authorization(bench.cloud.environment["AWS_ACCESS_KEY_ID"], "execute-api")
 
     def post(self, key: str, size: int = 1024) -> Answered:
         return self.call("POST", f"/operations/{OPERATION}", key, json.dumps({"bytes": size}))

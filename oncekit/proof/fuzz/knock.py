@@ -6,6 +6,7 @@ import http.client
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from oncekit.local.access_keys import authorization
 from oncekit.proof.fuzz.cloud import Lane
 from oncekit.proof.fuzz.door_requests import Asked
 
@@ -23,9 +24,7 @@ class Said:
 
 
 def knock(lane: Lane, asked: Asked) -> Said:
-    key = lane.cloud.environment["AWS_ACCESS_KEY_ID"]
-    scope = f"{key}/20260101/us-east-1/execute-api/aws4_request"
-    signed = f"AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"
+    signed = authorization(lane.cloud.environment["AWS_ACCESS_KEY_ID"], "execute-api")
     at = urlsplit(lane.cloud.http_url)
     line = http.client.HTTPConnection(str(at.hostname), at.port, timeout=PATIENCE)
     try:
