@@ -87,6 +87,12 @@ def test_an_error_is_told_as_it_was_kept(status: str, to: str, state: States) ->
         assert way == Way(to, {"failure": {"name": "Kept", "message": "as it was kept"}})
 
 
+def test_a_failure_that_has_a_status_is_told_with_it(state: States) -> None:
+    failed = found("FAILED")
+    failed["error"]["M"]["status"] = {"N": "402"}
+    assert decided(state, failed).assigned["failure"]["status"] == 402
+
+
 def test_a_failure_is_tried_again_for_a_sender_who_asks_and_not_by_recovery_nor_by_who_ran(state: States) -> None:
     failed = found("FAILED")
     assert decided(state, failed, onFailed="retry").to == "RetryFailed"

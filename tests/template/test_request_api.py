@@ -280,6 +280,16 @@ def test_what_answers_a_sender_names_the_origin_where_one_is_set_and_declares_it
 # ---- the OpenAPI document ----
 
 
+def test_every_parameter_and_every_header_is_a_text() -> None:
+    for path, each in api(HttpCorsOrigin="https://shop.example")["DefinitionBody"]["paths"].items():
+        for method in each.values():
+            assert all(parameter["schema"] == {"type": "string"} for parameter in method["parameters"]), path
+            for response in method["responses"].values():
+                assert all(each == {"schema": {"type": "string"}} for each in response.get("headers", {}).values()), (
+                    path
+                )
+
+
 def test_the_document_of_the_api_is_what_the_template_says() -> None:
     """`once openapi -o docs/openapi.yaml` writes it."""
     wanted = as_yaml(document(TEMPLATE, "http://127.0.0.1:4601"))
@@ -293,47 +303,3 @@ def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> Non
     assert charge["schema"]["title"] == "Payload of charge-payment"
     ids = [method["operationId"] for methods in described["paths"].values() for method in methods.values()]
     assert len(set(ids)) == len(ids)
-
-
-# ---- what is made of DynamoDB's answers ----
-
-
-def looked_up(source: Json, answer: Json, millis: int = 0) -> tuple[Json, Json]:
-    """What a GET makes of DynamoDB's answer: the body, and the status and headers."""
-    template = source["Mappings"]["HttpTemplates"]["LookUpOperation"]["Response"]
-    context = new_context("live", "GET", 1_800_000_000 + millis / 1000, {})
-    sent = Sent(Method("GET", "/operations/{operation}/{key}", {}), {"operation": "a", "key": "k"}, {}, {}, "")
-    return json.loads(rendered(template, json.dumps(answer), sent, context)), context["responseOverride"]
-
-
-# DynamoDB throttles and refuses with HTTP 400: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
-# Programming.Errors.html
-@pytest.mark.parametrize(
-    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "AccessDeniedException"]
-)
-def test_a_record_that_could_not_be_read_is_not_called_unknown(code: str, source: Json) -> None:
-    body, override = looked_up(source, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "x"})
-    assert (override["status"], body["type"]) == (503, "urn:problem-type:once:unavailable")
-    assert override["header"]["Retry-After"] == "2"
-
-
-@pytest.mark.parametrize("answer", [{}, {"__type": "com.amazon.coral.validate#ValidationException"}])
-def test_a_key_that_no_record_has_or_can_have_is_unknown(answer: Json, source: Json) -> None:
-    body, override = looked_up(source, answer)
-    assert (override["status"], body["type"]) == (404, "urn:problem-type:once:not-found")
-
-
-def test_a_record_that_has_expired_is_unknown(source: Json) -> None:
-    kept = {"id": {"S": "i"}, "status": {"S": "COMPLETED"}, "attempts": {"N": "1"}, "result": {"S": "[7]"}}
-    for expires, status in ((1_800_000_000, 200), (1_799_999_999, 404)):
-        # As the state machine, which counts whole seconds: an answer that a POST still replays is no unknown one.
-        for millis in (0, 999):
-            body, override = looked_up(source, {"Item": {**kept, "expiresAt": {"N": str(expires)}}}, millis)
-            assert (override["status"], body == [7]) == (status, status == 200)
-
-
-def test_a_failure_has_the_status_of_its_record_as_a_number(source: Json) -> None:
-    error = {"name": {"S": "PermanentError"}, "message": {"S": "no"}, "status": {"N": "402"}}
-    failed = {"id": {"S": "i"}, "status": {"S": "FAILED"}, "attempts": {"N": "1"}, "error": {"M": error}}
-    body, override = looked_up(source, {"Item": failed})
-    assert override["status"] == body["status"] == 402

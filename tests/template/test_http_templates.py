@@ -1,0 +1,248 @@
+"""What the HTTP API makes of the answers of Step Functions and DynamoDB, by its mapping templates alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from oncekit.local.gateway.exchange import Sent, rendered
+from oncekit.local.gateway.rest_api import Method
+from oncekit.local.gateway.variables import new_context
+
+Json = Mapping[str, Any]
+NOW = 1_800_000_000
+DONE = {"id": "acme#a#k \u00e9", "operation": "a", "idempotencyKey": "k \u00e9+", "attempt": 2}
+LARGE = {"key": "responses/1d/acme/ab/c.json", "bytes": 600_000, "sha256": "ab"}
+TENANT = {"tenant": "acme", "operation": "a"}
+ID = {"Once-Id": "acme#a#k%20%C3%A9"}
+RETRY = {"Retry-After": "2"}
+PROBLEM = {"Content-Type": "application/problem+json"}
+
+
+def made(source: Json, template: str, answer: Json, path: Mapping[str, str], millis: int = 0) -> tuple[Json, int, Json]:
+    """The body, the status and the headers."""
+    context = new_context("live", "POST", NOW + millis / 1000, {})
+    sent = Sent(Method("POST", "/", {}), dict(path), {}, {}, "")
+    text = rendered(source["Mappings"]["HttpTemplates"][template]["Response"], json.dumps(answer), sent, context)
+    override = context["responseOverride"]
+    return json.loads(text), override["status"], override["header"]
+
+
+# ---- of Step Functions ----
+
+
+def ended(disposition: str, **more: Any) -> Json:
+    return {"status": "SUCCEEDED", "output": json.dumps({**DONE, "disposition": disposition, **more})}
+
+
+def failed(error: str, **cause: Any) -> Json:
+    return {"status": "FAILED", "error": error, "cause": json.dumps(cause)}
+
+
+def problem(type: str, title: str, status: int, **more: Any) -> Json:
+    return {"type": f"urn:problem-type:once:{type}", "title": title, "status": status, **more}
+
+
+NOT_KNOWN = problem("unavailable", "Not known yet how it ends: send the request again, with the same key", 503)
+SAID = {"detail": "it's", "id": DONE["id"]}
+STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
+    "executed": (ended("EXECUTED", result="[7]"), [7], 200, {"Once-Attempt": "2", **ID}),  # type: ignore[dict-item]
+    "replayed": (
+        ended("REPLAYED", result='{"a":1}'),
+        {"a": 1},
+        200,
+        {"Once-Attempt": "2", "Idempotent-Replayed": "true", **ID},
+    ),
+    "large": (
+        ended("EXECUTED", resultRef=LARGE),
+        {"bytes": 600_000, "sha256": "ab"},
+        303,
+        {"Once-Attempt": "2", "Location": "../results/1d/ab/c.json", **ID},
+    ),
+    "in progress": (
+        ended("IN_PROGRESS"),
+        {"status": "IN_PROGRESS", "id": DONE["id"]},
+        202,
+        {"Location": "a/k%20%C3%A9%2B", **ID, **RETRY},
+    ),
+    "invalid": (
+        failed("InvalidRequest", message="it's", id=DONE["id"]),
+        problem("invalid-request", "The request is not valid", 400, **SAID),
+        400,
+        {**PROBLEM, **ID},
+    ),
+    "larger": (
+        failed("InvalidRequest", message="the request is larger than"),
+        problem("request-too-large", "The request is too large", 413, detail="the request is larger than"),
+        413,
+        PROBLEM,
+    ),
+    "written larger": (
+        failed("InvalidRequest", message="the request, written"),
+        problem("request-too-large", "The request is too large", 413, detail="the request, written"),
+        413,
+        PROBLEM,
+    ),
+    "mismatch": (
+        failed("PayloadMismatch", message="it's", id=DONE["id"]),
+        problem("payload-mismatch", "The key belongs to another payload", 422, **SAID),
+        422,
+        {**PROBLEM, **ID},
+    ),
+    "conflict": (
+        failed("OperationInProgress", message="it's", id=DONE["id"]),
+        problem("in-progress", "The operation is in progress", 409, **SAID),
+        409,
+        {**PROBLEM, **ID, **RETRY},
+    ),
+    "failed": (
+        failed("OperationFailed", name="E", message="it's", id=DONE["id"]),
+        problem("operation-failed", "The operation failed for good", 422, error="E", **SAID),
+        422,
+        {**PROBLEM, **ID},
+    ),
+    "failed by a status": (
+        failed("OperationFailed", name="E", message="it's", id=DONE["id"], status=402),
+        problem("operation-failed", "The operation failed for good", 402, error="E", **SAID),
+        402,
+        {**PROBLEM, **ID},
+    ),
+    "quarantined": (
+        failed("NeedsAttention", name="E", message="it's", id=DONE["id"]),
+        problem("needs-attention", "An operator has to decide how the operation ends", 500, error="E", **SAID),
+        500,
+        {**PROBLEM, **ID},
+    ),
+    "lost": (
+        failed("LockLost", message="it's", id=DONE["id"]),
+        problem("lock-lost", "There is no result to give any more", 500, **SAID),
+        500,
+        {**PROBLEM, **ID},
+    ),
+    "unavailable": (
+        failed("Unavailable", message="it's", id=DONE["id"]),
+        {**NOT_KNOWN, **SAID},
+        503,
+        {**PROBLEM, **ID, **RETRY},
+    ),
+    "timed out": ({"status": "TIMED_OUT", "error": "States.Timeout"}, NOT_KNOWN, 503, {**PROBLEM, **RETRY}),
+    **{
+        f"refused: {code}": (
+            {"__type": f"com.amazonaws.swf.service.v2.model#{code}"},
+            problem("throttled", "Too many requests: send this one again later, with the same key", 429),
+            429,
+            {**PROBLEM, **RETRY},
+        )
+        for code in ("ThrottlingException", "TooManyRequestsException", "StateMachineLimitExceeded")
+    },
+    **{
+        f"refused: {code}": (
+            {"__type": code},
+            problem("request-too-large", "The request is too large", 413),
+            413,
+            PROBLEM,
+        )
+        for code in ("InvalidExecutionInput", "ValidationException")
+    },
+    "refused: InvalidName": (
+        {"__type": "InvalidName"},
+        problem("invalid-request", "The request is not valid", 400, detail="the header Idempotency-Key is missing"),
+        400,
+        PROBLEM,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_what_an_execution_answered_has_its_status_its_headers_and_its_body(name: str, source: Json) -> None:
+    answer, *wanted = STARTED[name]
+    assert list(made(source, "StartOperation", answer, TENANT)) == wanted
+
+
+def test_a_large_result_without_a_tenant_is_at_the_path_without_one(source: Json) -> None:
+    answer = ended("EXECUTED", resultRef={**LARGE, "key": "responses/1d/default/ab/c.json"})
+    assert made(source, "StartOperation", answer, {"operation": "a"})[2]["Location"] == "../results/1d/ab/c.json"
+
+
+# ---- of DynamoDB ----
+
+KEPT: Mapping[str, Json] = {"id": {"S": DONE["id"]}, "attempts": {"N": "2"}, "expiresAt": {"N": str(NOW + 9)}}
+ERROR = {"name": {"S": "E"}, "message": {"S": "it's"}}
+REF = {"key": {"S": LARGE["key"]}, "bytes": {"N": "600000"}, "sha256": {"S": "ab"}}
+ANSWERED = {"Once-Attempt": "2", "Idempotent-Replayed": "true"}
+UNKNOWN = (problem("not-found", "No request with this key is known", 404), 404, PROBLEM)
+LOOKED_UP: Mapping[str, tuple[Json, Json, int, Json]] = {
+    "completed": (
+        {"Item": {**KEPT, "status": {"S": "COMPLETED"}, "result": {"S": '{"a":1}'}}},
+        {"a": 1},
+        200,
+        {**ANSWERED, **ID},
+    ),
+    "large": (
+        {"Item": {**KEPT, "status": {"S": "COMPLETED"}, "resultRef": {"M": REF}}},
+        {"bytes": 600_000, "sha256": "ab"},
+        303,
+        {**ANSWERED, **ID, "Location": "../../results/1d/ab/c.json"},
+    ),
+    "in progress": (
+        {"Item": {"id": KEPT["id"], "attempts": {"N": "1"}, "status": {"S": "IN_PROGRESS"}}},
+        {"status": "IN_PROGRESS", "id": DONE["id"]},
+        202,
+        {**ID, **RETRY},
+    ),
+    "failed": (
+        {"Item": {**KEPT, "status": {"S": "FAILED"}, "error": {"M": ERROR}}},
+        problem("operation-failed", "The operation failed for good", 422, error="E", **SAID),
+        422,
+        {**PROBLEM, **ID},
+    ),
+    "quarantined": (
+        {"Item": {**KEPT, "status": {"S": "QUARANTINED"}, "error": {"M": ERROR}}},
+        problem("needs-attention", "An operator has to decide how the operation ends", 500, error="E", **SAID),
+        500,
+        {**PROBLEM, **ID},
+    ),
+    "no record": ({}, *UNKNOWN),
+    "a key that no record can have": ({"__type": "com.amazon.coral.validate#ValidationException"}, *UNKNOWN),
+}
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_what_a_record_says_has_its_status_its_headers_and_its_body(name: str, source: Json) -> None:
+    answer, *wanted = LOOKED_UP[name]
+    assert list(made(source, "LookUpOperation", answer, {**TENANT, "key": "k"})) == wanted
+
+
+def looked_up(source: Json, answer: Json, millis: int = 0) -> tuple[Json, Json]:
+    body, status, headers = made(source, "LookUpOperation", answer, {"operation": "a", "key": "k"}, millis)
+    return body, {"status": status, "header": headers}
+
+
+# DynamoDB throttles and refuses with HTTP 400: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
+# Programming.Errors.html
+@pytest.mark.parametrize(
+    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "AccessDeniedException"]
+)
+def test_a_record_that_could_not_be_read_is_not_called_unknown(code: str, source: Json) -> None:
+    body, override = looked_up(source, {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "x"})
+    assert (override["status"], body["type"]) == (503, "urn:problem-type:once:unavailable")
+    assert override["header"]["Retry-After"] == "2"
+
+
+def test_a_record_that_has_expired_is_unknown(source: Json) -> None:
+    kept = {"id": {"S": "i"}, "status": {"S": "COMPLETED"}, "attempts": {"N": "1"}, "result": {"S": "[7]"}}
+    for expires, status in ((1_800_000_000, 200), (1_799_999_999, 404)):
+        # As the state machine, which counts whole seconds: an answer that a POST still replays is no unknown one.
+        for millis in (0, 999):
+            body, override = looked_up(source, {"Item": {**kept, "expiresAt": {"N": str(expires)}}}, millis)
+            assert (override["status"], body == [7]) == (status, status == 200)
+
+
+def test_a_failure_has_the_status_of_its_record_as_a_number(source: Json) -> None:
+    error = {"name": {"S": "PermanentError"}, "message": {"S": "no"}, "status": {"N": "402"}}
+    failed = {"id": {"S": "i"}, "status": {"S": "FAILED"}, "attempts": {"N": "1"}, "error": {"M": error}}
+    body, override = looked_up(source, {"Item": failed})
+    assert override["status"] == body["status"] == 402
