@@ -7,7 +7,7 @@ JSON text, a point in time ISO 8601. The name of an error is made of the service
     aws-sdk     Sfn.ExecutionDoesNotExistException, S3.NoSuchKeyException; for a code without a class S3.S3Exception
     function    the class of its exception; Lambda.Unknown when it was killed
     no answer   DynamoDB.AmazonDynamoDBException, Lambda.SdkClientException, Sfn.SdkClientException
-    refused     optimised: Lambda.AWSLambdaException, as AWS's SDK has no class for a missing permission (unconfirmed)
+    refused     optimised: Lambda.AWSLambdaException (reported in awslabs/aws-deployment-framework#460)
 """
 
 from __future__ import annotations

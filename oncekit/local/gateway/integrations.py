@@ -7,7 +7,8 @@ import json
 import re
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,26 +78,31 @@ class Integrations:
     def _in_time(self, call: Callable[[], Backend]) -> Backend:
         """The answer of a call; the call goes on when it takes longer than API Gateway waits."""
         done: Future[Backend] = Future()
-        over = threading.Event()
 
         def work() -> None:
             try:
-                done.set_result(call())
+                answer = call()
             except Exception as error:  # handed over to the thread that waits
-                done.set_exception(error)
-            over.set()
+                _first(done.set_exception, error)
+            else:
+                _first(done.set_result, answer)
 
         def give_up() -> None:
-            over.set()
+            _first(done.set_exception, Refused("INTEGRATION_TIMEOUT", "Endpoint request timed out"))
             self._clock.leave()
 
         take_back = self._clock.at(self._clock.now() + LONGEST_SECONDS, give_up)
         threading.Thread(target=work, name="integration", daemon=True).start()
-        over.wait()
-        take_back()
-        if not done.done():
-            raise Refused("INTEGRATION_TIMEOUT", "Endpoint request timed out")
-        return done.result()
+        try:
+            return done.result()
+        finally:
+            take_back()
+
+
+def _first(end: Callable[[Any], None], value: object) -> None:
+    """Of an answer and the end of waiting what comes first counts, however late the thread that waits is woken."""
+    with suppress(InvalidStateError):
+        end(value)
 
 
 def _failed(error: ClientError) -> Backend:
