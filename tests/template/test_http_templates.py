@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -29,6 +30,125 @@ def made(source: Json, template: str, answer: Json, path: Mapping[str, str], mil
     text = rendered(source["Mappings"]["HttpTemplates"][template]["Response"], json.dumps(answer), sent, context)
     override = context["responseOverride"]
     return json.loads(text), override["status"], override["header"]
+
+
+# ---- what is asked for ----
+
+ROLES = '#set($machine = "arn:machine")#set($table = "table")#set($pool = "")#set($claim = "")'
+POOL = '#set($machine = "arn:machine")#set($table = "table")#set($pool = "pool")#set($claim = "custom:tenant")'
+RESULT = {"days": "30d", "hash": "ab" * 32, "object": f"7-{'c' * 16}.json"}
+HEADERS = {
+    "idempotency-KEY": "k+",
+    "PREFER": "respond-async",
+    "Once-on-Conflict": "wait",
+    "once-On-crash": "retry",
+    "once-on-failed": "return",
+    "X-Other": "x",
+}
+
+
+def asked(
+    source: Json,
+    template: str,
+    path: Json,
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
+    body: str = "",
+    claim: str | None = None,
+) -> tuple[str, Mapping[str, str]]:
+    """The body of the integration's request, and the parts of its path; `claim`: the tenant in a token of a pool."""
+    context = new_context("live", "POST", NOW, {} if claim is None else {"custom:tenant": claim})
+    start = ROLES if claim is None else POOL
+    sent = Sent(Method("POST", "/", {}), dict(path), {}, dict(headers), body)
+    text = rendered(start + source["Mappings"]["HttpTemplates"][template]["Request"], body, sent, context)
+    return text, dict(context["requestOverride"]["path"])
+
+
+@pytest.mark.parametrize(
+    ("path", "claim", "tenant"),
+    [({}, None, "default"), ({"tenant": "acme"}, None, "acme"), ({"tenant": "acme"}, "acme", "acme")],
+)
+def test_a_result_is_fetched_from_the_tenants_own_place(
+    path: Json, claim: str | None, tenant: str, source: Json
+) -> None:
+    assert asked(source, "FetchResult", {**path, **RESULT}, claim=claim)[1] == {"tenant": tenant, **RESULT}
+
+
+@pytest.mark.parametrize(
+    ("path", "claim"),
+    [
+        ({"tenant": "acme", **RESULT}, "other"),
+        ({"tenant": "acme", **RESULT}, ""),
+        (RESULT, "acme"),
+        *(({**RESULT, name: f"{value}x"}, None) for name, value in RESULT.items()),
+        *(({**RESULT, name: f"../{value}"}, None) for name, value in RESULT.items()),
+        ({**RESULT, "tenant": "a/b"}, None),
+    ],
+)
+def test_nothing_else_is_fetched(path: Json, claim: str | None, source: Json) -> None:
+    assert asked(source, "FetchResult", path, claim=claim)[1] == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "claim", "tenant"),
+    [({}, None, "default"), ({"tenant": "acme"}, None, "acme"), ({"tenant": "acme"}, "acme", "acme")],
+)
+def test_a_start_has_whatever_was_sent_where_nothing_can_be_added_to_it(
+    path: Json, claim: str | None, tenant: str, source: Json
+) -> None:
+    body = '{"a": "}"}'
+    text = asked(source, "StartOperation", {**path, "operation": "a"}, headers=HEADERS, body=body, claim=claim)[0]
+    start = json.loads(text)
+    assert (start["stateMachineArn"], "name" in start) == ("arn:machine", False)
+    assert json.loads(start["input"]) == {
+        "http": {
+            "tenant": tenant,
+            "operation": "a",
+            "key": "k%2B",
+            "prefer": "respond-async",
+            "onConflict": "wait",
+            "onCrash": "retry",
+            "onFailed": "return",
+            "body": "%7B%22a%22%3A+%22%7D%22%7D",
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "tenant", "claim"), [({}, "acme", None), (HEADERS, "acme", "other"), (HEADERS, "acme", "")]
+)
+def test_a_start_without_a_key_or_for_another_tenant_is_one_that_step_functions_refuses(
+    headers: Json, tenant: str, claim: str | None, source: Json
+) -> None:
+    text = asked(source, "StartOperation", {"tenant": tenant, "operation": "a"}, headers=headers, claim=claim)[0]
+    assert json.loads(text) == {"stateMachineArn": "arn:machine", "name": " ", "input": "{}"}
+
+
+def test_what_was_not_sent_is_empty(source: Json) -> None:
+    text = asked(source, "StartOperation", {"operation": "a"}, headers={"Idempotency-Key": "k"})[0]
+    sent = json.loads(json.loads(text)["input"])["http"]
+    assert {name for name, value in sent.items() if value} == {"tenant", "operation", "key", "body"}
+    assert sent["body"] == "%7B%7D", "API Gateway takes no body for an empty object"
+
+
+@pytest.mark.parametrize(
+    ("path", "claim", "id"),
+    [
+        ({"operation": "a"}, None, "default#a#k +"),
+        ({"operation": "a", "tenant": "acme"}, None, "acme#a#k +"),
+        ({"operation": "a", "tenant": "acme"}, "acme", "acme#a#k +"),
+        ({"operation": "a", "tenant": "acme"}, "other", " "),
+        ({"operation": "A", "tenant": "acme"}, None, " "),
+        ({"operation": "a", "tenant": "a#b"}, None, " "),
+        ({"operation": "a", "key": "%zz"}, None, " "),
+    ],
+)
+def test_a_record_is_looked_up_by_the_id_that_a_start_would_have(
+    path: Json, claim: str | None, id: str, source: Json
+) -> None:
+    text = asked(source, "LookUpOperation", {"key": "k%20+", **path}, claim=claim)[0]
+    asks = json.loads(text)
+    assert (asks["TableName"], asks["ConsistentRead"], asks["Key"]) == ("table", True, {"id": {"S": id}})
 
 
 # ---- of Step Functions ----
@@ -237,8 +357,8 @@ def test_a_record_that_has_expired_is_unknown(source: Json) -> None:
     for expires, status in ((1_800_000_000, 200), (1_799_999_999, 404)):
         # As the state machine, which counts whole seconds: an answer that a POST still replays is no unknown one.
         for millis in (0, 999):
-            body, override = looked_up(source, {"Item": {**kept, "expiresAt": {"N": str(expires)}}}, millis)
-            assert (override["status"], body == [7]) == (status, status == 200)
+            found: tuple[Any, Json] = looked_up(source, {"Item": {**kept, "expiresAt": {"N": str(expires)}}}, millis)
+            assert (found[1]["status"], found[0] == [7]) == (status, status == 200)
 
 
 def test_a_failure_has_the_status_of_its_record_as_a_number(source: Json) -> None:
