@@ -15,11 +15,13 @@ from oncekit.local.gateway.variables import new_context
 
 Json = Mapping[str, Any]
 NOW = 1_800_000_000
-DONE = {"id": "acme#a#k \u00e9", "operation": "a", "idempotencyKey": "k \u00e9+", "attempt": 2}
+DONE = {"id": 'acme#a#k "\u00e9', "operation": "a", "idempotencyKey": 'k "\u00e9+', "attempt": 2}
 LARGE = {"key": "responses/1d/acme/ab/c.json", "bytes": 600_000, "sha256": "ab"}
 TENANT = {"tenant": "acme", "operation": "a"}
-ID = {"Once-Id": "acme#a#k%20%C3%A9"}
+ID = {"Once-Id": "acme#a#k%20%22%C3%A9"}
 RETRY = {"Retry-After": "2"}
+SAYS = """it's "so" \\ """
+NAME = 'E"'
 PROBLEM = {"Content-Type": "application/problem+json"}
 
 
@@ -167,7 +169,7 @@ def problem(type: str, title: str, status: int, **more: Any) -> Json:
 
 
 NOT_KNOWN = problem("unavailable", "Not known yet how it ends: send the request again, with the same key", 503)
-SAID = {"detail": "it's", "id": DONE["id"]}
+SAID = {"detail": SAYS, "id": DONE["id"]}
 STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
     "executed": (ended("EXECUTED", result="[7]"), [7], 200, {"Once-Attempt": "2", **ID}),  # type: ignore[dict-item]
     "replayed": (
@@ -186,10 +188,10 @@ STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
         ended("IN_PROGRESS"),
         {"status": "IN_PROGRESS", "id": DONE["id"]},
         202,
-        {"Location": "a/k%20%C3%A9%2B", **ID, **RETRY},
+        {"Location": "a/k%20%22%C3%A9%2B", **ID, **RETRY},
     ),
     "invalid": (
-        failed("InvalidRequest", message="it's", id=DONE["id"]),
+        failed("InvalidRequest", message=SAYS, id=DONE["id"]),
         problem("invalid-request", "The request is not valid", 400, **SAID),
         400,
         {**PROBLEM, **ID},
@@ -207,43 +209,43 @@ STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
         PROBLEM,
     ),
     "mismatch": (
-        failed("PayloadMismatch", message="it's", id=DONE["id"]),
+        failed("PayloadMismatch", message=SAYS, id=DONE["id"]),
         problem("payload-mismatch", "The key belongs to another payload", 422, **SAID),
         422,
         {**PROBLEM, **ID},
     ),
     "conflict": (
-        failed("OperationInProgress", message="it's", id=DONE["id"]),
+        failed("OperationInProgress", message=SAYS, id=DONE["id"]),
         problem("in-progress", "The operation is in progress", 409, **SAID),
         409,
         {**PROBLEM, **ID, **RETRY},
     ),
     "failed": (
-        failed("OperationFailed", name="E", message="it's", id=DONE["id"]),
-        problem("operation-failed", "The operation failed for good", 422, error="E", **SAID),
+        failed("OperationFailed", name=NAME, message=SAYS, id=DONE["id"]),
+        problem("operation-failed", "The operation failed for good", 422, error=NAME, **SAID),
         422,
         {**PROBLEM, **ID},
     ),
     "failed by a status": (
-        failed("OperationFailed", name="E", message="it's", id=DONE["id"], status=402),
-        problem("operation-failed", "The operation failed for good", 402, error="E", **SAID),
+        failed("OperationFailed", name=NAME, message=SAYS, id=DONE["id"], status=402),
+        problem("operation-failed", "The operation failed for good", 402, error=NAME, **SAID),
         402,
         {**PROBLEM, **ID},
     ),
     "quarantined": (
-        failed("NeedsAttention", name="E", message="it's", id=DONE["id"]),
-        problem("needs-attention", "An operator has to decide how the operation ends", 500, error="E", **SAID),
+        failed("NeedsAttention", name=NAME, message=SAYS, id=DONE["id"]),
+        problem("needs-attention", "An operator has to decide how the operation ends", 500, error=NAME, **SAID),
         500,
         {**PROBLEM, **ID},
     ),
     "lost": (
-        failed("LockLost", message="it's", id=DONE["id"]),
+        failed("LockLost", message=SAYS, id=DONE["id"]),
         problem("lock-lost", "There is no result to give any more", 500, **SAID),
         500,
         {**PROBLEM, **ID},
     ),
     "unavailable": (
-        failed("Unavailable", message="it's", id=DONE["id"]),
+        failed("Unavailable", message=SAYS, id=DONE["id"]),
         {**NOT_KNOWN, **SAID},
         503,
         {**PROBLEM, **ID, **RETRY},
@@ -290,7 +292,7 @@ def test_a_large_result_without_a_tenant_is_at_the_path_without_one(source: Json
 # ---- of DynamoDB ----
 
 KEPT: Mapping[str, Json] = {"id": {"S": DONE["id"]}, "attempts": {"N": "2"}, "expiresAt": {"N": str(NOW + 9)}}
-ERROR = {"name": {"S": "E"}, "message": {"S": "it's"}}
+ERROR = {"name": {"S": NAME}, "message": {"S": SAYS}}
 REF = {"key": {"S": LARGE["key"]}, "bytes": {"N": "600000"}, "sha256": {"S": "ab"}}
 ANSWERED = {"Once-Attempt": "2", "Idempotent-Replayed": "true"}
 UNKNOWN = (problem("not-found", "No request with this key is known", 404), 404, PROBLEM)
@@ -315,13 +317,13 @@ LOOKED_UP: Mapping[str, tuple[Json, Json, int, Json]] = {
     ),
     "failed": (
         {"Item": {**KEPT, "status": {"S": "FAILED"}, "error": {"M": ERROR}}},
-        problem("operation-failed", "The operation failed for good", 422, error="E", **SAID),
+        problem("operation-failed", "The operation failed for good", 422, error=NAME, **SAID),
         422,
         {**PROBLEM, **ID},
     ),
     "quarantined": (
         {"Item": {**KEPT, "status": {"S": "QUARANTINED"}, "error": {"M": ERROR}}},
-        problem("needs-attention", "An operator has to decide how the operation ends", 500, error="E", **SAID),
+        problem("needs-attention", "An operator has to decide how the operation ends", 500, error=NAME, **SAID),
         500,
         {**PROBLEM, **ID},
     ),
