@@ -25,10 +25,14 @@ NAME = 'E"'
 PROBLEM = {"Content-Type": "application/problem+json"}
 
 
-def made(source: Json, template: str, answer: Json, path: Mapping[str, str], millis: int = 0) -> tuple[Json, int, Json]:
-    """The body, the status and the headers."""
+def made(
+    source: Json, template: str, answer: Json, path: Mapping[str, str], millis: int = 0, **headers: str
+) -> tuple[Json, int, Json]:
+    """The body, the status and the headers of what answers a request with these headers."""
     context = new_context("live", "POST", NOW + millis / 1000, {})
-    sent = Sent(Method("POST", "/", {}), dict(path), {}, {}, "")
+    sent = Sent(
+        Method("POST", "/", {}), dict(path), {}, {each.replace("_", "-"): headers[each] for each in headers}, ""
+    )
     text = rendered(source["Mappings"]["HttpTemplates"][template]["Response"], json.dumps(answer), sent, context)
     override = context["responseOverride"]
     return json.loads(text), override["status"], override["header"]
@@ -287,6 +291,16 @@ def test_what_an_execution_answered_has_its_status_its_headers_and_its_body(name
 def test_a_large_result_without_a_tenant_is_at_the_path_without_one(source: Json) -> None:
     answer = ended("EXECUTED", resultRef={**LARGE, "key": "responses/1d/default/ab/c.json"})
     assert made(source, "StartOperation", answer, {"operation": "a"})[2]["Location"] == "../results/1d/ab/c.json"
+
+
+@pytest.mark.parametrize(("key", "status"), [("k", 403), ("", 400)])
+def test_a_start_that_was_made_invalid_had_a_token_for_another_tenant_or_no_key(
+    key: str, status: int, source: Json
+) -> None:
+    body, told, headers = made(source, "StartOperation", {"__type": "InvalidName"}, TENANT, Idempotency_KEY=key)
+    if key:
+        assert body == problem("other-tenant", "The token is for another tenant", 403)
+    assert (told, headers) == (status, PROBLEM)
 
 
 # ---- of DynamoDB ----

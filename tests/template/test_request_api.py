@@ -60,6 +60,7 @@ def test_nobody_calls_without_a_signature_or_a_token(given: dict[str, str], sche
 
 
 def test_what_is_started_is_checked_before_and_only_json_is_taken() -> None:
+    validators = api()["DefinitionBody"]["x-amazon-apigateway-request-validators"]
     for name, method in methods():
         integration = method["x-amazon-apigateway-integration"]
         assert (integration["passthroughBehavior"], set(integration["requestTemplates"])) == (
@@ -67,7 +68,8 @@ def test_what_is_started_is_checked_before_and_only_json_is_taken() -> None:
             {"application/json"},
         )
         if name.startswith("post"):
-            assert method["x-amazon-apigateway-request-validator"] == "body"
+            validator = validators[method["x-amazon-apigateway-request-validator"]]
+            assert validator == {"validateRequestBody": True, "validateRequestParameters": False}
 
 
 _RAW = re.compile(r"\$(?:input\.(?:body|params|json)|headers\.get|path\.get|value|sent)")
