@@ -23,7 +23,7 @@ FILE_SCHEME = "s3://local/"
 
 __all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_FORMAT = "3"  # of what is cached; count it up when `_translate` changes
+_FORMAT = "4"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -77,7 +77,18 @@ def parse(text: str, path: Path) -> dict[str, Any]:
         raise TemplateError(f"{path} is not YAML: {error}") from error
     if not isinstance(template, dict) or not isinstance(template.get("Resources"), dict):
         raise TemplateError(f"{path} has no Resources")
+    # CloudFormation says the same, https://github.com/aws-cloudformation/cfn-lint/issues/38
+    if (place := _null(template)) is not None:
+        raise TemplateError(f"{path}: [{place}] 'null' values are not allowed in templates")
     return template
+
+
+def _null(value: object) -> str | None:
+    """Where in a value is one that is empty, as `/Resources/Echo/Properties`; None: nowhere."""
+    if value is None:
+        return ""
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return next((f"/{name}{place}" for name, each in members if (place := _null(each)) is not None), None)
 
 
 def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:

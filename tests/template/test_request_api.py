@@ -55,6 +55,7 @@ def test_nobody_calls_without_a_signature_or_a_token(given: dict[str, str], sche
     assert {json.dumps(method["security"]) for _, method in methods(**given)} == {json.dumps([{scheme: []}])}
     kind = api(**given)["DefinitionBody"]["components"]["securitySchemes"][scheme]
     assert kind["x-amazon-apigateway-authtype"] == {"iam": "awsSigv4", "userPool": "cognito_user_pools"}[scheme]
+    assert (kind["type"], kind["in"], kind["name"]) == ("apiKey", "header", "Authorization")
     if scheme == "userPool":
         assert kind["x-amazon-apigateway-authorizer"]["providerARNs"] == [POOL]
 
