@@ -143,7 +143,7 @@ def test_what_the_readme_says_of_costs_and_proof_is_what_their_pages_say() -> No
     proof = (ROOT / "docs/proof.md").read_text()
     for figure in re.findall(
         r"\d[\d,]*",
-        re.findall(r"^`make proof` strikes(.*?)\n\n", README.read_text(), re.DOTALL | re.MULTILINE)[0].partition(
+        re.findall(r"^`make proof` injects(.*?)\n\n", README.read_text(), re.DOTALL | re.MULTILINE)[0].partition(
             "[The"
         )[0],
     ):
