@@ -29,7 +29,7 @@ def run_on_aws(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> I
         cost = run.cost()
         report.append(f"{id}: {cost}")
         assert cost.most_dollars < most
-    report.append(f"{id}: cleaned up, and looked: no record, row, object, message or function of it is left")
+    report.append(f"{id}: cleaned up and checked: no record, row, object, message or function of it is left")
 
 
 @pytest.fixture(scope="module")

@@ -101,8 +101,8 @@ def announced(stack: Stack, run_id: str, items: list[pytest.Item]) -> list[str]:
     return [
         f"{run_id}: {len(runs)} scenarios in the {where}",
         f"It deploys the function {stack.outputs['FunctionPrefix']}-{run_id}.",
-        "It has requests of its own quarantined, refused and stopped: alarms may go off.",
-        f"At its end it deletes all that has {run_id} in it; executions stay in the console for 90 days.",
+        "Some of its own requests are quarantined, refused or stopped: alarms may go off.",
+        f"At its end it deletes everything whose name contains {run_id}; executions stay in the console for 90 days.",
         f"It costs at most ${len(runs) * MOST_DOLLARS_EACH:.2f}; no wait takes longer than {minutes:.0f} minutes.",
     ]
 

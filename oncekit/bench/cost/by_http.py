@@ -16,7 +16,7 @@ from oncekit.local.execution import execution_of
 from oncekit.local.faults import before
 
 LANE = "HTTP"
-LOOKED_UP = "asked how it stands, 1 KB result"
+LOOKED_UP = "GET of the status, 1 KB result"
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ def _busy_day(demand: Demand) -> Iterable[Row]:
     seen = [scenarios.busy_day(demand, lane) for lane in LANES]
     yield ("requests", *(f"{each.sent:,}" for each in seen))
     yield ("starts of the lane that were throttled", *(f"{_throttled(each):,}" for each in seen))
-    yield ("of the requests, started a Standard execution", *(f"{scenarios.full_starts_share(o):.1%}" for o in seen))
+    yield ("Standard starts per request", *(f"{scenarios.full_starts_share(o):.1%}" for o in seen))
     yield ("most tries of one request", *(str(each.most_tries) for each in seen))
     yield ("all done, seconds after the first request", *(f"{each.seconds:,.0f}" for each in seen))
     yield ("lost", *(str(each.lost) for each in seen))

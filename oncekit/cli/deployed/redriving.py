@@ -175,7 +175,7 @@ def _unknown(stack: Stack, claimed: Record, error: Exception) -> Problem:
     left = claimed["leaseExpiresAt"] - int(stack.now())
     return Problem(
         f"{claimed['id']}: whether its owner goes on is not known ({why}); the record is IN_PROGRESS, and when its "
-        f"lease is over, in {left} s, recovery redrives the owner if it is still dead; `once show` shows how it stands"
+        f"lease is over, in {left} s, recovery redrives the owner if it is still dead; `once show` shows its status"
     )
 
 
