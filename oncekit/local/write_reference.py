@@ -1,4 +1,4 @@
-"""Writes what a template says of itself as pages: `python -m oncekit.local.write_reference --to docs`.
+"""Writes the descriptions in a template as pages: `python -m oncekit.local.write_reference --to docs`.
 
 parameters.md    its parameters by group, and its outputs
 alarms.md        its alarms
@@ -19,17 +19,17 @@ ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
 WORDS = "The [glossary](glossary.md) explains the words: owner, fence, lease, sweep, redrive, quarantine."
 PARAMETERS = f"""# Parameters and outputs
 
-What a stack can be told, and what it tells. This page is written from `template.yaml`. {WORDS}
+What you can set for a stack, and what it returns. This page is generated from `template.yaml`. {WORDS}
 """
 ALARMS_HEAD = f"""# Alarms
 
 Every alarm goes to the topic of `AlarmEmail`. [When something is stuck](runbook.md) says what to do when one goes off.
-This page is written from `template.yaml`. {WORDS}
+This page is generated from `template.yaml`. {WORDS}
 """
 STATES = f"""# States
 
-Why each state is there. [How it decides](how-it-decides.md) shows how they work together.
-This page is written from the definitions. {WORDS}
+What each state does, and why it is there. [How it decides](how-it-decides.md) shows how they work together.
+This page is generated from the definitions. {WORDS}
 """
 
 
@@ -83,7 +83,7 @@ def states_page(definitions: Mapping[str, Mapping[str, Any]]) -> str:
     for name, definition in definitions.items():
         rows = [(f"`{state}`", str(each["Type"]), str(each.get("Comment", ""))) for state, each in _states(definition)]
         head = f"## The {name} machine\n\n{definition['Comment']}\n\n"
-        parts.append(f"{head}{table(('state', 'type', 'why it is there'), rows)}\n")
+        parts.append(f"{head}{table(('state', 'type', 'what it does, and why'), rows)}\n")
     return "\n".join(parts)
 
 
