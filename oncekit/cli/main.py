@@ -15,9 +15,9 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
 from oncekit.cli.usage import Command
 
-HELP = """Run operations effectively once: here as on AWS, with the same template and the same state machine.
+HELP = """Run operations effectively once, on your machine or on AWS, with the same template and state machine.
 
-Exit codes: 0 done, 1 failed, 2 usage, or nothing there to work on, 3 in progress or conflict, 130 interrupted.
+Exit codes: 0 done, 1 failed, 2 wrong usage or nothing to work on, 3 in progress or conflict, 130 interrupted.
 """
 COMMANDS: Mapping[str, str] = {
     "init": "here.init",

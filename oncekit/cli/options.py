@@ -21,7 +21,7 @@ Template = Annotated[
         "--template",
         parser=_file,
         metavar="FILE",
-        help="The template to deploy locally; by default template.yaml here or in a folder above.",
+        help="The SAM template; by default template.yaml in this folder or in a parent folder.",
     ),
 ]
 Output = Annotated[
@@ -29,7 +29,7 @@ Output = Annotated[
     typer.Option("--output", "-o", parser=_file, metavar="FILE", help="Write to this file instead of standard output."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="tenant#operation#idempotencyKey, in quotes for the shell.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The id, tenant#operation#idempotencyKey; quote it in a shell.")]
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", envvar="ONCE_STACK", help="The deployed stack.")]
 Profile = Annotated[str | None, typer.Option("--profile", metavar="NAME", help="The AWS profile.")]
 Region = Annotated[str | None, typer.Option("--region", metavar="NAME", help="The AWS region.")]

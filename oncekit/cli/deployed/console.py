@@ -28,9 +28,9 @@ def console(
 ) -> None:
     """Show a deployed stack in a browser, read-only.
 
-    Its executions, runs and records. Prints the address; Ctrl-C ends it. It listens on 127.0.0.1 only, and the address
-    has a key, without which nobody is let in.
-    Of the fast lane, which keeps no executions, it shows the records.
+    Shows executions, runs and records. Prints the address; Ctrl-C ends it. It listens on 127.0.0.1 only, and the
+    address has a key, without which requests are refused.
+    For the fast lane, which keeps no history, it shows the records.
     """
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

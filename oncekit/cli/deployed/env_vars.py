@@ -25,8 +25,8 @@ FROM_CONTAINERS = "A container gets an answer of `once up --from-containers` onl
 def env_vars(output: Output = None, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
     """Write the file for `sam local invoke --env-vars`.
 
-    It has each function's variables as they are deployed: the names of the tables and the bucket of a deployed stack,
-    or those of `once up` and its endpoint, as a container calls it. Values are written as they are, secrets too.
+    It has the environment variables of each deployed function: the names of the tables and the bucket of a stack, or
+    those of `once up` with its endpoint as a container reaches it. Values are written as they are, also secrets.
 
     JSON: {function: {variable: value}}, each function under its logical id.
     """

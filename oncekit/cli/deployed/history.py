@@ -31,8 +31,8 @@ def history(
 ) -> None:
     """Show each state of an execution. When it was entered, its input, output and errors.
 
-    Of an id: the execution that has, or last had, its lock. Of one in the fast lane nothing can be shown: an Express
-    execution keeps no history; it says where the log is.
+    For an id, this is the execution that has, or last had, its lock. For an execution in the fast lane, which keeps no
+    history, it only says where the log is.
 
     JSON: {execution, status, startedAt, endedAt, error, cause, states: [{state, enteredAt, exitedAt, input, output,
     errors: [{error, cause}]}]}.

@@ -33,8 +33,9 @@ def logs(
 ) -> None:
     """Show what business logic printed and logged for an id. Attempt by attempt, the oldest first.
 
-    An attempt that crashed names its id nowhere: it is found by its request id, in the record's error or in the history
-    of an owner in the full lane. Of others, those that crashed at that time are shown, as such.
+    The log of an attempt that crashed does not have the id. It is found by the request id of the invocation, which is
+    in the record's error or in the history of an owner in the full lane. If neither has it, all attempts that crashed
+    at that time are shown, and marked as uncertain.
 
     JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete, isCertain}],
     notFound}; at in epoch ms.

@@ -38,11 +38,13 @@ Status = Annotated[
         help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED; can be repeated.  [default: the first two]",
     ),
 ]
-Overdue = Annotated[bool, typer.Option("--overdue", help="Only those in progress whose lease is over.")]
+Overdue = Annotated[bool, typer.Option("--overdue", help="Only operations in progress whose lease is over.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
 Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
-OfLane = Annotated[str | None, typer.Option("--lane", metavar="LANE", help="Only with an owner in it: fast or full.")]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N.")]
+OfLane = Annotated[
+    str | None, typer.Option("--lane", metavar="LANE", help="Only with an owner in this lane: fast or full.")
+]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="List N operations at most.")]
 
 
 def ls(
@@ -59,13 +61,12 @@ def ls(
 ) -> None:
     """List open operations, the oldest lease first.
 
-    With --status COMPLETED or FAILED also finished ones, the last finished first. No index lists these: the table
-    itself is read, 20,000 records at most, until --limit is reached. What was read is told on standard error.
+    With --status COMPLETED or FAILED also finished operations, the last finished first. No index lists these: the
+    table itself is read, 20,000 records at most, until --limit is reached. How much was read is on standard error.
 
-    `lane` is that of the last owner, also of a record that has none any more: full, where it can be asked, or fast,
-    where it cannot.
+    `lane` is the lane of the last owner, even if the record has no owner any more: full or fast.
 
-    JSON: {operations: [...], isComplete}; where the table was read, also read: {records, units}.
+    JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}.
     """
     asked = Asked(tuple(status or ()), overdue, tenant, operation, chosen(lane))
     raise typer.Exit(_ls(Place(stack, profile, region), asked, limit, as_json))

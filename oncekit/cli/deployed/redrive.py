@@ -14,7 +14,7 @@ from oncekit.cli.options import Id, Json, Profile, Region, StackName
 def redrive(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Let a dead owner finish what it had decided. Business logic is not started.
+    """Redrive a dead owner, so that it stores its outcome. Business logic is not started.
 
     JSON: {id, executionArn, from, requestDeleted}.
     """

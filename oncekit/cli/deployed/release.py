@@ -23,13 +23,13 @@ RISK = (
 
 def release(
     id: Id,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Free a lock for the next request. It starts afresh: an effect that happened may then happen twice."""
+    """Free a lock, so that the next request starts afresh. An effect that has happened may then happen twice."""
     raise typer.Exit(_release(Place(stack, profile, region), id, yes, as_json))
 
 

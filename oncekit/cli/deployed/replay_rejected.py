@@ -17,11 +17,11 @@ from oncekit.cli.terminal import short
 Error = Annotated[
     str | None,
     typer.Option(
-        "--error", metavar="NAME", help="Only those with this error, such as Unavailable; or UNREADABLE ones."
+        "--error", metavar="NAME", help="Only messages with this error, such as Unavailable, or UNREADABLE ones."
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be done.")]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="At most N messages.")]
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="Handle N messages at most.")]
 Discard = Annotated[
     bool, typer.Option("--discard", help="Delete them instead; needs --error. What is deleted is lost.")
 ]
@@ -39,8 +39,8 @@ def replay_rejected(
 ) -> None:
     """Start refused requests again, or discard them. Each leaves the queue only after its start was accepted.
 
-    Of messages with the same request of the same execution one is started; the others go with it. --discard deletes all
-    with this error: start those first that can be started, without it.
+    If several messages have the same request of the same execution, only one is started; the others are deleted with
+    it. --discard deletes all messages with this error, so first start the requests that can be started.
 
     JSON: {messages: [{messageId, id, error, message, refused, outcome, executionArn, reason, copies}]}.
     """

@@ -16,9 +16,13 @@ from oncekit.cli.problem import Problem
 
 Result = Annotated[
     str | None,
-    typer.Option("--result", metavar="FILE", help="It completed; FILE has the result (JSON), - reads standard input."),
+    typer.Option(
+        "--result", metavar="FILE", help="The operation completed; FILE has its result (JSON), - reads standard input."
+    ),
 ]
-Failed = Annotated[str | None, typer.Option("--failed", metavar="MESSAGE", help="It failed; MESSAGE says why.")]
+Failed = Annotated[
+    str | None, typer.Option("--failed", metavar="MESSAGE", help="The operation failed; MESSAGE says why.")
+]
 
 
 def resolve(

@@ -18,12 +18,12 @@ def retry(
 ) -> None:
     """Start a quarantined operation again.
 
-    Its own request is started, unchanged. Attempts are counted from the beginning, finished steps are kept. Also for
-    an operation that is IN_PROGRESS under an operator because an earlier retry was interrupted.
+    Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. This also works
+    for an operation that is IN_PROGRESS because an earlier retry was interrupted.
     JSON: {id, executionArn, fence, requestDeleted}.
 
-    `requestLeft`, here and in other commands, names an object that the record gives as its request although it is
-    not: it was left alone.
+    `requestLeft`, here and in other commands, is an object that the record names as its request but that is not: it was
+    left alone.
     """
     raise typer.Exit(_retry(Place(stack, profile, region), id, as_json))
 

@@ -26,12 +26,12 @@ GOOD = ("EXECUTED", "COMPLETED")
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs, http or direct.")]
-Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N times more.")]
+Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 
 
-Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end, and show the result.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of each execution, and show its result.")]
 Timeout = Annotated[
-    int, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --wait: how long at most, for each.")
+    int, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --wait: how long to wait for each at most.")
 ]
 
 
@@ -49,13 +49,13 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`. Prints the id of each event, message, execution or answer.
 
-    --lane is that of executions that are started directly; without it, they start where events and messages do: in the
-    lane that the stack's parameter Lane names. Requests by HTTP start in the fast lane.
+    --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
+    Lane names, like events and messages. Requests by HTTP start in the fast lane.
 
-    With --wait also how each execution ended. In the fast lane, where no execution can be asked later, the answer of
-    its start is waited for, 5 minutes at most (StartSyncExecution); of events and messages nobody is told, and what the
-    record of the request's id says at last is shown. The exit code is then that of `once run`: 1 when one failed, 3
-    when one is in progress or in conflict.
+    With --wait, it also prints how each execution ended. In the fast lane, whose executions cannot be looked up later,
+    it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. For events and messages, which
+    return no answer, it waits for the record of the request's id. The exit code is that of `once run`: 1 if a request
+    failed, 3 if one is in progress or in conflict.
 
     JSON: {via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """

@@ -14,10 +14,10 @@ from oncekit.cli.options import Id, Json, Profile, Region, StackName
 def show(
     id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
 ) -> None:
-    """Show all that is known of an id. The record, its owner's execution, the owners before.
+    """Show all that is known about an id. Its record, its owner's execution, earlier owners.
 
-    An owner in the fast lane cannot be asked. Its status says what its record says: MAY_RUN until its lease is over,
-    LEASE_OVER, or ENDED when it holds no lock any more.
+    An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
+    LEASE_OVER after that, or ENDED if it holds no lock any more.
 
     JSON: {id, expired, record, lane, ownerStatus, owners, started, steps, request, requestKept, requestMissing, log,
     console}.

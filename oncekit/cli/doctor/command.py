@@ -29,7 +29,7 @@ def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = 
     """Say what is wrong with a stack, and what to do. Changes nothing.
 
     Looks at the stack, its table, bucket, state machines, functions, triggers, queues, alarms and open operations.
-    Exit code 1 when something is wrong; a warning, or something that cannot be looked at, is not wrong.
+    The exit code is 1 if something is wrong; a warning, or a check that cannot be made, does not count as wrong.
 
     JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};
     outcome is ok, wrong, warning or skipped.

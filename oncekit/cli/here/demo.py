@@ -25,16 +25,16 @@ LEDGER = "ProviderLedgerTable"
 """What only a template with the sample's operations has."""
 
 Open = Annotated[
-    bool, typer.Option("--open", help="Play it in a browser, step by step: a request, its duplicates, a recovery.")
+    bool, typer.Option("--open", help="Show it in a browser, step by step: a request, its duplicates, a recovery.")
 ]
 
 
 def demo(as_json: Json = False, template: Template = None, in_browser: Open = False) -> None:
-    """Show what Once does; every line is a check.
+    """Show what Once does, and check each step.
 
-    A charge and its duplicates, crashes, a large result, another payload under the same key.
-    With --open a page shows each step in turn; it prints the address, and ends after the last step.
-    Exit code 1 when a check fails. JSON: {held, checks: [{check, ok, expected, seen}],
+    The steps are a charge and its duplicates, crashes, a large result, and another payload under the same key.
+    With --open, a page shows each step in turn; the command prints its address, and ends after the last step.
+    The exit code is 1 if a check fails. JSON: {held, checks: [{check, ok, expected, seen}],
     ledgers: [{order, withOnce, withoutOnce}]}.
     """
     raise typer.Exit(tell(as_json, template, in_browser))

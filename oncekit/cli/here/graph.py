@@ -26,17 +26,16 @@ PAGE = (".html", ".htm")
 
 Event = Annotated[
     str | None,
-    typer.Argument(metavar="EVENT|ID|ARN", help="A request to run here, or a run of the stack, by its id or ARN."),
+    typer.Argument(metavar="EVENT|ID|ARN", help="A request to run here, or the id or ARN of a run in the stack."),
 ]
-NoPayloads = Annotated[
-    bool, typer.Option("--no-payloads", help="Leave out of a page what requests, functions and services said.")
-]
+NoPayloads = Annotated[bool, typer.Option("--no-payloads", help="Leave payloads, results and answers out of the page.")]
 
 
 def graph(
     event: Event = None,
     lane: Annotated[
-        str | None, typer.Option("--lane", metavar="LANE", help="fast or full (the default): whose state machine.")
+        str | None,
+        typer.Option("--lane", metavar="LANE", help="Draw the state machine of this lane: fast or full (the default)."),
     ] = None,
     output: Output = None,
     no_payloads: NoPayloads = False,
@@ -47,9 +46,9 @@ def graph(
 ) -> None:
     """Draw the state machine as SVG. With EVENT, also the path that its run takes.
 
-    With the id (tenant#operation#idempotencyKey) or the ARN of an execution, the path that it took in a deployed stack
-    or `once up`. With `-o FILE.html`, all that is known of the run: one file without a network, for a ticket.
-    Both lanes have the same states; another one comes first, and other ways are taken.
+    With an id (tenant#operation#idempotencyKey) or the ARN of an execution, also the path that it took in a deployed
+    stack or `once up`. With `-o FILE.html`, everything that is known about the run, in one file that needs no network.
+    Both lanes have the same states, but start with different ones and take different paths.
     """
     run: Run | None
     shown = chosen(lane) or FULL

@@ -12,16 +12,19 @@ from oncekit.cli.options import Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
-Upgrade = Annotated[bool, typer.Option("--upgrade", help="Bring the Once that is installed, and show what changes.")]
+Upgrade = Annotated[
+    bool, typer.Option("--upgrade", help="Update once/ to the installed version, and show what changes.")
+]
 CONFLICT = 3
 
 
 def init(upgrade: Upgrade = False, template: Template = None) -> None:
-    """Put Once beside your SAM application.
+    """Add Once to your SAM application.
 
-    In an empty folder it makes a small application. It copies Once into the folder once/, adds one resource to the
-    template and the capabilities to samconfig.toml; what is there already stays as it is. With --upgrade it prints what
-    changes in once/ as a diff; a file that you have changed is left alone, and the new one is beside it (exit code 3).
+    Copies Once into the folder once/, adds one resource to the template, and adds the capabilities to samconfig.toml;
+    what exists already is not changed. In an empty folder, it creates a small application. With --upgrade, it prints
+    what changes in once/ as a diff; a file that you have changed is left alone, the new one is written next to it, and
+    the exit code is 3.
     """
     with clear_problems():
         if upgrade:

@@ -18,30 +18,34 @@ if TYPE_CHECKING:
     from oncekit.adoption.operation import Additions
     from oncekit.adoption.trigger import Trigger
 
-Name = Annotated[str, typer.Argument(metavar="OPERATION", help="Its name, such as place-order.")]
-IsStep = Annotated[bool, typer.Option("--step", help="Give the new function a table, and a fenced step that writes.")]
+Name = Annotated[str, typer.Argument(metavar="OPERATION", help="The name of the operation, such as place-order.")]
+IsStep = Annotated[
+    bool, typer.Option("--step", help="Give the new function a table, and a fenced step that writes to it.")
+]
 Function = Annotated[
-    str | None, typer.Option("--function", metavar="LOGICAL_ID", help="A function that is in the template already.")
+    str | None, typer.Option("--function", metavar="LOGICAL_ID", help="Use a function that is already in the template.")
 ]
 Rule = Annotated[
     str | None,
     typer.Option(
         "--from-rule",
         metavar="BUS/PATTERN",
-        help="Make requests of events: the bus' logical id or default, and a detail type or an event pattern (JSON).",
+        help="Turn events into requests: logical id of the bus or default, and detail type or event pattern (JSON).",
     ),
 ]
 Queue = Annotated[
-    str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Make requests of the messages in a queue.")
+    str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Turn the messages of a queue into requests.")
 ]
-Http = Annotated[str | None, typer.Option("--http", metavar="PATH", help="Make requests of what is sent to POST PATH.")]
+Http = Annotated[
+    str | None, typer.Option("--http", metavar="PATH", help="Turn what is sent to POST PATH into requests.")
+]
 Key = Annotated[
     str | None,
-    typer.Option("--key", metavar="JSONPATH", help="Where its idempotency key is, such as $.detail.id or $.body.id."),
+    typer.Option("--key", metavar="JSONPATH", help="Where the idempotency key is, such as $.detail.id or $.body.id."),
 ]
 Payload = Annotated[
     str | None,
-    typer.Option("--payload", metavar="JSONPATH", help="Where its payload is; by default $.detail, $.body or $."),
+    typer.Option("--payload", metavar="JSONPATH", help="Where the payload is; by default $.detail, $.body or $."),
 ]
 Example = Annotated[
     str | None,
@@ -52,7 +56,7 @@ Gets = Annotated[
     typer.Option(
         "--gets",
         metavar="request|payload",
-        help="What the function gets as its event; by default the payload when its code does not import once.",
+        help="What the function gets as its event; by default the payload if its code does not import once.",
     ),
 ]
 
@@ -72,9 +76,9 @@ def new(
 ) -> None:
     """Add an operation to your application.
 
-    It has a new function or one that is there, alarms, an event and a test.
+    With a new function or an existing one, alarms, an event and a test.
 
-    --from-rule, --from-queue and --http write what makes its requests of events and messages that are there already.
+    --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests.
     """
     if gets not in (None, "request", "payload"):
         raise Problem(f"--gets {gets}: it is request or payload")

@@ -19,13 +19,13 @@ from oncekit.cli.terminal import say, tell
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
 _OF_AN_OPERATION = re.compile(r"\$\{AWS::StackName\}_op-(.+)")
-Url = Annotated[str, typer.Option("--url", metavar="URL", help="Where the API answers; without it, that of `once up`.")]
+Url = Annotated[str, typer.Option("--url", metavar="URL", help="The URL of the API; by default that of `once up`.")]
 
 
 def openapi(url: Url = "http://127.0.0.1:4601", output: Output = None, template: Template = None) -> None:
     """Print the OpenAPI document of the HTTP API, as YAML.
 
-    Each operation whose function has a schema.json gets paths of its own, with its payload.
+    Each operation whose function has a schema.json has its own paths, with the schema of its payload.
     """
     path = find_template(template)
     with clear_errors():

@@ -14,7 +14,7 @@ Parameters = Annotated[
     typer.Option(
         "--parameter",
         metavar="NAME=VALUE",
-        help="A parameter of the template, such as Lane=fast, in place of its default; can be repeated.",
+        help="Set a parameter of the template, such as Lane=fast; can be repeated.",
     ),
 ]
 

@@ -43,8 +43,8 @@ def run(
 ) -> None:
     """Run requests in the local cloud. Shows the result of each.
 
-    Without --lane in the lane that the template's parameter Lane names, as `once send` and the triggers. What the fast
-    lane hands over to the full one is shown, too.
+    Without --lane, they start in the lane that the template's parameter Lane names, as with `once send` and the
+    triggers. Executions of the full lane to which the fast lane hands a request over are shown, too.
 
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """

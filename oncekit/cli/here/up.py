@@ -45,7 +45,7 @@ ConsolePort = Annotated[
         metavar="PORT",
         min=0,
         max=65535,
-        help="The port of the console; 4600, or a free one where that is taken.",
+        help="The port of the console; by default 4600, or a free one if that is taken.",
     ),
 ]
 HttpPort = Annotated[
@@ -54,7 +54,9 @@ HttpPort = Annotated[
 ]
 FromContainers = Annotated[
     bool,
-    typer.Option("--from-containers", help="Answer functions that `sam local invoke` runs in a container, too."),
+    typer.Option(
+        "--from-containers", help="Also accept calls of functions that `sam local invoke` runs in a container."
+    ),
 ]
 
 
@@ -66,12 +68,12 @@ def up(
     parameter: Parameters = None,
     template: Template = None,
 ) -> None:
-    """Keep the local cloud up, in real time. Deploys again when files change; Ctrl-C ends it.
+    """Keep the local cloud running, in real time. Deploys again when files change; Ctrl-C ends it.
 
-    Prints first the address of the console: a page that shows each request, run and record while it happens.
-    Prints the lines to paste in other terminals: which settings of real accounts to unset, the endpoint, and an access
-    key. The key is made at random for each run; without it, no other program and no page in a browser is let in.
-    It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container gets there.
+    First prints the address of the console, a page that shows each request, run and record while it happens.
+    Then prints lines to paste into other terminals: they unset the settings of real accounts, and set the endpoint and
+    an access key. The key is random in each run; calls without it, from a program or a web page, are refused.
+    It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
     """
     raise typer.Exit(stay_up(Ports(port, http_port, console_port), from_containers, given(parameter), template))
 
