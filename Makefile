@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: .venv/installed ## Make the virtual environment for the command and the local cloud, pinned and hashed
+setup: .venv/installed ## Create the virtual environment for the command and the local cloud, pinned and hashed
 
 development: .venv/developing ## Add what the tests, the proof and `make lint` need
 
@@ -38,16 +38,16 @@ wheel: setup ## Build what people install, into build/wheel: pip install 'build/
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w build/wheel .
 	@ls build/wheel/*.whl
 
-demo: setup ## Run the story of a charge on the local cloud: duplicates, a crash, a large result, a mismatch
+demo: setup ## Run the demo on the local cloud: a charge and its duplicates, crashes, a large result, another payload
 	@$(BIN)/once demo
 
-test: development ## Run the tests on the local cloud; those of the proof are a part of `make proof`
+test: development ## Run the tests on the local cloud; the tests of the proof are part of `make proof`
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
 
-e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes takes a stack in prod
+e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes allows a prod stack
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
 
-proof: development tools ## Break everything that can break, and hold every promise against what comes of it (SEED=n repeats a schedule; PARTS="matrix model" does less, MUTANTS=n takes so many mutants, CASES=n and SCHEDULES=n so many of those)
+proof: development tools ## Inject faults everywhere, and check every promise after each (SEED=n repeats a schedule; PARTS="matrix model" runs only these parts; MUTANTS=n, CASES=n and SCHEDULES=n say how many)
 	@$(BIN)/python -m oncekit.proof $(if $(SEED),--seed $(SEED)) $(if $(MUTANTS),--mutants $(MUTANTS)) $(if $(CASES),--cases $(CASES)) $(if $(SCHEDULES),--schedules $(SCHEDULES)) $(foreach part,$(PARTS),--only $(part))
 
 soak: development ## Run schedules of the proof until stopped
@@ -66,7 +66,7 @@ lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, 
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
 
-audit: .venv-audit/installed ## Look for known vulnerabilities in all requirements (asks the registries) and for secrets in what is committed
+audit: .venv-audit/installed ## Look for known vulnerabilities in all requirements (queries the registries) and for secrets in what is committed
 	@for each in requirements/*.txt shared/requirements.txt; do echo "== $$each"; .venv-audit/bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r $$each || exit 1; done
 	npm audit --package-lock-only --prefix requirements/npm
 	@# Hashes look like secrets: of requirements, and of what tests expect. The words left out are those of the local cloud and of tests.
@@ -78,16 +78,16 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 	@NO_MKDOCS_2_WARNING=true .venv-site/bin/mkdocs build --strict --quiet
 	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
 
-reference: setup ## Write the pages of parameters, alarms and states again, from the template and the definitions
+reference: setup ## Generate the pages of parameters, alarms and states again, from the template and the definitions
 	@$(BIN)/python -m oncekit.local.write_reference --to docs
 
-bench: development ## Count what each path costs (build/bench.json), tell how many requests a second each lane carries, and time what starts and the console (PARTS="cost scale speed http console" does less)
+bench: development ## Count what each path costs (build/bench.json), simulate how many requests a second each lane can handle, and time the commands and the console (PARTS="cost scale speed http console" runs only the parts named)
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
 browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
-tools: .venv-client/installed $(ASL_VALIDATOR) ## Install what one test generates a client with, and the npm tools of `make lint` and of another (needs npm)
+tools: .venv-client/installed $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of a test, and the client generator of another test (needs npm)
 
 # By the lock, which has the hash of each package and the host of no registry; no package runs code of its own as it is installed.
 $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.json
@@ -114,6 +114,6 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	uv pip compile --no-strip-extras --universal --python-version 3.13 --generate-hashes --no-emit-index-url --no-header requirements/layer.in -o shared/requirements.txt
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
-clean: ## Remove everything that the commands above made
+clean: ## Remove everything that the commands above created
 	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-client build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,7 +8,7 @@
     ├── LockLostError           another owner took the lock over: this execution returns that owner's result
     ├── ConditionFailed         a condition of the function's own writes did not hold; nothing was written
     ├── StepConflictError       other writers kept changing a step's items; nothing was written
-    ├── WriteInDoubtError       put_once or apply_once was refused, but an earlier send of it may still be applied
+    ├── WriteInDoubtError       put_once or apply_once was refused, but an earlier call may still be applied
     ├── InvalidEventError       the event did not come from the state machine: business logic was not started
     └── OutOfReachError         the function runs by itself (`sam local invoke`), without the table or bucket it needs
 
@@ -94,7 +94,7 @@ class StepConflictError(OnceError):
 
 
 class WriteInDoubtError(OnceError):
-    """put_once or apply_once was refused, but an earlier send of it, without an answer, may still be applied.
+    """put_once or apply_once was refused, but an earlier call of it, without an answer, may still be applied.
 
     A step can make sure that such a send is never applied; a single write has no record to do that. Another attempt
     follows.

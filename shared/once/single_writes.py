@@ -106,7 +106,7 @@ def apply_once(
 def _refuse_doubt(error: ClientError, what: str) -> None:
     if was_sent_again(error):
         raise WriteInDoubtError(
-            f"{what} was refused, but an earlier send of it, whose answer was lost, may still be applied: try again"
+            f"{what} was refused, but an earlier call of it, whose answer was lost, may still be applied: try again"
         ) from error
 
 

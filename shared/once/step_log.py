@@ -139,7 +139,9 @@ class StepLog:
         ).get("Item", {})
         held = {"owner": {"S": self._lock.owner}, "fence": {"N": str(self._lock.fence)}, "status": {"S": "IN_PROGRESS"}}
         if any(record.get(name) != value for name, value in held.items()):
-            raise LockLostError(f"the lock of attempt {self._lock.fence} is another's or gone; nothing more is written")
+            raise LockLostError(
+                f"the lock under fence {self._lock.fence} belongs to another owner or is gone; nothing more is written"
+            )
         steps = record.get("steps", {}).get("M")
         noted = {
             name: DoneStep(name, meaning=step["M"]["meaning"]["S"], result=step["M"]["result"]["S"])

@@ -106,7 +106,7 @@ def test_a_command_refuses_an_odd_record_by_name_and_changes_nothing(
     for command, *options in COMMANDS:
         done = operator.once(command, ID, *options)
         assert done.code == 2
-        assert f"attributes that Once does not write so: {name};" in done.err
+        assert f"attributes in a form that Once does not write: {name};" in done.err
         assert len(done.err.splitlines()) == 1
     table = operator.cloud.resources["IdempotencyTable"]
     assert operator.cloud.client("dynamodb").get_item(TableName=table, Key={"id": {"S": ID}})["Item"] == item
@@ -117,7 +117,7 @@ def test_an_odd_record_is_listed_with_what_is_odd(operator: Operator, name: str,
     spoil(operator, name, value)
     [row] = operator.once("ls", "--json").answer["operations"]
     assert (row["id"], row["status"]) == (ID, "QUARANTINED")
-    assert row["error"] == {"name": "OddRecord", "message": f"attributes that Once does not write so: {name}"}
+    assert row["error"] == {"name": "OddRecord", "message": f"attributes in a form that Once does not write: {name}"}
 
 
 def test_a_forged_id_is_listed_as_odd_and_no_filter_finds_it(operator: Operator) -> None:

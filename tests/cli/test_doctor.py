@@ -254,7 +254,7 @@ def test_stack_that_is_not_there_is_said_as_other_commands_do(patient: Patient) 
 def test_stack_of_something_else_is_refused(patient: Patient) -> None:
     missing(MACHINE)(patient)
     done = patient.once("doctor")
-    assert (done.code, done.out) == (2, "") and "no stack of Once" in done.err
+    assert (done.code, done.out) == (2, "") and "not a stack of Once" in done.err
 
 
 def test_stack_whose_first_deployment_failed_is_diagnosed_all_the_same(patient: Patient) -> None:

@@ -67,5 +67,5 @@ def test_a_stack_of_once_itself_is_taken_as_it_is() -> None:
 
 
 def test_a_stack_without_once_is_named_with_what_it_lacks() -> None:
-    with pytest.raises(Problem, match="the stack shop is no stack of Once: it has no output StateMachineArn"):
+    with pytest.raises(Problem, match="the stack shop is not a stack of Once: it has no output StateMachineArn"):
         found(described("shop"), listed("shop"))

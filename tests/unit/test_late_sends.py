@@ -377,7 +377,7 @@ class TestSingleWrites:
         stock(0)
         request = attempt()
         lost = loses_an_answer("UpdateItem")
-        with pytest.raises(WriteInDoubtError, match="apply_once to stock was refused, but an earlier send of it"):
+        with pytest.raises(WriteInDoubtError, match="apply_once to stock was refused, but an earlier call of it"):
             self.sell_once(request)
         assert lost
 

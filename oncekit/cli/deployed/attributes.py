@@ -35,8 +35,8 @@ def check(id: str, item: Item) -> None:
     """Raises Problem when the record cannot be what it says."""
     if odd := odd_attributes(item):
         raise Problem(
-            f"{id}: its record has attributes that Once does not write so: {', '.join(odd)}; a function with fenced "
-            "steps, or somebody with rights on the table, has; look at it with `aws dynamodb get-item`"
+            f"{id}: its record has attributes in a form that Once does not write: {', '.join(odd)}; a function with "
+            "fenced steps, or somebody with access to the table, wrote them; see `aws dynamodb get-item`"
         )
 
 
@@ -50,7 +50,7 @@ def tamed(item: Item) -> Item:
     blank: dict[str, Mapping[str, Any]] = {"status": {"S": status}, "owner": {"S": ""}, "acquiredAt": {"S": ""}}
     blank |= {name: {"N": "0"} for name in ("fence", "attempts", "leaseExpiresAt")}
     blank["id"] = item["id"]  # the key: odd or not, there is one
-    message = f"attributes that Once does not write so: {', '.join(odd)}"
+    message = f"attributes in a form that Once does not write: {', '.join(odd)}"
     return {**blank, **usable, "error": {"M": {"name": {"S": "OddRecord"}, "message": {"S": message}}}}
 
 

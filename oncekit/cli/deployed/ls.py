@@ -90,7 +90,7 @@ class Asked:
             raise Problem(f"--overdue: only what is IN_PROGRESS has a lease; leave out --status {other[0]}")
         for option, name in self._names:
             if name is not None and not NAME.fullmatch(name):
-                raise Problem(f"{option} {name}: there can be none: a name matches {NAME.pattern}")
+                raise Problem(f"{option} {name}: there is no such name: a name matches {NAME.pattern}")
 
     @property
     def _names(self) -> tuple[tuple[str, str | None], ...]:

@@ -46,7 +46,7 @@ def demand(stack: Stack, record: Record) -> Original:
     if found.text is None:
         raise Problem(
             f"{record['id']}: its request is {found.missing}; "
-            "`once resolve` it when you know how it ended, or `once release` it and let its sender send it again"
+            "use `once resolve` if you know how it ended, or `once release`, and let its sender send it again"
         )
     return found
 

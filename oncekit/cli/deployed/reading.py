@@ -61,4 +61,4 @@ def _read(name: str, advice: str) -> tuple[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number there; leave the member out, or send null")
+    raise ValueError(f"{name} is not a number in JSON; leave the member out, or send null")

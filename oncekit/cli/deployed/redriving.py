@@ -174,8 +174,8 @@ def _unknown(stack: Stack, claimed: Record, error: Exception) -> Problem:
         why = str(problem).partition("; ")[0]
     left = claimed["leaseExpiresAt"] - int(stack.now())
     return Problem(
-        f"{claimed['id']}: whether its owner goes on is not known ({why}); the record is IN_PROGRESS, and when its "
-        f"lease is over, in {left} s, recovery redrives the owner if it is still dead; `once show` shows its status"
+        f"{claimed['id']}: it is not known whether its owner continues ({why}); the record is IN_PROGRESS, and when "
+        f"its lease is over, in {left} s, recovery redrives the owner if it is still dead; `once show` shows its status"
     )
 
 

@@ -39,7 +39,7 @@ def _release(place: Place, id: str, yes: bool, as_json: bool) -> int:
         if not yes:
             tell(f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}.", RISK)
             if not sys.stdin.isatty():
-                raise Problem(f"{id}: not released: nobody is there to be asked; a script says --yes")
+                raise Problem(f"{id}: not released: there is no terminal to confirm it; a script uses --yes")
             if not ask("Release it?"):
                 tell(f"{id}: not released")
                 return 1

@@ -45,7 +45,7 @@ def replay_rejected(
     JSON: {messages: [{messageId, id, error, message, refused, outcome, executionArn, reason, copies}]}.
     """
     if discard and error is None:
-        raise Problem("--discard: say which requests are lost on purpose, with --error NAME")
+        raise Problem("--discard: say which requests to delete for good, with --error NAME")
 
     def work(stack: Stack) -> int:
         done = rejected.replay(stack, error, dry_run, limit, discard)

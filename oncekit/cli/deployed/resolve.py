@@ -42,7 +42,7 @@ def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_j
     if failed is not None and not failed.strip():
         raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
     if (result is None) == (failed is None):
-        raise Problem(f"{id}: give one of --result FILE and --failed MESSAGE")
+        raise Problem(f"{id}: give either --result FILE or --failed MESSAGE")
     text = None if result is None else read_result(result)
 
     def work(stack: Stack) -> int:

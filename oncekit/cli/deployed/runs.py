@@ -22,7 +22,7 @@ def run_on(stack: Stack, about: str) -> Run:
     if fast := stack.fast_execution(execution):
         raise Problem(no_history(stack, fast))
     if not stack.has_execution(execution):
-        raise Problem(f"{execution} is no execution of the operations of the stack {stack.name}")
+        raise Problem(f"{execution} is not an execution of the operations of the stack {stack.name}")
     try:
         described = client.describe_execution(executionArn=execution)
         if id is not None and id_in(described["input"]) != id:  # a function may have written any owner

@@ -79,7 +79,7 @@ class Way:
             raise Problem("--lane: requests by HTTP start in the fast lane; leave it out")
         if self.lane and self.via != sending.DIRECT:
             raise Problem(
-                f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of both"
+                f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"
             )
 
 
@@ -88,7 +88,7 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
     request = read_event(event)
     if seconds is not None and way.via != sending.DIRECT and (fault := fault_of(request)):
         raise Problem(
-            f"{where(event)}: --wait: {fault}; it would be refused, and nobody is told so; leave out --wait to send it"
+            f"{where(event)}: --wait: {fault}; it would be refused without an answer; leave out --wait to send it"
         )
 
     def work(stack: Stack) -> int:

@@ -135,7 +135,7 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
     parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
     if missing := [each for each in needed if each not in outputs]:
-        raise Problem(f"the stack {name} is no stack of Once: it has no output {', '.join(missing)}; give --stack")
+        raise Problem(f"the stack {name} is not a stack of Once: it has no output {', '.join(missing)}; give --stack")
     protected = bool(stack.get("EnableTerminationProtection"))
     return Stack(
         str(stack.get("StackName", name)),
@@ -194,7 +194,7 @@ def clear_aws_errors(about: str = "") -> Iterator[None]:
         text = " ".join(f"{error.operation_name}: {code}: {message}".split())
         raise Problem(prefix + text + _advice(code)) from error
     except ResponseParserError as error:
-        raise Problem(f"{prefix}the answer is none of AWS's; does AWS_ENDPOINT_URL name another server?") from error
+        raise Problem(f"{prefix}the answer is not from AWS; does AWS_ENDPOINT_URL name another server?") from error
     except BotoCoreError as error:
         advice = ADVICE.get(type(error).__name__)
         text = " ".join(str(error).split()).rstrip(".")

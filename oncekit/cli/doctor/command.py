@@ -54,7 +54,7 @@ def findings(stack: Stack) -> list[Finding]:
 
     deployment = deployment_of(stack)
     if OPERATION not in deployment.resources and not stack.status.endswith(("_FAILED", "ROLLBACK_COMPLETE")):
-        raise Problem(f"the stack {stack.name} is no stack of Once: it has no {OPERATION}; give --stack")
+        raise Problem(f"the stack {stack.name} is not a stack of Once: it has no {OPERATION}; give --stack")
     return list(examine(deployment))
 
 

@@ -29,7 +29,7 @@ def find_template(given: Path | None) -> Path:
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / "template.yaml").is_file():
             return folder / "template.yaml"
-    tell("No template.yaml here or in a folder above: this is the sample application that comes with once.")
+    tell("No template.yaml in this folder or a parent folder: this is the sample application that comes with once.")
     return application.folder() / application.TEMPLATE
 
 
@@ -72,7 +72,7 @@ def local_cloud(
                         "go to the folder of the application, or give --template"
                     )
                 if others := ", ".join(left_out(cloud.deployed.resources)):
-                    tell(f"Not run here, only named: {others}.")
+                    tell(f"Not run here, but can be referred to: {others}.")
                 yield cloud
         except LocalCloudError as error:
             raise Problem(str(error)) from error

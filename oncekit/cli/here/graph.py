@@ -118,7 +118,7 @@ def _drawn(definition: Any, run: Run | None, name: str, lane: Lane, output: Path
         from oncekit.console.export import exported
 
         if run is None:
-            raise Problem(f"{output}: a page tells of a run; give an event, an id or an execution, or write to .svg")
+            raise Problem(f"{output}: a page shows a run; give an event, an id or an execution, or write to .svg")
         return exported(run, definition, datetime.datetime.now(datetime.UTC), payloads=payloads)
     from oncekit.console.picture import picture
 

@@ -46,7 +46,7 @@ def _start(template: Path | None) -> None:
     if folder.changes(there):
         tell(
             f"{there} differs from the Once that is installed (version {folder.version_of(there)} was copied); "
-            "`once init --upgrade` brings it."
+            "`once init --upgrade` updates it."
         )
     else:
         tell("Once is there; nothing to do.")
@@ -63,7 +63,7 @@ def _upgrade(template: Path | None) -> int:
     for each in changes:
         say(*each.diff())
     for name in left:
-        tell(f"{there / name} was changed here, and stays; the new one is {name}.new: bring your change into it.")
+        tell(f"{there / name} was changed here and is kept; the new version is {name}.new: merge your change into it.")
     tell(f"{len(changes) - len(left)} files are new, changed or gone." if changes else "Nothing to upgrade.")
     return CONFLICT if left else 0
 

@@ -165,7 +165,7 @@ class News:
                 self._cloud.redeploy()
             tell(f"✓ Deployed again: {', '.join(sorted(names))} changed.")
         except Problem as problem:
-            tell(f"✗ Not deployed, what was there stays: {problem}")
+            tell(f"✗ Not deployed, the earlier version stays: {problem}")
 
 
 def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
