@@ -161,7 +161,7 @@ class Usual:
             counts = usual.total(), now.total()
             if counts[0] != counts[1]:
                 kind = "twice" if counts[1] > counts[0] else "lost"
-                yield Difference(kind, place, f"{counts[1]} in place of {counts[0]}")
+                yield Difference(kind, place, f"{counts[1]} instead of {counts[0]}")
             else:
                 yield self._changed(place, sorted(usual - now), sorted(now - usual))
 

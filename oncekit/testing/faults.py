@@ -63,7 +63,7 @@ def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Faul
     """The process of the function is killed; without a place, at its beginning."""
     place, is_after = _one_of(before, after) if before or after else ("begin", False)
     if _is_state(place):
-        raise NoSuchPlace(f"a function does not run in {place}: say step:NAME, call:SERVICE.ACTION, begin or end")
+        raise NoSuchPlace(f"a function does not run in {place}: use step:NAME, call:SERVICE.ACTION, begin or end")
     return lambda cloud: cloud.watch.intercept(_beside(place, is_after, Once(nth), kill))
 
 

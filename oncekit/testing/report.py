@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 ADVICE = {
     "twice": "make it part of a request.step, or use request.put_once, request.apply_once or request.provider_key",
-    "lost": "do it in every attempt, whatever is there already: each attempt begins at the beginning",
-    "differs": "look at what decides inside of the `write` of a step: what is read before sees the attempt before",
-    "stuck": "see the error of the last attempt: it must end, or fail in a way that another attempt can repair",
+    "lost": "do it in every attempt, whatever exists already: each attempt starts from the beginning",
+    "differs": "read what decides inside the `write` of a step: before the step, a read sees what an attempt wrote",
+    "stuck": "see the error of the last attempt: it must succeed, or fail in a way that another attempt can fix",
     "broken": "a promise of Once itself does not hold: please report it",
 }
 

@@ -42,9 +42,9 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
     writes = [(n, call) for n, call in enumerate(calls) if not call.is_read]
     strikes = [dies_at_its_beginning(operation)]
     strikes += [Strike(f"the function dies after {call}", _at(operation, n, _dies_after)) for n, call in writes]
-    strikes += [Strike(f"the answer is lost of {call}", _at(operation, n, _answer_lost)) for n, call in writes]
+    strikes += [Strike(f"the answer of {call} is lost", _at(operation, n, _answer_lost)) for n, call in writes]
     strikes += [Strike(f"another owner has finished before {call}", _at(operation, n, _late)) for n, call in writes]
-    strikes += [Strike(f"the service is away at {call}", _away(operation, n)) for n, call in writes]
+    strikes += [Strike(f"the service is unavailable at {call}", _away(operation, n)) for n, call in writes]
     of_owner = [_owner_dies(place, state) for place, state in boundaries]
     of_owner += [event_is_lost_too(each) for each in of_owner[-1:]]
     # In turns: while an execution is struck, a process that was killed is replaced.
@@ -88,7 +88,7 @@ def event_is_lost_too(strike: Strike) -> Strike:
             stack.enter_context(strike.lay(cloud, same))
             yield
 
-    return Strike(f"{strike.what}, and the event of it is lost", lay, strike.of_owner)
+    return Strike(f"{strike.what}, and the event about it is lost", lay, strike.of_owner)
 
 
 # ---- calls ----

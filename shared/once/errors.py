@@ -96,7 +96,7 @@ class StepConflictError(OnceError):
 class WriteInDoubtError(OnceError):
     """put_once or apply_once was refused, but an earlier call of it, without an answer, may still be applied.
 
-    A step can make sure that such a send is never applied; a single write has no record to do that. Another attempt
+    A step can make sure that such a call is never applied; a single write has no record to do that. Another attempt
     follows.
     """
 

@@ -79,7 +79,7 @@ class Request:
         function may be renamed. Raises
 
         - ConditionFailed, with the refused writes, when one of your own conditions does not hold: nothing is written,
-          not even later by a send whose answer was lost;
+          not even later by a call whose answer was lost;
         - LockLostError when another owner has taken the lock over: do not catch it;
         - StepConflictError when others kept writing to the same items: another attempt follows;
         - InvalidWriteError, StepMismatchError when the function has to be fixed.
@@ -102,7 +102,7 @@ class Request:
         False when another request or program created it. The item gets the request's id in `createdByRequest`, and
         keeps it: when the same id is executed again after RetentionDays, it finds its item and gets True. Not fenced:
         an attempt that has lost the lock may still create it. Raises InvalidWriteError; WriteInDoubtError when there is
-        an item of somebody else, but a send of this call whose answer was lost may still be applied: do not catch it,
+        an item of somebody else, but an earlier call whose answer was lost may still be applied: do not catch it,
         another attempt follows.
         """
         from once.clients import client
@@ -128,7 +128,7 @@ class Request:
         again after RetentionDays, gets False. To update one item twice in a request, give each update a `name`.
 
         Not fenced: what an earlier attempt sent may be applied late. Raises ConditionFailed, with the existing item,
-        when your own condition does not hold; WriteInDoubtError when a send of this call whose answer was lost may
+        when your own condition does not hold; WriteInDoubtError when an earlier call whose answer was lost may
         still be applied: do not catch it, another attempt follows; InvalidWriteError.
         """
         from once.clients import client

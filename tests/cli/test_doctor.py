@@ -228,7 +228,7 @@ def test_throttled_call_is_said_in_one_line(patient: Patient) -> None:
     done = patient.once("doctor")
     assert done.code == 0
     assert "  - pipe: could not look: DescribePipe: ThrottlingException: no way\n" in done.out
-    assert done.out.endswith("1 not looked at.\n")
+    assert done.out.endswith("1 not checked.\n")
 
 
 def test_credentials_that_end_meanwhile_end_the_command(patient: Patient) -> None:

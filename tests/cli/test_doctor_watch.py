@@ -225,7 +225,7 @@ def test_alarms(patient: Patient, breaks: Break, name: str, outcome: str, resour
 
 def test_alarm_that_rings_says_what_it_means(patient: Patient) -> None:
     rings(patient)
-    assert "Operations wait for an operator" in patient.the("alarms.state", RINGS)["message"]
+    assert "Operations are quarantined" in patient.the("alarms.state", RINGS)["message"]
 
 
 # ---- the operations ----

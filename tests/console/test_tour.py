@@ -43,7 +43,7 @@ def test_each_step_shows_what_came_of_it_on_a_page_and_the_last_one_ends_the_dem
 ) -> None:
     tour = tour_of(cloud, telling)
     visitor = Visitor(source, LocalActions(cloud, tmp_path_factory.getbasetemp()), tour)
-    assert f"A story in {len(SCENES)} steps" in visitor.get("/").text
+    assert f"A demo in {len(SCENES)} steps" in visitor.get("/").text
     with cloud.delivering():
         pages = [going_on(visitor, taken) for taken in range(len(SCENES))]
     told = [TITLE.findall(page)[0] for page in pages]

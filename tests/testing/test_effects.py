@@ -25,8 +25,8 @@ def differences(*items: dict[str, Any], second: dict[str, Any] = SECOND_ATTEMPT)
     [
         ([FIRST], []),
         ([{**FIRST, "attempt": 3, "at": "2027-01-01T00:00:00Z", "number": "x9"}], []),
-        ([FIRST, {**FIRST, "id": "2"}], [("twice", "2 in place of 1")]),
-        ([], [("lost", "0 in place of 1")]),
+        ([FIRST, {**FIRST, "id": "2"}], [("twice", "2 instead of 1")]),
+        ([], [("lost", "0 instead of 1")]),
         ([{**FIRST, "sold": 7}], [("twice", "sold is 7, not 6")]),
         ([{**FIRST, "sold": 5}], [("lost", "sold is 5, not 6")]),
         ([{**FIRST, "by": ["a"]}], [("twice", "by[0] is a, not absent")]),

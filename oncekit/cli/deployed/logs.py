@@ -93,7 +93,7 @@ def _found(
 def _not_found(missing: int, started: int, hours: int, group: str) -> str:
     return (
         f"Of {started} attempts {missing} cannot be told apart for certain in the last {hours} hours: an attempt that "
-        f"crashed names its id nowhere. What it printed is in {group}, at its time"
+        f"crashed does not log its id. What it printed is in {group}, at that time"
     )
 
 

@@ -42,9 +42,9 @@ def _state(deployment: Deployment, name: str) -> Verdict:
     if alarm["StateValue"] != "ALARM":
         return ok(alarm["StateValue"])
     return wrong(
-        f"it rings since {alarm.get('StateTransitionedTimestamp') or alarm.get('StateUpdatedTimestamp')}: "
+        f"it has been in ALARM since {alarm.get('StateTransitionedTimestamp') or alarm.get('StateUpdatedTimestamp')}: "
         f"{alarm.get('AlarmDescription', '').rstrip('.')}",
-        f"do as it says; {alarm.get('StateReason') or 'the console says since when'}",
+        f"do what it says; {alarm.get('StateReason') or 'the console says since when'}",
     )
 
 
@@ -52,18 +52,18 @@ def _action(deployment: Deployment, name: str) -> Verdict:
     alarm = _alarm(deployment, name)
     if not alarm["ActionsEnabled"]:
         return wrong(
-            "its actions are switched off: nobody hears it",
+            "its actions are switched off: nobody is notified",
             f"`aws cloudwatch enable-alarm-actions --alarm-names {name}`",
         )
     actions: list[str] = alarm.get("AlarmActions", [])
     topic = deployment.resources["AlarmTopic"].id if "AlarmTopic" in deployment.resources else "the stack's topic"
     advice = f"in the console: edit the alarm, Configure actions, In alarm, {topic}"
     if not actions:
-        return wrong("it has no action: nobody hears it", advice)
+        return wrong("it has no action: nobody is notified", advice)
     dead = [arn for arn in actions if ":sns:" in arn and not _exists(deployment, arn)]
     if len(dead) == len(actions):
-        return wrong(f"it tells {', '.join(dead)}, which does not exist: nobody hears it", advice)
-    return ok(f"tells {', '.join(arn.rpartition(':')[2] for arn in actions if arn not in dead)}")
+        return wrong(f"it notifies {', '.join(dead)}, which does not exist: nobody is notified", advice)
+    return ok(f"notifies {', '.join(arn.rpartition(':')[2] for arn in actions if arn not in dead)}")
 
 
 def _exists(deployment: Deployment, topic: str) -> bool:
@@ -85,13 +85,13 @@ def _topic(deployment: Deployment) -> Verdict:
         return ok(f"{len(hearing)} subscribed")
     if pending:
         return warning(
-            f"nobody hears the alarms yet: {', '.join(pending)} has not confirmed",
-            "follow the link in the mail from AWS Notifications; is there none, subscribe again",
+            f"nobody is notified of the alarms yet: {', '.join(pending)} has not confirmed",
+            "follow the link in the e-mail from AWS Notifications; if there is none, subscribe again",
         )
     if deployment.is_local:
         return skipped(NOT_LOCAL)
     return warning(
-        "nobody hears the alarms: the topic has no subscription",
+        "nobody is notified of the alarms: the topic has no subscription",
         f"deploy with AlarmEmail, or `aws sns subscribe --topic-arn {topic} --protocol email "
         "--notification-endpoint ADDRESS`",
     )

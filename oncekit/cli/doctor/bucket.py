@@ -71,7 +71,7 @@ def _lifecycle(deployment: Deployment) -> Verdict:
             return wrong(
                 f"the rule {rule.get('ID', '')} deletes what is under {REQUESTS} {after}: a quarantined request "
                 "may be gone "
-                "before its operator comes",
+                "before an operator has decided",
                 show + f"let it name {ANSWERS}",
             )
         if _overlaps(rule, IN_FLIGHT) and days < LEAST_IN_FLIGHT:
@@ -92,14 +92,14 @@ def _lifecycle(deployment: Deployment) -> Verdict:
     if not any(own.startswith(_prefix(rule)) for rule in rules):
         return deployment.absent(
             warning(
-                f"no rule deletes answers after RetentionDays ({retention}): they stay for ever, and are paid for",
+                f"no rule deletes answers after RetentionDays ({retention}): they stay forever, and are paid for",
                 show + f"add one for {own} with {retention + RESERVE_DAYS} days",
             )
         )
     if not any(_overlaps(rule, IN_FLIGHT) for rule in rules):
         return deployment.absent(
             warning(
-                f"no rule deletes what is under {IN_FLIGHT}: large requests of the fast lane stay for ever",
+                f"no rule deletes what is under {IN_FLIGHT}: large requests of the fast lane stay forever",
                 show + f"add one with {RESERVE_DAYS} days",
             )
         )

@@ -107,5 +107,5 @@ def _subject(finding: Finding) -> str:
 def _sum(found: Sequence[Finding]) -> str:
     counts = Counter(each.outcome for each in found)
     warnings = f"{counts['warning']} warning{'' if counts['warning'] == 1 else 's'}"
-    left = f", {counts['skipped']} not looked at" if counts["skipped"] else ""
+    left = f", {counts['skipped']} not checked" if counts["skipped"] else ""
     return f"{counts['wrong'] or 'Nothing'} wrong, {warnings}, {counts['ok']} fine{left}."

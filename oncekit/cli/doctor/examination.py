@@ -53,7 +53,7 @@ def _made(deployment: Deployment, check: Check) -> Verdict:
             return skipped(NOT_LOCAL)
         return wrong(
             f"the stack lists it, and AWS does not have it ({gone})",
-            "somebody deleted it past CloudFormation: `aws cloudformation detect-stack-drift --stack-name "
+            "somebody deleted it outside CloudFormation: `aws cloudformation detect-stack-drift --stack-name "
             f"{deployment.stack.name}` tells what else is gone; make it again by taking it out of the template, "
             "deploying, "
             "and putting it back",

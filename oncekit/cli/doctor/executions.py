@@ -62,6 +62,6 @@ def _timed_out(deployment: Deployment, machine: str) -> Verdict:
         )
     return warning(
         f"{count:,} executions ran out of time {WITHIN}; recovery starts their requests again",
-        "an execution has a day: its history says what it waited for; "
+        "an execution may take a day: its history says what it waited for; "
         f"{deployment.once('ls --overdue')} names those that wait",
     )

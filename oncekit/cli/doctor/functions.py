@@ -133,7 +133,7 @@ def _named_alias(deployment: Deployment, name: str, called: str) -> Verdict:
         return warning(f"a rollout is under way: {shown}, the rest to version {version}", "wait for its end")
     if version == "$LATEST":
         return warning(
-            f"{called} points at $LATEST: whatever is uploaded runs at once, and cannot be taken back",
+            f"{called} points at $LATEST: whatever is uploaded runs at once, and cannot be rolled back",
             f"`aws lambda publish-version --function-name {name}`, then `aws lambda update-alias "
             f"--function-name {name} "
             f"--name {called} --function-version VERSION`",
@@ -190,7 +190,7 @@ def _concurrency(deployment: Deployment, name: str) -> Verdict:
     )
     if reserved == 0:
         return wrong(
-            "its reserved concurrency is 0: every start is throttled, and nothing is done",
+            "its reserved concurrency is 0: every start is throttled, and nothing runs",
             f"`aws lambda delete-function-concurrency --function-name {name}`, or deploy with "
             "FunctionConcurrency above 0",
         )
@@ -234,7 +234,7 @@ def _watched(deployment: Deployment, name: str) -> Verdict:
     if not blind:
         return ok("errors and throttles are watched")
     return warning(
-        f"no alarm of the stack looks at its {' and '.join(blind)}: nobody hears when it fails",
+        f"no alarm of the stack looks at its {' and '.join(blind)}: nobody is notified when it fails",
         f"add an alarm of its own for {' and '.join(blind)} to template.yaml, like those of the other functions, and "
         "deploy",
     )

@@ -27,7 +27,7 @@ def _triggers(deployment: Deployment) -> Verdict:
     return ok(
         f"{' and '.join(on)} start{'' if len(on) > 1 else 's'} the {lane} lane"
         if on
-        else "none is on; what is started directly runs"
+        else "none is on; only direct starts run"
     )
 
 

@@ -71,7 +71,7 @@ def _type(deployment: Deployment, machine: str) -> Verdict:
         return ok(is_type)
     return wrong(
         f"it is {is_type}, and should be {TYPES[machine]}",
-        "deploy the newest template, as docs/upgrading.md says: CloudFormation makes it anew",
+        "deploy the newest template, as docs/upgrading.md says: CloudFormation creates it again",
     )
 
 
@@ -106,7 +106,7 @@ def _log(deployment: Deployment, machine: str) -> Verdict:
 
 
 def _no_log(deployment: Deployment, machine: str, meant: str, turn: str) -> Verdict:
-    unseen = "it logs nothing: an Express execution, and what became of it, cannot be seen"
+    unseen = "it logs nothing: Express executions, and how they ended, cannot be seen"
     if meant != "OFF":
         return deployment.absent(
             wrong(unseen if TYPES[machine] == EXPRESS else "it logs nothing: failures are not found", turn)
@@ -136,7 +136,7 @@ def _role(deployment: Deployment, machine: str) -> Verdict:
     if in_use.rpartition("/")[2] == meant:
         return ok(meant)
     return wrong(
-        f"it works as {in_use}, not as {ROLES[machine]}: it may do less than it needs, or more than it should",
+        f"its role is {in_use}, not {ROLES[machine]}: it may do less than it needs, or more than it should",
         f"`aws stepfunctions update-state-machine --state-machine-arn {deployment.id(machine)} --role-arn` with the "
         f"ARN of {meant}",
     )
@@ -160,7 +160,7 @@ def _timeouts(deployment: Deployment, machine: str) -> Verdict:
             return wrong(
                 f"version {version}: {fault}" if version.isdigit() else fault,
                 "change BusinessTimeoutSeconds or LeaseMarginSeconds within their bounds and deploy, which writes the "
-                "definition anew, also one that somebody changed past CloudFormation",
+                "definition again, also one that somebody changed outside CloudFormation",
             )
     found = timeouts(deployment, machine)["the newest"]
     task, lease = found.tasks[RUNS_BUSINESS_LOGIC], min(each or 0 for each in found.leases.values())
@@ -192,21 +192,21 @@ def _not_nested(deployment: Deployment, machine: str, found: Timeouts) -> str:
     """
     business, task = deployment.stack.number("BusinessTimeoutSeconds"), found.tasks.get(RUNS_BUSINESS_LOGIC)
     if task is None:
-        return f"{RUNS_BUSINESS_LOGIC} has no TimeoutSeconds: an owner may wait for ever"
+        return f"{RUNS_BUSINESS_LOGIC} has no TimeoutSeconds: an owner may wait forever"
     if task <= business:
         return f"{RUNS_BUSINESS_LOGIC} ends after {task:g} s, and business logic may take {business}: it works "
         "on while another attempt starts"
     if found.execution is None:
-        return "an execution has no TimeoutSeconds: it may stay for a year"
+        return "an execution has no TimeoutSeconds: it may run for a year"
     if machine == FAST and found.execution > EXPRESS_SECONDS:
         return (
-            f"an execution has {found.execution:g} s, and AWS ends it after {EXPRESS_SECONDS}: it counts on more time"
+            f"an execution has {found.execution:g} s, and AWS ends it after {EXPRESS_SECONDS}: it relies on more time"
         )
     if not found.leases:
         return "no state sets leaseExpiresAt: this is no definition of Once"
     for state, lease in found.leases.items():
         if lease is None:
-            return f"the lease that {state} sets cannot be told"
+            return f"the lease that {state} sets cannot be determined"
         if machine == FAST and lease <= found.execution + task:
             return (
                 f"the lease that {state} sets is over after {lease:g} s, an execution with its last task after "

@@ -67,7 +67,7 @@ def _overdue(deployment: Deployment) -> Verdict:
     look = f"{deployment.once('ls --overdue')} names them"
     # The first sweep after the lease may be a whole period away, and what it starts takes its time.
     if now - since <= 2 * period * 60:
-        return warning(f"{told}: recovery has not come yet", f"it comes every {period} min; wait, then {look}")
+        return warning(f"{told}: recovery has not come yet", f"it runs every {period} min; wait, then {look}")
     return wrong(
         f"{told}: recovery is not started, or does not end",
         f"see triggers.schedule; {look}, {deployment.once('show ID')} shows one; an owner that is RUNNING is "

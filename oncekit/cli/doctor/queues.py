@@ -108,7 +108,7 @@ def _visibility(deployment: Deployment) -> Verdict:
     if seconds >= LEAST_VISIBILITY_S:
         return ok(f"{seconds} s")
     return wrong(
-        f"a message is handed out again after {seconds} s, when the pipe may still be at it: at least "
+        f"a message becomes visible again after {seconds} s, while the pipe may still be working on it: at least "
         f"{LEAST_VISIBILITY_S} s",
         f"`aws sqs set-queue-attributes --queue-url {deployment.id(REQUESTS)} "
         f"--attributes VisibilityTimeout={LEAST_VISIBILITY_S}`",

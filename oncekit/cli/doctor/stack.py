@@ -116,7 +116,7 @@ def _resources(deployment: Deployment) -> Verdict:
     if missing:
         return wrong(
             f"not in the stack: {', '.join(missing)}",
-            "deploy the whole template: `sam build && sam deploy`; what it lacks, put back",
+            "deploy the whole template: `sam build && sam deploy`; add what it lacks",
         )
     if failed:
         return wrong(
@@ -134,7 +134,7 @@ def _protection(deployment: Deployment) -> Verdict:
         return ok("not protected against deletion, as the stage is not prod")
     return deployment.absent(
         warning(
-            "a prod stack can be deleted by mistake: table, bucket and refused requests stay, all the rest goes",
+            "a prod stack can be deleted by mistake: table, bucket and refused requests are kept, all the rest is lost",
             "`aws cloudformation update-termination-protection --enable-termination-protection --stack-name "
             f"{deployment.stack.name}`",
         )

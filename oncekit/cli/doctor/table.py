@@ -55,7 +55,7 @@ def _time_to_live(deployment: Deployment) -> Verdict:
         f"--time-to-live-specification Enabled=true,AttributeName={EXPIRES}`"
     )
     if status not in ("ENABLED", "ENABLING"):
-        return wrong("time to live is off: expired answers stay for ever, and are paid for", turn_on)
+        return wrong("time to live is off: expired answers stay forever, and are paid for", turn_on)
     if attribute != EXPIRES:
         return wrong(
             f"time to live looks at {attribute}, not at {EXPIRES}: it may delete locks, and never deletes answers",
@@ -70,7 +70,7 @@ def _backup(deployment: Deployment) -> Verdict:
     if told.get("PointInTimeRecoveryDescription", {}).get("PointInTimeRecoveryStatus") == "ENABLED":
         return ok("point-in-time recovery is on")
     return wrong(
-        "point-in-time recovery is off: a table that is spoiled cannot be taken back to before",
+        "point-in-time recovery is off: if its data is damaged, the table cannot be restored to an earlier time",
         f"`aws dynamodb update-continuous-backups --table-name {name} "
         "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`",
     )

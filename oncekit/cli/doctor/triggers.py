@@ -60,7 +60,7 @@ def _of_the_other_lane(deployment: Deployment, arns: Collection[str]) -> bool:
 def _other_lane(deployment: Deployment, advice: str) -> Verdict:
     other = OPERATION if _lane(deployment)[0] == FAST else FAST
     lane = deployment.stack.parameters.get("Lane", lanes.FULL)
-    return warning(f"it starts {other}, and Lane is {lane}: requests are done, in the other lane", advice)
+    return warning(f"it starts {other}, and Lane is {lane}: requests are executed, but in the other lane", advice)
 
 
 def _target(deployment: Deployment, rule: str) -> Verdict:
@@ -88,7 +88,7 @@ def _dead_letters(deployment: Deployment, configured: Mapping[str, Any], queue: 
     if configured.get("Arn") == arn:
         return ok(f"what it cannot start goes to {queue}")
     return wrong(
-        f"what it cannot start goes to {configured.get('Arn') or 'nowhere and is lost'}, not to {queue}", advice
+        f"what it cannot start goes to {configured.get('Arn') or 'nowhere, and is lost'}, not to {queue}", advice
     )
 
 
@@ -118,7 +118,7 @@ def _pipe(deployment: Deployment) -> Verdict:
     if state.endswith("_FAILED"):
         return wrong(
             f"it is {state}: {reason or 'no reason is given'}; {waits}",
-            f"fix that, then `aws pipes start-pipe --name {name}`; mostly it is its role, the queue or a key's policy",
+            f"fix that, then `aws pipes start-pipe --name {name}`; usual causes: its role, the queue, a key's policy",
         )
     return warning(f"it is {state}: {waits}", "look again in a minute")
 
@@ -127,7 +127,7 @@ def _schedule(deployment: Deployment) -> Verdict:
     name = deployment.id(SCHEDULE)
     schedule = deployment.ask("scheduler", "get_schedule", Name=name)
     show = f"`aws scheduler get-schedule --name {name}` shows it; "
-    means = "an owner whose death was not told is never found, and its lock never freed"
+    means = "an owner whose death was not reported is never found, and its lock never freed"
     if schedule["State"] != "ENABLED":
         return wrong(
             f"it is {schedule['State']}: {means}",

@@ -15,7 +15,7 @@ Proceed = Callable[[], dict[str, Any]]
 BUSINESS = "ExecuteBusinessLogic"
 MISHAPS: Mapping[str, str] = {
     "dies-before": "The owner dies before its function starts",
-    "dies-after": "The owner dies after the effect, before it hears of it",
+    "dies-after": "The owner dies after the effect, before it gets the answer",
     "crashes": "The function crashes before its effect",
     "crashes-after": "The function has its effect, and its answer is lost",
     "lost-lock": "The answer to AcquireLock is lost",

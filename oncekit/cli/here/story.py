@@ -62,7 +62,7 @@ def crash_in_mid_work(cloud: LocalCloud, tell: Teller) -> None:
     owner = crashing(cloud, request)
     tell.check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
     cloud.settle()
-    tell.check("recovery heard of it, and the operation is completed", "COMPLETED", record(cloud, request)["status"])
+    tell.check("recovery got the event, and the operation is completed", "COMPLETED", record(cloud, request)["status"])
     tell.check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
     tell.check("a duplicate gets that answer", "REPLAYED", outcome(cloud.run(request)))
     tell.check("the provider still charged once", 1, ledger(cloud) - before)

@@ -116,37 +116,37 @@ SCENES = (
     Scene(
         "A request comes",
         "Send a request",
-        "A request to charge a card came. Its execution took the lock on its key, charged the card and kept the "
-        "answer. Its path is drawn in.",
+        "A request to charge a card came. Its execution took the lock on its key, charged the card and stored the "
+        "answer. The picture shows its path.",
         Play.request,
     ),
     Scene(
         "Duplicates are answered",
-        f"Send it {DUPLICATES} times more",
-        "The same request came again, all at once. The execution that did the work stands first; below it are the "
+        f"Send it {DUPLICATES} more times",
+        "The same request came again, all at once. The execution that did the work is listed first; below it are the "
         "duplicates, each answered from the record with the same bytes. The card was charged once.",
         Play.duplicates,
     ),
     Scene(
         "An owner dies",
         "Let an owner die",
-        "This owner of another lock charged the card and died before it heard so, and the event of its death was lost, "
-        "too. Nobody works on the operation now.",
+        "The owner of another lock charged the card and died before it got the answer, and the event of its death was "
+        "lost, too. Nobody works on the operation now.",
         Play.death,
     ),
     Scene(
         "The lease protects it",
         "Send a duplicate meanwhile",
-        "Until the lease is over the owner may be slow and alive, so the lock is left alone: the write of the "
-        "duplicate was refused, and its sender is told that the operation is in progress.",
+        "Until the lease is over, the owner may be slow but alive, so the lock is left alone: the write of the "
+        "duplicate was refused, and its sender learns that the operation is in progress.",
         Play.within_the_lease,
     ),
     Scene(
         "Recovery",
         "Let the lease run out",
-        f"The clock moved on by {LONGER_THAN_LEASE_AND_SWEEP_S} s. A sweep found the lease over and started the "
-        "operation again: that execution took the lock over under fence 2 and completed the work. The provider knew "
-        "the key and charged nothing more. Nobody had to send anything again.",
+        f"The clock moved forward by {LONGER_THAN_LEASE_AND_SWEEP_S} s. A sweep found the lease over and started the "
+        "operation again: that execution took over the lock under fence 2 and completed the work. The provider knew "
+        "the key and did not charge again. Nobody had to send anything again.",
         Play.recovery,
     ),
     Scene(

@@ -88,9 +88,9 @@ def test_the_samples_have_no_finding(once_matrix: RunMatrix, sample: str) -> Non
 
 
 def test_the_test_fails_with_the_findings(monkeypatch: pytest.MonkeyPatch, once_matrix: RunMatrix) -> None:
-    finding = Finding("twice", "Orders", "2 in place of 1", ("app.py:1 in handler: dynamodb.put_item",), ("it dies",))
+    finding = Finding("twice", "Orders", "2 instead of 1", ("app.py:1 in handler: dynamodb.put_item",), ("it dies",))
     monkeypatch.setattr(plugin, "report_of", lambda *_, **__: Report("place", [finding], ["it dies"], [], 1.0))
-    with pytest.raises(pytest.fail.Exception, match=r"✗ twice: Orders: 2 in place of 1\n    app.py:1 in handler"):
+    with pytest.raises(pytest.fail.Exception, match=r"✗ twice: Orders: 2 instead of 1\n    app.py:1 in handler"):
         once_matrix(asked("place"))
     assert once_matrix(asked("place"), check=False).findings == [finding]
 
