@@ -125,7 +125,7 @@ def test_an_upgrade_does_not_overwrite_what_was_changed_here(foreign: Applicatio
     older(foreign, "template.yaml", changed_since=True)
     (foreign.folder / "once" / "operations.yaml").write_text("# mine\n" + foreign.text("once/operations.yaml"))
     done = foreign.once("init", "--upgrade")
-    assert done.code == 3 and "was changed here, and stays" in done.err
+    assert done.code == 3 and "was changed here and is kept" in done.err
     assert foreign.text("once/template.yaml").endswith("# of an older version\n")
     assert foreign.text("once/template.yaml.new") == whole
     assert foreign.text("once/operations.yaml").startswith("# mine\n")
