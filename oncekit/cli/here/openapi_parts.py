@@ -28,13 +28,13 @@ def _header(description: str, **schema: Any) -> Part:
     return {"description": description, "schema": {"type": "string", **schema}}
 
 
-_ID = _header("The id of the record, percent-encoded but for #.")
+_ID = _header("The id of the record, percent-encoded, except #.")
 _LOCATION = _header("Relative to the path of the request.")
 _RETRY = _header("Seconds after which to send the same request again.", pattern="^[0-9]+$")
-_REPLAYED = _header("There when this is the stored answer.", enum=["true"])
-_ATTEMPT = _header("How often business logic was started for it.", pattern="^[0-9]+$")
-_ORIGIN = _header("There when HttpCorsOrigin is set: the origin of the pages that may read this.")
-_EXPOSED = _header("There when HttpCorsOrigin is set: the headers that they may read.")
+_REPLAYED = _header("Present if this is the stored answer.", enum=["true"])
+_ATTEMPT = _header("How often business logic has been started for this id.", pattern="^[0-9]+$")
+_ORIGIN = _header("Present if HttpCorsOrigin is set: the origin of the pages that may read this.")
+_EXPOSED = _header("Present if HttpCorsOrigin is set: the headers that they may read.")
 _PAGES = {"Access-Control-Allow-Origin": _ORIGIN, "Access-Control-Expose-Headers": _EXPOSED}
 PROBLEM: Part = {
     "headers": {"Retry-After": _RETRY, **_PAGES},
@@ -55,7 +55,7 @@ RESPONSES: dict[str, Part] = {
             "Access-Control-Allow-Origin": _ORIGIN,
             "Access-Control-Allow-Methods": _header("The methods that a page may send to this path."),
             "Access-Control-Allow-Headers": _header("The headers that a page may send."),
-            "Access-Control-Max-Age": _header("For how many seconds a browser need not ask again.", pattern="^[0-9]+$"),
+            "Access-Control-Max-Age": _header("Seconds that a browser may cache this answer.", pattern="^[0-9]+$"),
         },
     },
     "303": {
