@@ -23,7 +23,12 @@ FAILURES = (
     "evaluationFailedEventDetails",
     "mapRunFailedEventDetails",
 )
-ENDS = ("executionFailedEventDetails", "executionAbortedEventDetails", "executionTimedOutEventDetails")
+EXECUTION_FAILED = "executionFailedEventDetails"
+ENDS = (EXECUTION_FAILED, "executionAbortedEventDetails", "executionTimedOutEventDetails")
+BRANCH_FAILED = "MapIterationFailed"
+BRANCHES_FAILED = ("MapStateFailed", "ParallelStateFailed")
+"""Of a Map or a Parallel, because of what is within it; with a Retry or a Catch the execution goes on."""
+BRANCHES_ENDED = (*BRANCHES_FAILED, "MapStateSucceeded", "ParallelStateSucceeded")
 REDRIVEN = "ExecutionRedriven"
 TASK_SUCCEEDED = "TaskSucceeded"
 _ENTERED_SUFFIX = "StateEntered"

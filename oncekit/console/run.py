@@ -12,8 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from oncekit.console.events import (
+    BRANCH_FAILED,
+    BRANCHES_ENDED,
+    BRANCHES_FAILED,
     ENDS,
     ENTERED,
+    EXECUTION_FAILED,
     EXITED,
     FAILURES,
     REDRIVEN,
@@ -32,7 +36,6 @@ Outcome = Literal["succeeded", "caught", "failed", "stopped", "running", "redriv
 a state, but of a redrive, which stands among the visits."""
 RUNNING = "RUNNING"
 BRANCHING = ("Map", "Parallel")
-STOPPED = ("ABORTED", "TIMED_OUT")
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,7 @@ def run_of(description: Mapping[str, Any], events: Iterable[Raw]) -> Run:
         output=description.get("output"),
         error=description.get("error"),
         cause=description.get("cause"),
-        visits=[each.closed(status) for each in reading.visits],
+        visits=[each.closed(status == RUNNING and reading.goes_on_around(each)) for each in reading.visits],
         events=reading.events,
     )
 
@@ -165,14 +168,16 @@ class _Open:
     has_failed: bool = False
     """Whether what came last is a failure: a state that goes on all the same has caught it."""
     has_ended: bool = False
-    """Whether the execution ended here, without success."""
+    """Whether the execution, or the branch that it is in, ended here, without success."""
+    was_stopped: bool = False
+    """Whether it ended from outside."""
 
-    def closed(self, status: str) -> Visit:
+    def closed(self, goes_on: bool) -> Visit:
         return Visit(
             number=self.number,
             state=self.state,
             type=self.type,
-            outcome=self._outcome(status),
+            outcome=self._outcome(goes_on),
             entered_at=self.entered_at,
             exited_at=self.exited_at,
             input=self.input,
@@ -184,14 +189,16 @@ class _Open:
             parent=self.parent,
         )
 
-    def _outcome(self, status: str) -> Outcome:
+    def _outcome(self, goes_on: bool) -> Outcome:
         if self.state == REDRIVEN and not self.type:
             return "redriven"
         if self.exited_at is not None:
             return "caught" if self.has_failed else "succeeded"
-        if self.has_ended or self.has_failed:
-            return "stopped" if status in STOPPED and not self.has_failed else "failed"
-        return "running" if status == RUNNING else "stopped"
+        if self.has_ended:
+            return "stopped" if self.was_stopped else "failed"
+        if goes_on:
+            return "running"  # also where a call failed: it will be repeated
+        return "failed" if self.has_failed else "stopped"
 
     def note(self, event: Raw, at: datetime.datetime) -> None:
         if EXITED in event:
@@ -205,6 +212,10 @@ class _Open:
             self.has_failed = False
         elif kind_of(event) == TASK_SUCCEEDED:
             self._end_attempt(at, None)
+        elif kind_of(event) in BRANCHES_ENDED:
+            self.has_failed = kind_of(event) in BRANCHES_FAILED
+        elif kind_of(event) == BRANCH_FAILED:
+            self.has_ended = True
         else:
             self._note_failures(event, at)
 
@@ -216,7 +227,7 @@ class _Open:
             if (failure.error or failure.cause) and failure not in self.failures[-1:]:
                 self.failures.append(failure)
             if kind in ENDS:
-                self.has_ended = True
+                self.has_ended, self.was_stopped = True, kind != EXECUTION_FAILED
             else:
                 self.has_failed = True
                 self._end_attempt(at, failure)
@@ -254,6 +265,7 @@ class _Reading:
         else:
             kind, within = type_of_state(event), self._within(event)
             visit = _Open(len(self.visits) + 1, details["name"], kind, at, details.get("input"), within)
+            visit.has_ended = kind == "Fail"
         self.visits.append(visit)
         return visit
 
@@ -263,13 +275,28 @@ class _Reading:
             return None
         return follows.number if follows.type in BRANCHING and follows.exited_at is None else follows.parent
 
+    def goes_on_around(self, visit: _Open) -> bool:
+        """Whether no Map or Parallel that a visit is within has been left; after one was, nothing goes on in it."""
+        if visit.parent is None:
+            return True
+        around = self._around(visit)
+        return around.exited_at is None and self.goes_on_around(around)
+
+    def _around(self, visit: _Open) -> _Open:
+        assert visit.parent is not None
+        return self.visits[visit.parent - 1]
+
     def _belonging(self, event: Raw) -> _Open | None:
-        """The visit that an event follows; an exit belongs to the state that it names."""
+        """The visit that an event follows; an exit belongs to the state that it names, an end of branches to theirs."""
+        follows = self._visit_of.get(int(event.get("previousEventId", 0)))
         if EXITED in event:
             name = event[EXITED]["name"]
-            follows = self._visit_of.get(int(event.get("previousEventId", 0)))
             if follows is not None and follows.state == name and follows.exited_at is None:
                 return follows
             return next((v for v in reversed(self.visits) if v.state == name and v.exited_at is None), follows)
-        last = self.visits[-1] if self.visits else None
-        return self._visit_of.get(int(event.get("previousEventId", 0)), last)
+        if follows is None:
+            return self.visits[-1] if self.visits else None
+        is_theirs = follows.type in BRANCHING and follows.exited_at is None and not follows.has_failed
+        if kind_of(event) in BRANCHES_ENDED and follows.parent is not None and not is_theirs:
+            return self._around(follows)
+        return follows
