@@ -17,15 +17,15 @@ def kept_result(record: Mapping[str, Any] | None, s3: Any) -> str:
     from botocore.exceptions import BotoCoreError, ClientError
 
     ref = (record or {}).get("resultRef")
-    if not isinstance(ref, Mapping):
+    if not isinstance(ref, Mapping) or not isinstance(ref.get("bytes"), int):
         raise Unknown("the record refers to no result")
-    where = f"s3://{ref['bucket']}/{ref['key']}"
-    if int(ref["bytes"]) > MOST_BYTES:
-        raise Unknown(f"{int(ref['bytes']):,} bytes are too many to be shown: they are in {where}")
+    where = f"s3://{ref.get('bucket')}/{ref.get('key')}"
+    if ref["bytes"] > MOST_BYTES:
+        raise Unknown(f"{ref['bytes']:,} bytes are too many to be shown: they are in {where}")
     try:
-        body: bytes = s3.get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+        body: bytes = s3.get_object(Bucket=ref.get("bucket"), Key=ref.get("key"))["Body"].read()
     except (BotoCoreError, ClientError) as error:
         raise Unknown(f"{where} cannot be read: {error}") from error
-    if hashlib.sha256(body).hexdigest() != ref["sha256"]:
+    if hashlib.sha256(body).hexdigest() != ref.get("sha256"):
         raise Unknown(f"{where} is not what the record says: its SHA-256 is another one")
     return body.decode("utf-8", "replace")

@@ -161,7 +161,7 @@ class LocalSource(Changes):
         pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
         ids = [item["id"]["S"] for page in pages for item in page["Items"]]
         records = [record for record in map(self._cloud.record, ids[:MOST_OPEN]) if record is not None]
-        return Waiting(records, list(map(_message, self._cloud.rejected())), self._queues())
+        return Waiting(records, list(map(_message, self._cloud.rejected_texts())), self._queues())
 
     def _queues(self) -> dict[str, int]:
         sqs, name = self._cloud.client("sqs"), "ApproximateNumberOfMessages"
@@ -185,8 +185,15 @@ def _definition(text: str) -> Definition:
     return found
 
 
-def _message(body: Mapping[str, Any]) -> Message:
-    text = body.get("inputText") or (json.dumps(body["input"], ensure_ascii=False) if "input" in body else "")
+def _message(text: str) -> Message:
+    """What is in the queue; somebody may have put anything there."""
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        return Message("", "it is no message of Once, and nothing starts it again", "", "", text)
+    request = body.get("inputText") or (json.dumps(body["input"], ensure_ascii=False) if "input" in body else "")
     said = {name: str(body.get(name) or "") for name in ("error", "message", "executionArn")}
-    id = id_in(str(text)) if text else id_of(body)
-    return Message(said["error"], said["message"], id or "", said["executionArn"], str(text))
+    id = id_in(str(request)) if request else id_of(body)
+    return Message(said["error"], said["message"], id or "", said["executionArn"], str(request))

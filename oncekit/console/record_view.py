@@ -80,7 +80,7 @@ class RecordView:
 def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: datetime.datetime) -> RecordView:
     status = str(record.get("status", ""))
     kind, sign = STATUS.get(status, ("stopped", "?"))
-    lease = record.get("leaseExpiresAt")
+    lease = _number(record.get("leaseExpiresAt"))
     is_open = status in ("IN_PROGRESS", "QUARANTINED")
     counts = status == "IN_PROGRESS" and lease is not None
     return RecordView(
@@ -90,8 +90,8 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
         status=status,
         facts={NAMES[name]: str(record[name]) for name in SHOWN if name in record},
         owner=str(record.get("owner", "")),
-        lease=_lease(float(lease or 0), now) if counts else "",
-        lease_ends=float(lease or 0) if counts else None,
+        lease=_lease(lease or 0, now) if counts else "",
+        lease_ends=lease if counts else None,
         error=_error(record.get("error")),
         data=[
             Said(name, set_out(_text(record[name])), _text(record[name]))
@@ -107,7 +107,12 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
 
 
 def _apart(ref: Any) -> str:
-    return f"{int(ref.get('bytes', 0)):,} bytes" if isinstance(ref, Mapping) else ""
+    return f"{_number(ref.get('bytes')) or 0:,.0f} bytes" if isinstance(ref, Mapping) else ""
+
+
+def _number(value: Any) -> float | None:
+    """A function with fenced steps may have written anything into its record."""
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _steps(record: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -116,11 +121,15 @@ def _steps(record: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 def _error(error: Any) -> str:
-    return ": ".join(str(error[name]) for name in ("name", "message") if error.get(name)) if error else ""
+    return (
+        ": ".join(str(error[name]) for name in ("name", "message") if error.get(name))
+        if isinstance(error, Mapping)
+        else ""
+    )
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 
 def _lease(ends: float, now: datetime.datetime) -> str:
@@ -159,7 +168,7 @@ def _write(run: Run, visit: Visit, attempt: Attempt) -> Write:
 
 def _told(name: str, value: str) -> str:
     """A lease as a time of day."""
-    if name != "leaseExpiresAt" or not value.isdigit():
+    if name != "leaseExpiresAt" or not re.fullmatch("[0-9]{1,11}", value):
         return value
     return "its end" if value == "0" else f"{datetime.datetime.fromtimestamp(int(value), datetime.UTC):%H:%M:%S}"
 

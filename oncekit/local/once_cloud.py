@@ -118,7 +118,11 @@ class LocalCloud(Cloud):
 
     def rejected(self) -> list[dict[str, Any]]:
         """The bodies in the rejected-requests queue, oldest first; they stay there."""
+        return list(map(json.loads, self.rejected_texts()))
+
+    def rejected_texts(self) -> list[str]:
+        """The same as they are, also those that are no JSON."""
         from moto.sqs.models import sqs_backends
 
         name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
-        return [json.loads(message.body) for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
+        return [message.body for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -64,7 +65,8 @@ class LocalActions:
         self._mishaps = ExitStack()
 
     def events(self) -> Mapping[str, str]:
-        return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._folder.glob("*.json"))}
+        files = [path for path in sorted(self._folder.glob("*.json")) if path.is_file()]
+        return {os.fsencode(path.stem).decode("utf-8", "replace"): path.read_text("utf-8", "replace") for path in files}
 
     def faults(self) -> Mapping[str, str]:
         return MISHAPS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from shlex import quote
 from typing import Any
@@ -51,7 +52,7 @@ class Doing(Frame):
     def _waiting(self) -> dict[str, Any]:
         found, now = self._there().waiting(), self.source.now()
         records = sorted(found.records, key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"])))
-        errors = sorted({each.error for each in found.refused})
+        errors = sorted({each.error for each in found.refused if each.error})
         return {
             "records": [record_view(str(each["id"]), each, (), now) for each in records],
             "record_at": record_address,
@@ -88,8 +89,7 @@ class Doing(Frame):
         """Take the next step, if the page has seen all before; after the last one, say so and be over."""
         if self.tour is None:
             raise Unknown("no story is told here")
-        seen = request.form.get("taken", "")
-        address = self.tour.go_on(int(seen) if seen.isdigit() else -1)
+        address = self.tour.go_on(_whole(request.form.get("taken", "")))
         if address is not None:
             return elsewhere(address)
         answer = alone("over.html")
@@ -98,12 +98,17 @@ class Doing(Frame):
 
 
 def _times(text: str) -> int:
-    if not text.isdigit() or not 1 <= int(text) <= 1000:
+    if not 1 <= _whole(text) <= 1000:
         raise Refused("how often: a whole number from 1 to 1000")
-    return int(text)
+    return _whole(text)
 
 
 def _seconds(text: str) -> float:
-    if not text.isdigit() or not 0 < int(text) <= MOST_AHEAD_S:
+    if not 0 < _whole(text) <= MOST_AHEAD_S:
         raise Refused(f"how far: whole seconds, at most {MOST_AHEAD_S:,}")
     return float(text)
+
+
+def _whole(text: str) -> int:
+    """A number in plain digits, and not in too many for `int`; -1 for what is none."""
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else -1
