@@ -55,6 +55,8 @@ class Listed:
     row: Row
     follows: bool
     """Whether it is of the same id as the one above it, in a list that is grouped."""
+    owner: Row | None
+    """The execution that did the work for its id, the last one that had begun when this one ended."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,6 @@ class Listing:
     operations: Sequence[str]
     tenants: Sequence[str]
     total: int
-    owners: Mapping[str, Row]
-    """By id the last execution that did the work."""
 
 
 def listing(rows: Sequence[Row], asked: Filter) -> Listing:
@@ -79,8 +79,9 @@ def listing(rows: Sequence[Row], asked: Filter) -> Listing:
     ordered = _grouped(matching) if asked.grouped else matching
     first = next((n for n, row in enumerate(ordered, 1) if row.arn == asked.after), 0) if asked.after else 0
     part = range(first, min(first + CHUNK, len(ordered)))
-    shown = [Listed(ordered[n], asked.grouped and _follows(ordered, n)) for n in part]
-    ids = {each.row.id for each in shown}
+    ids = {ordered[n].id for n in part}
+    executed = [row for row in rows if row.outcome == "EXECUTED" and row.id in ids]
+    shown = [Listed(ordered[n], asked.grouped and _follows(ordered, n), _owner(ordered[n], executed)) for n in part]
     return Listing(
         rows=shown,
         matching=len(matching),
@@ -89,8 +90,13 @@ def listing(rows: Sequence[Row], asked: Filter) -> Listing:
         operations=sorted({row.operation for row in rows if row.operation}),
         tenants=sorted({row.tenant for row in rows if row.tenant}),
         total=len(rows),
-        owners={row.id: row for row in reversed(rows) if row.id in ids and row.outcome == "EXECUTED"},
     )
+
+
+def _owner(row: Row, executed: Iterable[Row]) -> Row | None:
+    """After a record has expired, its id is executed again: that one gave no answer before."""
+    ended = row.ended_at
+    return next((one for one in executed if one.id == row.id and (ended is None or one.started_at <= ended)), None)
 
 
 def _follows(ordered: Sequence[Row], n: int) -> bool:

@@ -1,4 +1,4 @@
-"""What a page says of a record: what it is, and every write to it that an execution made or was refused."""
+"""What a page says of a record: what it is, and each write to it that an execution of its id made or was refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ STATUS = {
     "COMPLETED": ("succeeded", "✓"),
     "FAILED": ("failed", "✗"),
     "QUARANTINED": ("stopped", "■"),
+    "RELEASED": ("stopped", "■"),
 }
+RELEASED = "ReleasedByOperator"
+"""The error of a record whose lock an operator released: nothing failed."""
 SHOWN = ("fence", "attempts", "recoveries", "onCrash", "acquiredAt", "finishedAt")
 NAMES = {
     "fence": "Fence",
@@ -63,7 +66,10 @@ class RecordView:
     status: str
     facts: Mapping[str, str]
     owner: str
-    """Its ARN."""
+    """The ARN of its execution."""
+    owner_name: str
+    expired: bool
+    """Whether it counts no more, though it is still there."""
     lease: str
     lease_ends: float | None
     """Epoch seconds, while it counts."""
@@ -79,6 +85,9 @@ class RecordView:
 
 def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: datetime.datetime) -> RecordView:
     status = str(record.get("status", ""))
+    error = _error(record.get("error"))
+    if status == "FAILED" and error.startswith(f"{RELEASED}:"):
+        status = "RELEASED"
     kind, sign = STATUS.get(status, ("stopped", "?"))
     lease = _number(record.get("leaseExpiresAt"))
     is_open = status in ("IN_PROGRESS", "QUARANTINED")
@@ -89,10 +98,12 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
         sign=sign,
         status=status,
         facts={NAMES[name]: str(record[name]) for name in SHOWN if name in record},
-        owner=str(record.get("owner", "")),
+        owner=(owner := _execution(str(record.get("owner", "")))),
+        owner_name=owner.split(":")[7] if owner.count(":") > 6 else owner,
+        expired=(expires := _number(record.get("expiresAt"))) is not None and expires < now.timestamp(),
         lease=_lease(lease or 0, now) if counts else "",
         lease_ends=lease if counts else None,
-        error=_error(record.get("error")),
+        error=error,
         data=[
             Said(name, set_out(_text(record[name])), _text(record[name]))
             for name in ("error", "result", "resultRef", "request", "requestRef")
@@ -104,6 +115,11 @@ def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: da
         is_open=is_open,
         can_be_retried=status == "QUARANTINED",
     )
+
+
+def _execution(owner: str) -> str:
+    """In the fast lane an owner is an execution and, as one more part, a nonce."""
+    return ":".join(owner.split(":")[:9])
 
 
 def _apart(ref: Any) -> str:

@@ -21,7 +21,9 @@ def id_of(given: Any) -> str | None:
     if not isinstance(request, dict) or not {"operation", "idempotencyKey"} <= set(request):
         return None
     parts = (request.get("tenant", "default"), request["operation"], request["idempotencyKey"])
-    return "#".join(parts) if all(isinstance(each, str) for each in parts) else None
+    if not all(isinstance(each, str) for each in parts) or "#" in parts[0] + parts[1]:
+        return None  # with a # in its tenant it would seem to be of another request's id
+    return "#".join(parts)
 
 
 def is_deeper(value: Any, levels: int) -> bool:

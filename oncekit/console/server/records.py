@@ -37,12 +37,13 @@ class Records(Frame):
             raise Unknown(f"there is no record and no execution of {id}")
         runs = [self.source.run(row.arn)[0] for row in reversed(rows[:MOST_RUNS])]
         now = self.source.now()
+        view = record_view(id, record or {}, runs, now)
         return {
-            "view": record_view(id, record or {}, runs, now),
+            "view": view,
             "rows": [(row, sign_of(row.kind), run_address(row.arn), self.lasted(row)) for row in rows],
             "there": record is not None,
             "now": now.timestamp() if self.source.ticks else None,
-            "owner_at": run_address(str(record["owner"])) if record and record.get("owner") else "",
+            "owner_at": run_address(view.owner) if view.owner else "",
             "run_at": run_address,
             "commands": {name: f"once {name} {quote(id)}" for name in ("show", "logs", "retry", "release")}
             | {"resolve": f"once resolve {quote(id)} --result FILE"},
