@@ -77,7 +77,7 @@ def listing(rows: Sequence[Row], asked: Filter) -> Listing:
     counts = Counter(row.kind for row in found)
     matching = [row for row in found if row.kind == asked.kind] if asked.kind else found
     ordered = _grouped(matching) if asked.grouped else matching
-    first = next((n for n, row in enumerate(ordered, 1) if row.arn == asked.after), 0) if asked.after else 0
+    first = _first(ordered, rows, asked.after) if asked.after else 0
     part = range(first, min(first + CHUNK, len(ordered)))
     ids = {ordered[n].id for n in part}
     executed = [row for row in rows if row.outcome == "EXECUTED" and row.id in ids]
@@ -91,6 +91,15 @@ def listing(rows: Sequence[Row], asked: Filter) -> Listing:
         tenants=sorted({row.tenant for row in rows if row.tenant}),
         total=len(rows),
     )
+
+
+def _first(ordered: Sequence[Row], rows: Sequence[Row], after: str) -> int:
+    """How many rows come up to this one; it may match no more, because it has ended meanwhile."""
+    if (there := next((n for n, row in enumerate(ordered, 1) if row.arn == after), 0)) > 0:
+        return there
+    until = next((n for n, row in enumerate(rows, 1) if row.arn == after), 0)
+    past = {row.arn for row in rows[:until]}
+    return sum(row.arn in past for row in ordered)
 
 
 def _owner(row: Row, executed: Iterable[Row]) -> Row | None:

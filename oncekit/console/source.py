@@ -57,6 +57,8 @@ class Row:
     ended_at: datetime.datetime | None
     attempt: int | None = None
     """Of its business logic, as its answer says; None where it does not."""
+    is_read: bool = True
+    """Whether what it was given and what it answered were read; a list of a stack tells neither."""
 
 
 @dataclass(frozen=True)

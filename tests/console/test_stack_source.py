@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ClientError
 from scenario import charge
 from visitor import Visitor, record_at, run_at
 
@@ -15,8 +16,10 @@ from oncekit.cli.deployed.console import serve
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.deployed.stack_source import StackSource
 from oncekit.cli.here.console import LocalActions
+from oncekit.cli.problem import Problem
 from oncekit.console.local_source import LocalSource
-from oncekit.local import LocalCloud
+from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.faults import fails
 
 ID = "acme#charge-payment#order-1"
 
@@ -69,6 +72,54 @@ def test_more_executions_than_one_look_describes_are_described_by_the_next(
     assert [row.key for row in there.rows()] == ["order-2", "order-1", ""]
     there.look()
     assert [row.key for row in there.rows()] == ["order-2", "order-1", "order-0"]
+
+
+def test_a_look_that_was_cut_off_is_made_up_for_by_the_next(cloud: LocalCloud, stack: Stack) -> None:
+    """It has described one execution when the call for the other fails."""
+    there = StackSource(stack)
+    for number in range(2):
+        cloud.run(charge(f"order-{number}"))
+    client = stack.client("stepfunctions")
+    asked = iter(("answered", "throttled"))
+
+    def throttle(**_: object) -> None:
+        if next(asked) == "throttled":
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "not now"}}, "DescribeExecution")
+
+    event = "before-call.sfn.DescribeExecution"
+    client.meta.events.register(event, throttle, unique_id="once")
+    with pytest.raises(Problem):
+        there.look()
+    client.meta.events.unregister(event, unique_id="once")
+    there.look()
+    assert [row.key for row in there.rows()] == ["order-1", "order-0"]
+
+
+def test_an_execution_that_was_redriven_and_ended_alike_is_described_again(cloud: LocalCloud, stack: Stack) -> None:
+    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
+        dead = cloud.run(charge())
+        there = StackSource(stack)
+        there.look()
+        before = there.rows()[0]
+        clock = cloud.clock
+        assert isinstance(clock, VirtualClock)
+        clock.advance(60)
+        cloud.client("stepfunctions").redrive_execution(executionArn=dead.arn)
+        cloud.wait(dead.arn)
+    there.look()
+    after = there.rows()[0]
+    assert after.outcome == before.outcome and before.ended_at and after.ended_at and after.ended_at > before.ended_at
+
+
+def test_an_execution_that_is_not_described_yet_is_not_said_to_name_no_id(
+    cloud: LocalCloud, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stack_source, "DESCRIBED_AT_ONCE", 0)
+    cloud.run(charge())
+    there = StackSource(stack)
+    there.look()
+    page = Visitor(there, None).get("/").text
+    assert "names no id" not in page and "not read yet" in page
 
 
 def test_nothing_can_be_changed_and_what_cannot_be_shown_is_said(cloud: LocalCloud, stack: Stack) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import html
 import re
@@ -82,3 +83,12 @@ def test_what_was_written_by_others_than_the_executions_of_an_id_is_not_claimed_
     cloud.run(charge())
     page = visitor.get(record_at(ID)).text
     assert "Every write" not in page and "recovery or an operator" in html.unescape(page)
+
+
+def test_of_rows_below_one_that_left_the_filter_none_comes_twice() -> None:
+    """The last row that a page of running ones has has ended meanwhile."""
+    rows = [row(f"n{number}", "EXECUTED", -number, None) for number in range(5)]
+    kinds = ["running", "running", "succeeded", "running", "running"]
+    rows = [dataclasses.replace(each, kind=kind) for each, kind in zip(rows, kinds, strict=True)]
+    found = listing(rows, Filter(kind="running", after="arn:n2"))
+    assert [each.row.name for each in found.rows] == ["n3", "n4"]

@@ -47,8 +47,8 @@ class StackSource(Changes):
         self._stack = stack
         self._pause = pause
         self._rows: dict[str, Row] = {}
-        self._described: dict[str, str] = {}
-        """By execution the status that it was last described with."""
+        self._described: dict[str, tuple[Any, Row]] = {}
+        """By execution how it was listed when it was last described, and what that told."""
         self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
         self._calls = threading.Lock()
         self._stopping = False
@@ -81,11 +81,14 @@ class StackSource(Changes):
             rows: dict[str, Row] = {}
             for each in listed:
                 arn = each["executionArn"]
-                if self._described.get(arn) == each["status"]:
-                    rows[arn] = self._rows[arn]
-                    continue
-                asked += 1
-                rows[arn] = self._row(client, each, asked <= DESCRIBED_AT_ONCE)
+                listed_as = (each["status"], each.get("stopDate"))  # a redrive may end as what it repeats did
+                known_as, row = self._described.get(arn, (None, None))
+                if row is None or known_as != listed_as:
+                    asked += 1
+                    row = self._row(client, each, asked <= DESCRIBED_AT_ONCE)
+                    if row.is_read:
+                        self._described[arn] = (listed_as, row)
+                rows[arn] = row
         with self.changed:
             if rows != self._rows:
                 self._rows = rows
@@ -93,10 +96,7 @@ class StackSource(Changes):
 
     def _row(self, client: Any, listed: Mapping[str, Any], describe: bool) -> Row:
         """As it is listed, which tells neither id nor outcome, or as it is described."""
-        about = listed
-        if describe:
-            about = client.describe_execution(executionArn=listed["executionArn"])
-            self._described[listed["executionArn"]] = about["status"]
+        about = client.describe_execution(executionArn=listed["executionArn"]) if describe else listed
         id = id_in(about.get("input", "")) or ""
         tenant, operation, key = id.split("#", 2) if id else ("", "", "")
         kind, outcome = kind_and_outcome(about["status"], about.get("output"), about.get("error"))
@@ -113,6 +113,7 @@ class StackSource(Changes):
             started_at=listed["startDate"],
             ended_at=listed.get("stopDate"),
             attempt=attempt_in(about.get("output")),
+            is_read=describe,
         )
 
     # ---- what is there ----
