@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from scenario import charge
-from visitor import Visitor, record_at
+from visitor import Visitor, record_at, run_at
 
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
@@ -18,7 +18,7 @@ from oncekit.local import LocalCloud
 ID = "acme#charge-payment#odd"
 
 
-@pytest.mark.parametrize("number", ["²", "9" * 5000, "١", "-1", "1.5", ""])
+@pytest.mark.parametrize("number", ["²", "9" * 5000, "١", "-1", "1.5", "", "0"])
 def test_a_number_that_is_none_is_refused_with_the_reason(visitor: Visitor, number: str) -> None:
     times = visitor.post("/start", {"request": "{}", "times": number})
     assert times.status_code == 422 and "from 1 to 1000" in times.text
@@ -76,3 +76,18 @@ def test_an_event_that_cannot_be_read_does_not_hide_the_others(source: LocalSour
     assert page.status_code == 200 and "is&#34;: &#34;good" in page.text
     listed = re.findall(r'href="/start\?event=.*?>(.*?)</a>', page.text)
     assert sorted(listed) == ["good", "\N{REPLACEMENT CHARACTER}"]
+
+
+def test_the_most_that_is_started_and_moved_ahead_at_once(visitor: Visitor) -> None:
+    assert visitor.post("/start", {"request": "{}", "times": "1001"}).status_code == 422
+    assert "how far" in visitor.post("/advance", {"seconds": "604801"}).text
+    assert "cannot be moved" in visitor.post("/advance", {"seconds": "604800"}).text
+
+
+def test_a_run_with_much_data_tells_of_each_state_when_it_is_opened(cloud: LocalCloud, visitor: Visitor) -> None:
+    """Its page is written anew with each event."""
+    payload = {"orderId": "1", "amount": 1, "currency": "EUR", "note": "x" * 120_000}
+    ended = cloud.run(charge() | {"payload": payload})
+    page = visitor.get(run_at(ended.arn)).text
+    assert f'data-later="/visit/2/{ended.arn}"' in page and page.count("x" * 1000) <= 2 * 120
+    assert "x" * 120_000 in visitor.get(f"/visit/1/{ended.arn}").text

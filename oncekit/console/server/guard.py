@@ -16,7 +16,6 @@ from werkzeug.wrappers import Request
 
 from oncekit.local.knocking import foreign_host
 
-TOKEN_HEADER = "X-Once-Token"  # noqa: S105 a name
 _host = foreign_host()
 
 
@@ -65,8 +64,7 @@ class Guard:
     def _change(self, request: Request) -> str | None:
         if request.method in ("GET", "HEAD"):
             return None
-        given = request.headers.get(TOKEN_HEADER) or request.form.get("token", "")
-        if not _same(given, self.token):
+        if not _same(request.form.get("token", ""), self.token):
             return "the page is of another run of the console: reload it"
         return None
 

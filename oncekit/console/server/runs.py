@@ -7,6 +7,7 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console.run import Run
 from oncekit.console.run_view import RunView, events_view, run_view, sign_of, visit_view
 from oncekit.console.server.addresses import beside_address, record_address, run_address
 from oncekit.console.server.answers import elsewhere, html
@@ -18,6 +19,8 @@ MOST_RUNS = 50
 """Of an id, the newest: those whose writes its page shows."""
 LONG = 200
 """Visits of a run from which on each is told of only when it is opened."""
+MUCH = 500_000
+"""Characters of data in all its states, from which on likewise: a page that is open is made anew with each event."""
 FIRST = 400
 """Visits that the page of a run has at once."""
 
@@ -48,7 +51,7 @@ class Runs(Frame):
 
     def _view(self, arn: str, *, data: bool = True) -> RunView:
         run, definition = self.source.run(arn)
-        is_long = not data or len(run.visits) > LONG
+        is_long = not data or len(run.visits) > LONG or _characters(run) > MUCH
         log = {} if is_long else self.source.log(run)
         last = FIRST if is_long and data and len(run.visits) > FIRST else None
         return run_view(run, definition if data else None, self.source.now(), is_long=is_long, last=last, log=log)
@@ -80,6 +83,12 @@ class Runs(Frame):
         except Refused as refused:
             return self.page("run.html", "requests", 409, **self._run(arn), refused=str(refused))
         return elsewhere(run_address(arn))
+
+
+def _characters(run: Run) -> int:
+    said = [text for visit in run.visits for text in (visit.input, visit.output, *visit.variables.values())]
+    sent = [attempt.parameters for visit in run.visits for attempt in visit.attempts]
+    return sum(len(text or "") for text in (*said, *sent))
 
 
 def _commands(view: RunView, arn: str) -> dict[str, str]:
