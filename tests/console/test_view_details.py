@@ -7,15 +7,18 @@ import datetime
 
 import pytest
 from scenario import charge
+from visitor import Visitor
 
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
 from oncekit.console.listing import Filter, listing
 from oncekit.console.local_log import log_of
+from oncekit.console.picture import picture, taken
 from oncekit.console.record_view import record_view
 from oncekit.console.requests import id_of
 from oncekit.console.run import run_of
-from oncekit.console.run_view import data_of, run_view
+from oncekit.console.run_view import data_of, kind_and_outcome, run_view
+from oncekit.console.server.frame import Frame
 from oncekit.console.source import Row
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -96,3 +99,39 @@ def test_a_call_that_succeeded_stays_so_when_its_answer_cannot_be_evaluated() ->
     arn = "arn:aws:states:r:1:execution:m:n"
     run = run_of({"executionArn": arn, "status": "FAILED"}, [each | at for each in events])
     assert [each.failure for each in run.visits[0].attempts] == [None] and run.visits[0].outcome == "failed"
+
+
+def test_an_answer_in_progress_executed_nothing() -> None:
+    kinds = [
+        kind_and_outcome("SUCCEEDED", f'{{"disposition": "{each}"}}', None)[0] for each in ("IN_PROGRESS", "EXECUTED")
+    ]
+    assert kinds == ["replayed", "succeeded"]
+
+
+def test_an_execution_that_has_ended_lasts_no_longer() -> None:
+    class Later:
+        def now(self) -> datetime.datetime:
+            return NOON + datetime.timedelta(hours=1)
+
+    frame = Frame(Later(), None, "")  # type: ignore[arg-type]  # only the time is asked for
+    assert frame.lasted(ROW) == "0 ms" and frame.lasted(dataclasses.replace(ROW, ended_at=None)) == "1 h"
+
+
+def test_an_owner_in_the_fast_lane_is_not_killed_on_its_page(visitor: Visitor, cloud: LocalCloud) -> None:
+    ended = cloud.run(charge(), lane="fast")
+    answer = visitor.post(f"/stop/{ended.arn}", {})
+    assert answer.status_code == 409 and "cannot be stopped" in answer.text
+    assert "once history" not in answer.text and "once graph" not in answer.text
+
+
+def test_retries_of_all_visits_of_a_state_are_counted_on_it(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("ThrottlingException", state="AcquireLock", nth=1)):
+        run = run_here(cloud.run(charge()))
+    once_more = dataclasses.replace(run.visits[1], number=99, attempts=run.visits[1].attempts[:1])
+    assert taken(dataclasses.replace(run, visits=[*run.visits, once_more])).marks["AcquireLock"].sign == "✓ ↻1"
+
+
+def test_what_a_definition_says_is_text_in_its_picture() -> None:
+    evil = "\"'><script>alert(1)</script>&"
+    text = picture({"StartAt": evil, "States": {evil: {"Type": "Succeed", "Comment": evil}}}, None, evil)
+    assert "<script>" not in text and text.count("&lt;script&gt;") >= 3
