@@ -119,7 +119,7 @@ def test_an_execution_that_is_not_described_yet_is_not_said_to_name_no_id(
     there = StackSource(stack)
     there.look()
     page = Visitor(there, None).get("/").text
-    assert "names no id" not in page and "not read yet" in page
+    assert "has no id" not in page and "not read yet" in page
 
 
 def test_nothing_can_be_changed_and_what_cannot_be_shown_is_said(cloud: LocalCloud, stack: Stack) -> None:
