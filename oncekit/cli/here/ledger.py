@@ -48,7 +48,8 @@ def without_once(cloud: LocalCloud, deliveries: Sequence[Mapping[str, Any]], cra
     function = f"{PREFIX}{WITHOUT_ONCE}"
     if function not in cloud.functions.functions:
         folder = Path(__file__).with_name("without_once")
-        cloud.add_function(WITHOUT_ONCE, folder, environment={"LEDGER_TABLE": cloud.resources["ProviderLedgerTable"]})
+        environment = {"LEDGER_TABLE": cloud.resources["ProviderLedgerTable"]}
+        cloud.add_function(WITHOUT_ONCE, folder, timeout=30, environment=environment)  # no crash but the one asked for
     order = f"{deliveries[0]['orderId']} without Once, {len(cloud.invocations(WITHOUT_ONCE))}"
     for number, payload in enumerate(deliveries):
         event = {**payload, "orderId": order, "crash": number < crashes}
