@@ -14,6 +14,7 @@ from oncekit.cli.deployed.fast_owners import no_history
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.execution import Execution
+from oncekit.local.faults import never_arrives, runs_twice
 
 SMALL, LARGE = {"a": 1}, {"a": "x" * 5000}
 """Payloads whose request is kept in the record, and in the bucket."""
@@ -366,6 +367,48 @@ def test_resolve_ends_what_a_fast_owner_left_and_its_request_goes(operator: Oper
     assert done.code == 0 and not {"request", "requestRef", "leaseExpiresAt", "openShard"} & set(operator.record)
     again = operator.cloud.run(operator.request(), lane="fast")
     assert again.error == "OperationFailed" if "--failed" in how else again.output["result"] == "5"
+
+
+# ---- AWS runs the execution once more, after an operator decided ----
+
+
+def quarantined_in(lane: str, operator: Operator) -> None:
+    """Of a request of the fast lane, whose execution AWS will run once more: by itself, or by what went on for it."""
+    asked = operator.request() | {"onFailed": "retry"}
+    operator.script({"exit": 1})
+    if lane == "fast":
+        operator.cloud.run(asked, lane="fast")
+    elif lane == "released":
+        operator.died_fast_in("ExecuteBusinessLogic", asked)
+        operator.change({"leaseExpiresAt": 0, "mayStartAgain": True})
+        operator.cloud.run(asked, lane="fast")
+        operator.cloud.settle()
+    else:
+        with operator.cloud.intercept(never_arrives(state="AcquireLock", nth=range(1, 6))):
+            operator.cloud.run(asked, lane="fast")
+        operator.cloud.settle()
+    assert operator.record["status"] == "QUARANTINED"
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+@pytest.mark.parametrize("lane", ["fast", "released", "handed over"])
+def test_a_second_run_does_not_try_again_what_ended_by_an_operators_decision(
+    operator: Operator, lane: str, retries: int
+) -> None:
+    crashes = [{"exit": 1}] * (retries - 1)
+
+    with operator.cloud.repeating(runs_twice(machine="FastStateMachine", later=50_000)):
+        quarantined_in(lane, operator)
+        operator.script(*crashes, *[{"raise": "PermanentError"}] * min(retries, 1), {"return": 8})
+        for decision in [["retry", ID]] * retries or [["resolve", ID, "--failed", "no"]]:
+            assert operator.once(*decision).code == 0
+            operator.cloud.settle()
+        failed = operator.record
+        operator.cloud.clock.advance(60_000)  # type: ignore[attr-defined]
+        operator.cloud.settle()
+    assert (failed["status"], operator.record) == ("FAILED", failed)
+    assert operator.cloud.run(operator.request() | {"onFailed": "retry"}, lane="fast").error is None
+    assert operator.record["fence"] > failed["fence"], "another request of the sender does"
 
 
 def test_replay_starts_in_the_full_lane_what_the_fast_lane_refused(operator: Operator) -> None:

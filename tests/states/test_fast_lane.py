@@ -252,9 +252,11 @@ def test_a_run_knows_what_a_run_of_its_execution_held_or_handed_over(fast: State
 def names_for(fast: States, state: States, execution: str) -> list[str]:
     """Of what is started in the full lane for an execution of the fast lane, or for a lock of one of its runs."""
     owner = f"{execution}:{'1f' * 18}"
+    first = f"first-{hashlib.sha256(execution.encode()).hexdigest()[:40]}"
     asks = {"id": "acme#charge#k", "record": {"owner": owner, "fence": "3"}, "recoveries": 2, "owner": {"input": "{}"}}
     return [
-        f"first-{hashlib.sha256(execution.encode()).hexdigest()[:40]}",
+        first,
+        f"operator-{'0' * 12}-{first}",
         named(fast, found(owner=owner)),
         state("StartRecovery").asks(asks)["Name"],
     ]

@@ -75,7 +75,7 @@ def _begin_anew(stack: Stack, record: Record) -> Record:
     """The record in progress again, its lock an operator's and over."""
     after = {
         "id": record["id"],
-        "owner": operator_instead_of(stack, record["owner"]),
+        "owner": operator_instead_of(stack, record),
         "fence": record["fence"] + 1,
         "status": "IN_PROGRESS",
     }
@@ -112,7 +112,7 @@ def _start(stack: Stack, record: Record, request: str) -> str:
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
     """Say how a quarantined operation ended: with this result (JSON text), or failed with this message."""
     record = read(stack, id, "QUARANTINED")
-    owner, fence = operator_instead_of(stack, record["owner"]), record["fence"] + 1
+    owner, fence = operator_instead_of(stack, record), record["fence"] + 1
     values: dict[str, Any] = {
         ":mark": owner,
         ":next": fence,
@@ -171,7 +171,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
     """Let the record expire now, so that the next request starts afresh. Not deleted: the fence goes on growing."""
     fence = shown["fence"] + 1
     values = {
-        ":mark": operator_instead_of(stack, shown["owner"]),
+        ":mark": operator_instead_of(stack, shown),
         ":next": fence,
         ":status": "FAILED",
         ":at": _now(stack),

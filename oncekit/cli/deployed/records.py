@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -27,6 +28,8 @@ FOREIGN = "FOREIGN"
 """In place of the status of an owner that was never this record's: a function with fenced steps may write any text."""
 LONGEST_NAME = 80
 """Characters of an execution's name."""
+_FAST_BEFORE = re.compile("[0-9a-f]{32}-[0-9a-f]{8}-fast")
+"""In the name of an operator, in place of the owner before, which was in the fast lane."""
 
 Record = Mapping[str, Any]
 
@@ -126,27 +129,40 @@ def changed(stack: Stack, id: str) -> Changed:
     )
 
 
-def operator_instead_of(stack: Stack, owner: str) -> str:
+def operator_instead_of(stack: Stack, record: Record) -> str:
     """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist.
 
-    It ends in the name of the owner before, where that fits, so that the history can be followed back.
+    It ends in the name of the owner before, where that fits, so that the history can be followed back. After an owner
+    in the fast lane it has the mark of that execution, by which a second run of it knows what became of the first.
     """
+    owner = record["owner"]
     unique = f"operator-{uuid.uuid4().hex[:12]}"
     name = f"{unique}-{owner.rpartition(':')[2]}"
-    fits = len(name) <= LONGEST_NAME and OPERATOR not in owner and stack.has_execution(owner)
-    return stack.execution(name if fits else unique)
+    if len(name) <= LONGEST_NAME and OPERATOR not in owner and stack.has_execution(owner):
+        return stack.execution(name)
+    execution = stack.fast_execution(owner)
+    mark = hash_of(execution)[:8] if execution else _mark_in(record)
+    return stack.execution(f"{unique}-{hash_of(record['id'])[:32]}-{mark}-fast" if mark else unique)
 
 
 def owner_before_operator(owner: str) -> str | None:
     """The owner that an operator took the lock from, where the operator's ARN tells it."""
     start, _, name = owner.partition(OPERATOR)
     before = name.partition("-")[2]
-    return f"{start}:{before}" if before else None
+    return f"{start}:{before}" if before and not _FAST_BEFORE.fullmatch(before) else None
 
 
 def retry_name(record: Record) -> str:
     """The name of the execution that `once retry` starts under this operator's lock."""
-    return f"retry-{hash_of(record['id'])[:32]}-{hash_of(record['owner'])[:8]}-{record['fence']}"
+    mark = _mark_in(record) or hash_of(record["owner"])[:8]
+    return f"retry-{hash_of(record['id'])[:32]}-{mark}-{record['fence']}"
+
+
+def _mark_in(record: Record) -> str | None:
+    """The mark of the execution that an owner is the heir of, by its name, as ReadRecord looks for it."""
+    heir = rf"-{hash_of(record['id'])[:32]}-([0-9a-f]{{8}})-|first-([0-9a-f]{{8}})[0-9a-f]{{32}}"
+    found = re.search(heir, record["owner"])
+    return found and (found[1] or found[2])
 
 
 def owner_status(stack: Stack, owner: str, id: str) -> str:
