@@ -5,6 +5,7 @@ A number is never parsed: 1e400 and 0.1000000000000000055 are shown as they came
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 
@@ -21,18 +22,21 @@ INDENT = "  "
 
 def set_out(text: str) -> Markup:
     """As HTML; what is no JSON is shown as it is."""
-    pieces = _PIECE.findall(text) if len(text) <= LONGEST else []
-    if not pieces or "".join(pieces) != _without_spaces(text):
-        return escape(_lines(text))
-    return Markup("").join(_parts(pieces))
+    is_json = len(text) <= LONGEST and _is_json(text)
+    return Markup("").join(_parts(_PIECE.findall(text))) if is_json else as_it_is(text)
 
 
-def _without_spaces(text: str) -> str:
-    return re.sub(r'("(?:[^"\\]|\\.)*")|\s+', r"\1", text)
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
-def _lines(text: str) -> str:
-    return "\n".join(map(visible, text.split("\n")))
+def as_it_is(text: str) -> Markup:
+    """As HTML, line by line."""
+    return escape("\n".join(map(visible, text.split("\n"))))
 
 
 def _parts(pieces: list[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from oncekit.cli.deployed.stack_source import StackSource
 from oncekit.cli.here.console import LocalActions
 from oncekit.console import kept_result
 from oncekit.console.here import run_here
+from oncekit.console.json_text import set_out
 from oncekit.console.local_log import log_of
 from oncekit.console.local_source import LocalSource
 from oncekit.console.run_view import run_view
@@ -32,6 +33,29 @@ def test_what_a_function_printed_is_in_the_state_and_attempt_that_made_it(cloud:
     page = visitor.get(run_at(ended.arn)).text
     visits = page.split('<li id="visit-')
     assert ["<summary>log</summary>" in each for each in visits[1:4]] == [False, False, True]
+
+
+PLAIN = ("stopped on the console", '{"a": 1}\n{"b": 2}', '{"a": 1} and more', "[1 2]", '{"a":')
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_text_that_is_no_json_is_shown_as_it_is(text: str) -> None:
+    assert set_out(text).unescape() == text
+
+
+def test_numbers_of_json_are_shown_as_they_came() -> None:
+    shown = re.sub("<.*?>", "", str(set_out('{"a":1e400,"b":[0.1000000000000000055,"<b>"]}'))).split()
+    assert shown == [
+        "{",
+        "&#34;a&#34;:",
+        "1e400,",
+        "&#34;b&#34;:",
+        "[",
+        "0.1000000000000000055,",
+        "&#34;&lt;b&gt;&#34;",
+        "]",
+        "}",
+    ]
 
 
 @pytest.mark.parametrize(("applied", "attempts"), [(True, {(3, 0), (7, 0)}), (False, {(7, 0)})])
