@@ -18,4 +18,5 @@ def exported(run: Run, definition: Definition, now: datetime.datetime, *, payloa
         view=run_view(run, definition, now, payloads=payloads),
         style=style,
         style_hash=digest,
+        reads_log=False,
     )

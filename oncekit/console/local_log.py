@@ -10,8 +10,6 @@ from oncekit.console.run import Run
 from oncekit.console.source import Log
 from oncekit.local.once_cloud import LocalCloud
 
-INVOKES = "lambda:invoke"
-
 
 def log_of(cloud: LocalCloud, run: Run) -> Log:
     """By visit and attempt. An invocation names its owner and fence; a call that was refused before it started has no
@@ -27,7 +25,7 @@ def log_of(cloud: LocalCloud, run: Run) -> Log:
             (visit.number, number)
             for visit in run.visits
             for number, attempt in enumerate(visit.attempts)
-            if attempt.resource.startswith(INVOKES) and _fence(attempt.parameters) == fence
+            if attempt.invokes and _fence(attempt.parameters) == fence
         ]
         log |= dict(zip(called[-len(printed) :], printed, strict=False))
     return log

@@ -17,7 +17,7 @@ from oncekit.console.machine import Definition
 from oncekit.console.requests import id_in, id_of
 from oncekit.console.run import RUNNING, Outcome, Run
 from oncekit.console.run_view import attempt_in, kind_and_outcome
-from oncekit.console.source import Call, Log, Message, Row, Unknown, Waiting
+from oncekit.console.source import Call, Log, LogReader, Message, Row, Unknown, Waiting
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
@@ -34,6 +34,7 @@ class LocalSource(Changes):
 
     name = "the local cloud"
     read_only = False
+    log_reader: LogReader | None = None
 
     def __init__(self, cloud: LocalCloud) -> None:
         super().__init__()

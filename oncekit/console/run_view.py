@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from oncekit.console.events import iso
-from oncekit.console.json_text import set_out
+from oncekit.console.json_text import as_it_is, set_out
 from oncekit.console.machine import Definition
 from oncekit.console.picture import SIGNS, WORDS, picture_in_page
 from oncekit.console.requests import id_in, parts_of
@@ -62,6 +62,8 @@ class CallView:
     ended: str
     parameters: Said | None
     printed: Said | None
+    invokes: bool
+    """Whether a function was called, which has a log."""
 
 
 @dataclass(frozen=True)
@@ -249,7 +251,8 @@ def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, da
             each.resource,
             "called" if each.failure is None else each.failure.error or "failed",
             next(data_of({"parameters": each.parameters}, payloads), None),
-            next(data_of({"log": "\n".join(log.get((visit.number, number), ())) or None}, payloads), None),
+            log_of(log.get((visit.number, number), ()), payloads),
+            each.invokes,
         )
         for number, each in enumerate(visit.attempts)
         if data
@@ -279,6 +282,12 @@ def data_of(named: Mapping[str, str | None], payloads: bool = True) -> Iterator[
     for name, text in named.items():
         if text is not None:
             yield Said(name, set_out(text) if payloads else LEFT_OUT, text if payloads else None)
+
+
+def log_of(lines: Sequence[str], payloads: bool = True) -> Said | None:
+    """Lines that were printed, each as it is: they are told apart by it."""
+    text = "\n".join(lines)
+    return Said("log", as_it_is(text) if payloads else LEFT_OUT, text if payloads else None) if text else None
 
 
 def _event(event: Event, names: Mapping[int, str]) -> EventView:

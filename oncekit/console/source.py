@@ -14,6 +14,14 @@ Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
 
 
+@dataclass(frozen=True)
+class Printed:
+    """Lines of a log that were asked for, and what is to be said beside them, or in their place."""
+
+    lines: Sequence[str]
+    told: str = ""
+
+
 class Unknown(LookupError):
     """There is no such execution or record, or no longer."""
 
@@ -85,6 +93,16 @@ class Waiting:
     """Messages in each queue, by its name."""
 
 
+class LogReader(Protocol):
+    """Reads a log when somebody asks for it, because each reading costs. Both raise Unknown with the reason."""
+
+    def of_attempt(self, run: Run, visit: int, attempt: int) -> Printed:
+        """What a function printed in an attempt, which counts from 0."""
+
+    def of_id(self, id: str) -> Printed:
+        """What the function of an id's operation printed for it, as far as its lines tell."""
+
+
 class Source(Protocol):
     """Where executions and records are read. Every method may be called by several threads at once."""
 
@@ -93,6 +111,8 @@ class Source(Protocol):
     read_only: bool
     ticks: bool
     """Whether time there goes on by itself, as on a wall clock."""
+    log_reader: LogReader | None
+    """None where `log` knows all."""
 
     def now(self) -> datetime.datetime:
         """The time there, which the local cloud's clock may have moved."""

@@ -33,6 +33,19 @@ LONGEST_MS = 900_000
 """Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
 
+class TooMuchToRead(Exception):
+    """A search asked for as many pages as its window allows, and there were more."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Where lines are searched: between two times in epoch milliseconds, in at most so many pages of answers."""
+
+    start: int
+    end: int | None = None
+    pages: int | None = None
+
+
 @dataclass(frozen=True)
 class Line:
     """Epoch milliseconds, and what was printed."""
@@ -65,24 +78,28 @@ def log_group(stack: Stack, id: str) -> str:
     found = OperationFunctions.of(stack.parameters, stack.outputs).function_of(operation)
     if found is None:
         raise Problem(f"{id}: the operation {operation} has no function: the parameter Operations does not name it")
-    name = found.name
+    return group_of(stack, found.name, f"{id}: the operation {operation} has")
+
+
+def group_of(stack: Stack, name: str, about: str) -> str:
+    """The log group of a function. Raises Problem, with what it is about, when there is no such function."""
     client = stack.client("lambda")
     try:
         told = client.get_function_configuration(FunctionName=name)
     except client.exceptions.ResourceNotFoundException as error:
-        raise Problem(f"{id}: the operation {operation} has no function {name}") from error
+        raise Problem(f"{about} no function {name}") from error
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"))
 
 
-def attempts(stack: Stack, group: str, id: str, since: float, died: Iterable[str] = ()) -> list[Attempt]:
-    """The attempts of an id that began after `since` (epoch seconds), oldest first.
+def attempts(stack: Stack, group: str, id: str, window: Window, died: Iterable[str] = ()) -> list[Attempt]:
+    """The attempts of an id, oldest first. Raises TooMuchToRead.
 
     `died` has the request ids of attempts that are known to have ended without a line of the library.
     """
     client = stack.client("logs")
     found: dict[tuple[str, str], Attempt] = {}
     try:
-        for event in _with_id(client, group, id, int(since * 1000)):
+        for event in _with_id(client, group, id, window):
             told = _fields(event["message"])
             stream, request_id, at = event["logStreamName"], str(told["function_request_id"]), event["timestamp"]
             new = Attempt(told.get("attempt"), request_id, stream, at, at)
@@ -90,40 +107,60 @@ def attempts(stack: Stack, group: str, id: str, since: float, died: Iterable[str
             known.first = min(known.first, at - _took(told))
             known.last = max(known.last, at)
         for each in set(died) - {request_id for _, request_id in found}:
-            found.update(_dead(client, group, each, int(since * 1000)))
+            found.update(_of_request(client, group, each, window))
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
-    return _with_lines(client, group, found.values(), id)
+    return _with_lines(client, group, found.values(), id, window)
 
 
-def guessed(stack: Stack, group: str, id: str, since: float, request_ids: Iterable[str]) -> list[Attempt]:
-    """Attempts by their request ids that may have been at an id, oldest first."""
+def by_request(stack: Stack, group: str, id: str, window: Window, request_ids: Iterable[str]) -> list[Attempt]:
+    """Attempts at an id by their request ids, oldest first. Raises TooMuchToRead."""
     client = stack.client("logs")
-    found = [each for one in request_ids for each in _dead(client, group, one, int(since * 1000)).values()]
+    try:
+        found = [each for one in request_ids for each in _of_request(client, group, one, window).values()]
+    except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
+        return []
+    return _with_lines(client, group, found, id, window)
+
+
+def guessed(stack: Stack, group: str, id: str, window: Window, request_ids: Iterable[str]) -> list[Attempt]:
+    """Attempts by their request ids that may have been at an id, oldest first."""
+    found = by_request(stack, group, id, window, request_ids)
     for each in found:
         each.is_certain = False
-    return _with_lines(client, group, found, id)
+    return found
 
 
-def _with_lines(client: Any, group: str, found: Iterable[Attempt], id: str) -> list[Attempt]:
+def _with_lines(client: Any, group: str, found: Iterable[Attempt], id: str, window: Window) -> list[Attempt]:
     for attempt in found:
-        lines = _lines(client, group, attempt, id)
+        lines = _lines(client, group, attempt, id, window)
         attempt.lines, attempt.is_complete = tuple(lines[:MOST_LINES]), len(lines) <= MOST_LINES
     return sorted(found, key=lambda each: each.first)
 
 
-def _with_id(client: Any, group: str, id: str, start: int) -> Iterator[dict[str, Any]]:
+def _with_id(client: Any, group: str, id: str, window: Window) -> Iterator[dict[str, Any]]:
     # What a pattern might read in another way is left to the comparison: the part before it is asked for.
     plain = re.split(r'["\\*%]|[^ -~]', id)[0]
     pattern = f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}'
+    for event in _searched(client, group, pattern, window):
+        told = _fields(event["message"])
+        if told.get("id") == id and "function_request_id" in told:
+            yield event
+
+
+def _searched(client: Any, group: str, pattern: str, window: Window) -> Iterator[dict[str, Any]]:
+    end = {} if window.end is None else {"endTime": window.end}
     pages = client.get_paginator("filter_log_events").paginate(
-        logGroupName=group, filterPattern=pattern, startTime=start, PaginationConfig={"MaxItems": MOST_EVENTS}
+        logGroupName=group,
+        filterPattern=pattern,
+        startTime=max(window.start, 0),
+        PaginationConfig={"MaxItems": MOST_EVENTS},
+        **end,
     )
-    for page in pages:
-        for event in page["events"]:
-            told = _fields(event["message"])
-            if told.get("id") == id and "function_request_id" in told:
-                yield event
+    for number, page in enumerate(pages, 1):
+        yield from page["events"]
+        if number == window.pages and page.get("nextToken"):  # a page may be empty, and not the last one
+            raise TooMuchToRead
 
 
 def _took(told: dict[str, Any]) -> int:
@@ -132,27 +169,26 @@ def _took(told: dict[str, Any]) -> int:
     return int(duration) + BEFORE_MS if isinstance(duration, int | float) else 0
 
 
-def _dead(client: Any, group: str, request_id: str, start: int) -> dict[tuple[str, str], Attempt]:
-    """The attempt that Lambda's own lines tell of."""
-    pages = client.get_paginator("filter_log_events").paginate(
-        logGroupName=group, filterPattern=f'"{request_id}"', startTime=start, PaginationConfig={"MaxItems": MOST_EVENTS}
-    )
-    events = [event for page in pages for event in page["events"] if request_id in event["message"]]
+def _of_request(client: Any, group: str, request_id: str, window: Window) -> dict[tuple[str, str], Attempt]:
+    """The attempt that lines with a request id tell of: Lambda's own, if no others."""
+    found = _searched(client, group, f'"{request_id}"', window)
+    events = [event for event in found if request_id in event["message"]]
     if not events:
         return {}
     stream, times = events[0]["logStreamName"], [event["timestamp"] for event in events]
     return {(stream, request_id): Attempt(None, request_id, stream, min(times), max(times))}
 
 
-def _lines(client: Any, group: str, attempt: Attempt, id: str) -> list[Line]:
+def _lines(client: Any, group: str, attempt: Attempt, id: str, window: Window) -> list[Line]:
     """MOST_LINES of an attempt, and one more when there are more."""
     lines: list[Line] = []
-    for event in _events(client, group, attempt):
+    wanted = (attempt.request_id, id)
+    for event in _events(client, group, attempt, window):
         at, text = event["timestamp"], event["message"]
         if text.startswith(START) and attempt.request_id in text:
             lines.clear()  # what was printed before it, by the attempt before
         told = _fields(text)
-        is_own = told.get("id", id) == id and told.get("function_request_id", attempt.request_id) == attempt.request_id
+        is_own = "function_request_id" not in told or (told["function_request_id"], told.get("id", id)) == wanted
         if len(lines) > MOST_LINES or (not is_own and at > attempt.last):  # the next attempt of somebody else
             break
         if at > attempt.last + AFTER_MS and attempt.request_id not in text:
@@ -163,13 +199,13 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str) -> list[Line]:
     return lines
 
 
-def _events(client: Any, group: str, attempt: Attempt) -> Iterator[dict[str, Any]]:
+def _events(client: Any, group: str, attempt: Attempt, window: Window) -> Iterator[dict[str, Any]]:
     """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
     asked = {
         "logGroupName": group,
         "logStreamName": attempt.stream,
         "startTime": attempt.first,
-        "endTime": attempt.last + LONGEST_MS,
+        "endTime": min(attempt.last + LONGEST_MS, window.end or attempt.last + LONGEST_MS),
         "startFromHead": True,
     }
     while True:

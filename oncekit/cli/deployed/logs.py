@@ -47,14 +47,13 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         group = log_lines.log_group(stack, id)
         record = _record(stack, id)
-        found = _found(stack, group, id, stack.now() - hours * 3600, record)
+        found = attempts_of(stack, group, id, log_lines.Window(int((stack.now() - hours * 3600) * 1000)), record)
         if not found:
             records.find(stack, id)  # one that nobody knows is a typing error
-        started = int(record["attempts"]) if record else 0
-        missing = max(0, started - sum(each.is_certain for each in found))
-        lines = list(_lines(found)) or [f"Nothing was logged for it in the last {hours} hours in {group}."]
-        if missing:
-            lines.append(_not_found(missing, started, hours, group))
+        missing, when = missing_of(found, record), f"in the last {hours} hours"
+        lines = list(lines_for_people(found)) or [f"Nothing was logged for it {when} in {group}."]
+        if missing and record:
+            lines.append(cannot_be_told(missing, record, when, group))
         return answered({**_answer(id, group, found), "notFound": missing}, as_json, *lines)
 
     return on_stack(place, id, work, needed=NEEDED)
@@ -68,31 +67,39 @@ def _record(stack: Stack, id: str) -> records.Record | None:
         return None
 
 
-def _found(
-    stack: Stack, group: str, id: str, since: float, record: records.Record | None
+def attempts_of(
+    stack: Stack, group: str, id: str, window: log_lines.Window, record: records.Record | None
 ) -> Sequence[log_lines.Attempt]:
-    """The attempts; those that left no line of the library are looked for where some are missing."""
+    """The attempts; those that left no line of the library are looked for where some are missing.
+
+    Raises TooMuchToRead where the window says how much that is.
+    """
     died = [each for each in [crashed_attempts.of_the_record(record)] if each] if record else []
-    found = log_lines.attempts(stack, group, id, since, died)
+    found = log_lines.attempts(stack, group, id, window, died)
     if record is None or len(found) >= record["attempts"]:
         return found
     if told := crashed_attempts.of_histories(stack, record):
-        found = log_lines.attempts(stack, group, id, since, {*died, *told})
+        found = log_lines.attempts(stack, group, id, window, {*died, *told})
     if len(found) >= record["attempts"]:
         return found
     client, known = stack.client("logs"), {each.request_id for each in found}
     last = found[-1].last if found and record["status"] in ENDED else int(stack.now() * 1000)
     try:
         crashed = crashed_attempts.guesses(client, group, record, found[0].first if found else None, last)
-        guessed = log_lines.guessed(stack, group, id, since, [each for each in crashed if each not in known])
+        guessed = log_lines.guessed(stack, group, id, window, [each for each in crashed if each not in known])
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return found
     return sorted([*found, *guessed], key=lambda each: each.first)
 
 
-def _not_found(missing: int, started: int, hours: int, group: str) -> str:
+def missing_of(found: Sequence[log_lines.Attempt], record: records.Record | None) -> int:
+    """How many attempts that a record counts are not among those that were surely found."""
+    return max(0, int(record["attempts"]) - sum(each.is_certain for each in found)) if record else 0
+
+
+def cannot_be_told(missing: int, record: records.Record, when: str, group: str) -> str:
     return (
-        f"Of {started} attempts {missing} cannot be told apart for certain in the last {hours} hours: an attempt that "
+        f"Of {record['attempts']} attempts {missing} cannot be told apart for certain {when}: an attempt that "
         f"crashed does not log its id. What it printed is in {group}, at that time"
     )
 
@@ -112,7 +119,8 @@ def _answer(id: str, group: str, found: Sequence[log_lines.Attempt]) -> dict[str
     return {"id": id, "logGroup": group, "attempts": told}
 
 
-def _lines(found: Sequence[log_lines.Attempt]) -> Iterator[str]:
+def lines_for_people(found: Sequence[log_lines.Attempt]) -> Iterator[str]:
+    """Of each attempt when it began and in which stream it is, then its lines with their times."""
     for attempt in found:
         which = attempt.number or f"?  request {attempt.request_id}"
         perhaps = "" if attempt.is_certain else "  (it crashed at that time, and may be another id's)"

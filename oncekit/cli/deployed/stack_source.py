@@ -1,7 +1,8 @@
 """A deployed stack as the console sees it, read-only.
 
-It calls ListExecutions, DescribeExecution, GetExecutionHistory and DescribeStateMachineForExecution, and reads records.
-Step Functions keeps no executions of the fast lane: what is known of them is in their records.
+It calls ListExecutions, DescribeExecution, GetExecutionHistory and DescribeStateMachineForExecution, and reads records;
+stack_log.py reads the log of a function when somebody asks for it. Step Functions keeps no executions of the fast lane:
+what is known of them is in their records.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from oncekit.cli.deployed import records
 from oncekit.cli.deployed.runs import definition_of, run_on
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
+from oncekit.cli.deployed.stack_log import StackLog
 from oncekit.cli.problem import Problem
 from oncekit.console.changes import Changes
 from oncekit.console.kept_result import kept_result
@@ -23,7 +25,7 @@ from oncekit.console.machine import Definition
 from oncekit.console.requests import id_in
 from oncekit.console.run import Outcome, Run
 from oncekit.console.run_view import attempt_in, kind_and_outcome
-from oncekit.console.source import Log, Row, Unknown, Waiting
+from oncekit.console.source import Log, LogReader, Row, Unknown, Waiting
 from oncekit.local.lanes import FULL
 
 MOST = 1000
@@ -51,6 +53,7 @@ class StackSource(Changes):
         """By execution how it was listed when it was last described, and what that told."""
         self._ways: dict[str, Sequence[tuple[str, Outcome]]] = {}
         self._calls = threading.Lock()
+        self.log_reader: LogReader | None = StackLog(stack)
         self._stopping = False
 
     @contextmanager
@@ -152,7 +155,7 @@ class StackSource(Changes):
         return kept_result(self.record(id), self._stack.client("s3"))
 
     def log(self, run: Run) -> Log:
-        """None: `once logs` asks CloudWatch Logs for them, which costs."""
+        """None that nobody asked for: a look into CloudWatch Logs costs."""
         return {}
 
     def calls(self) -> None:

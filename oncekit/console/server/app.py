@@ -28,6 +28,8 @@ ADDRESSES = Map(
         Rule("/body/run/<path:arn>", endpoint="run_body", methods=["GET"]),
         Rule("/steps/<path:arn>", endpoint="steps", methods=["GET"]),
         Rule("/visit/<int:number>/<path:arn>", endpoint="visit", methods=["GET"]),
+        Rule("/log/<int:number>/<int:attempt>/<path:arn>", endpoint="log", methods=["GET"]),
+        Rule("/record-log/<path:id>", endpoint="record_log", methods=["GET"]),
         Rule("/further/<path:arn>", endpoint="further", methods=["GET"]),
         Rule("/events/<path:arn>", endpoint="events", methods=["GET"]),
         Rule("/run/<path:arn>", endpoint="run", methods=["GET"]),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from werkzeug.wrappers import Response
 
+from oncekit.console.run_view import log_of
 from oncekit.console.server.answers import html
-from oncekit.console.source import Actions, Row, Source, Unknown
+from oncekit.console.source import Actions, LogReader, Printed, Row, Source, Unknown
 from oncekit.console.tour import Tour
 from oncekit.console.words import duration
 
@@ -38,8 +40,22 @@ class Frame:
         """A part of a page that is open."""
         return html(template, **self.powers(), **values)
 
+    def printed(self, read: Callable[[LogReader], Printed]) -> Response:
+        """Lines of a log that somebody asked for, or why there are none."""
+        if self.source.log_reader is None:
+            raise Unknown("what functions printed is with each state")
+        try:
+            found = read(self.source.log_reader)
+        except Unknown as unknown:
+            found = Printed((), str(unknown))
+        return html("log.html", log=log_of(found.lines), told=found.told)
+
     def powers(self) -> dict[str, Any]:
-        return {"can_act": self.actions is not None, "token": self.token}
+        return {
+            "can_act": self.actions is not None,
+            "token": self.token,
+            "reads_log": self.source.log_reader is not None,
+        }
 
     def lasted(self, row: Row) -> str:
         end = row.ended_at or self.source.now()

@@ -30,6 +30,9 @@ class Records(Frame):
         text = self.source.result(id)
         return html("result.html", each=data_of({"result": text}))
 
+    def record_log(self, request: Request, id: str) -> Response:
+        return self.printed(lambda reader: reader.of_id(id))
+
     def _record(self, id: str) -> dict[str, Any]:
         record = self.source.record(id)
         rows = [row for row in self.source.rows() if row.id == id]

@@ -37,7 +37,11 @@ class Runs(Frame):
         run, _ = self.source.run(arn)
         if (each := visit_view(run, number, self.source.now(), self.source.log(run))) is None:
             raise Unknown(f"the execution has not entered {number} states")
-        return html("visit.html", each=each, view={"has_payloads": True})
+        return self.part("visit.html", each=each, view={"has_payloads": True, "run": run})
+
+    def log(self, request: Request, number: int, attempt: int, arn: str) -> Response:
+        run, _ = self.source.run(arn)
+        return self.printed(lambda reader: reader.of_attempt(run, number, attempt))
 
     def events(self, request: Request, arn: str) -> Response:
         run, _ = self.source.run(arn)
