@@ -14,7 +14,7 @@
     source.py     what the console needs of a place where operations run, and of who changes something there
     changes.py    a count of changes; kept_result.py: a result that a record refers to
     local_source.py   the local cloud as such a place, local_log.py: what functions printed there
-                  (a stack as such a place is oncekit/cli/deployed/stack_source.py)
+                  (a stack as such a place is oncekit/cli/deployed/stack_source.py, with stack_log.py)
     tour.py       a story that the pages tell step by step
     listing.py    which requests are listed, and in which order
     pages/        templates, style and script

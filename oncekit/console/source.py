@@ -83,6 +83,15 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Prospect:
+    """What would become of a refused request that is started again, as far as that can be known before."""
+
+    is_stuck: bool
+    """Whether it surely gets no further."""
+    why: str
+
+
+@dataclass(frozen=True)
 class Waiting:
     """What waits for somebody, or for recovery."""
 
@@ -171,6 +180,12 @@ class Actions(Protocol):
 
     def replay(self, error: str) -> str:
         """Start the refused requests with this error again."""
+
+    def discard(self, error: str) -> str:
+        """Delete the refused requests with this error."""
+
+    def prospect(self, message: Message) -> Prospect:
+        """What would become of a refused request that is started again."""
 
     def retry(self, id: str) -> str: ...
 

@@ -168,6 +168,20 @@ def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalC
     assert (cloud.record("acme#ask-somebody#order-3") or {})["status"] == "FAILED"
 
 
+def test_a_refused_request_is_discarded_after_being_asked(page: Page, cloud: LocalCloud) -> None:
+    page.goto("/waiting")
+    refused = page.locator(".kinds li", has_text="PayloadMismatch")
+    refused.locator("text=Start again").click()
+    assert "would be refused again" in page.inner_text("#confirm")
+    sizes = [each.bounding_box() for each in page.locator("#confirm button").all()]
+    assert len(sizes) == 2 and len({(size["width"], size["height"]) for size in sizes if size}) == 1
+    page.click("#confirm >> text=Cancel")
+    refused.locator("text=Discard").click()
+    page.click("#confirm >> text=Do it")
+    page.wait_for_selector(".notice.good >> text=1 refused request with PayloadMismatch deleted")
+    assert "PayloadMismatch" not in {each["error"] for each in cloud.rejected()}
+
+
 def test_a_request_is_started_on_the_page_and_its_duplicates_are_answered(page: Page) -> None:
     page.keyboard.press("s")
     page.wait_for_url("**/start")

@@ -105,6 +105,7 @@ def test_the_key_becomes_a_cookie_that_no_script_reads_and_leaves_the_address(vi
         "/start",
         "/advance",
         "/replay",
+        "/discard",
         "/stop/a:b",
         "/go-on",
         "/act/retry/a%23b%23c",

@@ -222,6 +222,32 @@ def test_refused_requests_are_started_again(cloud: LocalCloud, visitor: Visitor)
     assert visitor.get("/rows").text.count("data-arn") == 2
 
 
+def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(charge() | {"onCrash": "never"})
+    for amount in (1, 2, 3):
+        cloud.run(charge("order-2", amount=amount))
+    page = visitor.get("/waiting").text
+    assert "once replay-rejected --error PayloadMismatch --discard" in page and "What is deleted is lost" in page
+    nothing = visitor.post("/discard", {})
+    assert nothing.status_code == 409 and "lost on purpose" in nothing.text
+    done = visitor.post("/discard", {"error": "PayloadMismatch"})
+    assert done.status_code == 303 and "2%20refused%20requests%20with%20PayloadMismatch" in done.headers["Location"]
+    assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
+
+
+def test_a_request_that_would_be_refused_again_says_so_before_it_is_started(
+    cloud: LocalCloud, visitor: Visitor
+) -> None:
+    cloud.run(charge())
+    cloud.run(charge(amount=1))
+    page = html.unescape(visitor.get("/waiting").text)
+    assert "Started again: it would be refused again: its key belongs to another payload" in page
+    assert "Start all refused requests with PayloadMismatch again? 1 of 1 would be refused again" in page
+    cloud.client("dynamodb").delete_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": ID}})
+    page = html.unescape(visitor.get("/waiting").text)
+    assert "1 of 1 would be refused" not in page and "unless the record is gone" in page, "as the dry run says"
+
+
 @pytest.mark.parametrize(
     ("fault", "path"),
     [

@@ -131,7 +131,7 @@ def test_nothing_can_be_changed_and_what_cannot_be_shown_is_said(cloud: LocalClo
     assert "read-only" in visitor.get("/").text and "COMPLETED" in visitor.get(record_at(ID)).text
     assert "keep no history" in visitor.get(run_at(fast.arn)).text
     assert visitor.get(run_at(full.arn)).status_code == 200
-    for path in ("/start", "/advance", "/replay", f"/stop/{full.arn}", "/act/retry/a%23b%23c"):
+    for path in ("/start", "/advance", "/replay", "/discard", f"/stop/{full.arn}", "/act/retry/a%23b%23c"):
         assert visitor.post(path, {"request": "{}"}).status_code == 404
     assert "once ls" in visitor.get("/waiting").text
 

@@ -8,6 +8,7 @@
     redrive.py          redriving.py
     replay_rejected.py  rejected.py
     send.py             sending.py, waiting.py
+    console.py          stack_source.py what its page shows, stack_log.py the logs that it reads
 
 A command's module has its options, and says what it prints; the one beside it does the work. on_stack.py connects,
 prints and gives the exit code; place.py and stack.py know where the stack is, surroundings.py what must not lead

@@ -18,6 +18,7 @@ HIDDEN_SECONDS = 120
 UNREADABLE, NO_INPUT, NOT_STARTED = "UNREADABLE", "NO_INPUT", "NOT_STARTED"
 LEFT = (UNREADABLE, NO_INPUT, NOT_STARTED)
 """Outcomes of messages that stay in the queue because they could not be replayed."""
+WOULD_START = "WOULD_START"
 DISCARDED, WOULD_DISCARD = "DISCARDED", "WOULD_DISCARD"
 GOES = ("STARTED", DISCARDED)
 NOTHING = {**dict.fromkeys(("id", "error", "message", "refused", "executionArn", "reason")), "outcome": "", "copies": 0}
@@ -108,6 +109,12 @@ def _replay_one(
     return str(done[rejected]["outcome"])
 
 
+def prospect(stack: Stack, rejected: Rejected) -> tuple[str, str]:
+    """What a dry run says of a request: the outcome, and the reason; empty where there is none."""
+    found = _outcome(stack, rejected, _Asked(None, True, False))
+    return str(found["outcome"]), found.get("reason") or ""
+
+
 def _outcome(stack: Stack, rejected: Rejected, asked: _Asked) -> dict[str, str | None]:
     if asked.discard:
         return {"outcome": WOULD_DISCARD if asked.dry_run else DISCARDED}
@@ -121,7 +128,7 @@ def _outcome(stack: Stack, rejected: Rejected, asked: _Asked) -> dict[str, str |
         return {**about, **_start(stack, rejected, text)}
     if again := why_refused_again(stack, rejected, text):
         return {**about, "outcome": "WOULD_BE_REFUSED", "reason": again}
-    return {**about, "outcome": "WOULD_START", "reason": REFUSED_AGAIN.get(rejected.error)}
+    return {**about, "outcome": WOULD_START, "reason": REFUSED_AGAIN.get(rejected.error)}
 
 
 def _start(stack: Stack, rejected: Rejected, text: str) -> dict[str, str | None]:

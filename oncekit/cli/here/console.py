@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from oncekit.cli.deployed import interventions, rejected
 from oncekit.cli.deployed.reading import MOST_BYTES
 from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.rejected_message import Rejected
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.cloud import clear_errors
 from oncekit.cli.here.mishaps import MISHAPS, mishap
 from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_of
-from oncekit.console.source import Refused
+from oncekit.console.source import Message, Prospect, Refused
 from oncekit.local.clock import MovableClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 
+MOST_MESSAGES = 1000
+"""Refused requests that are started again or deleted at once."""
 PORT = 4600
 """Of the console, where it is free and no other one is given."""
 
@@ -115,8 +118,20 @@ class LocalActions:
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
     def replay(self, error: str) -> str:
-        done = [each["outcome"] for each in _done(lambda: rejected.replay(self._stack(), error, False, 100))]
+        done = [each["outcome"] for each in _done(lambda: rejected.replay(self._stack(), error, False, MOST_MESSAGES))]
         return f"{done.count('STARTED')} of {len(done)} refused requests started again"
+
+    def discard(self, error: str) -> str:
+        if not error:
+            raise Refused("say which requests are lost on purpose: the name of their error")
+        done = _done(lambda: rejected.replay(self._stack(), error, False, MOST_MESSAGES, discard=True))
+        gone = sum(1 + each["copies"] for each in done if each["outcome"] == rejected.DISCARDED)
+        return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
+
+    def prospect(self, message: Message) -> Prospect:
+        said = Rejected(message.error, message.message, message.arn, message.id or None, message.text or None, None)
+        outcome, why = _done(lambda: rejected.prospect(self._stack(), said))
+        return Prospect(outcome != rejected.WOULD_START, why)
 
     def retry(self, id: str) -> str:
         return _done(lambda: f"{id}: started again as {_name(interventions.retry(self._stack(), id))}")

@@ -47,6 +47,7 @@ ADDRESSES = Map(
         Rule("/body/waiting", endpoint="waiting_body", methods=["GET"]),
         Rule("/advance", endpoint="advance", methods=["POST"]),
         Rule("/replay", endpoint="replay", methods=["POST"]),
+        Rule("/discard", endpoint="discard", methods=["POST"]),
         Rule("/stop/<path:arn>", endpoint="stop", methods=["POST"]),
         Rule("/changes", endpoint="changes", methods=["GET"]),
         *(Rule(f"/{name}", endpoint=f"file:{name}", methods=["GET"]) for name in FILES),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 from urllib.parse import quote as in_url
@@ -15,9 +16,11 @@ from oncekit.console.record_view import record_view
 from oncekit.console.server.addresses import record_address, rows_address, run_address
 from oncekit.console.server.answers import alone, elsewhere
 from oncekit.console.server.frame import Frame
-from oncekit.console.source import Actions, Refused, Source, Unknown
+from oncekit.console.source import Actions, Message, Prospect, Refused, Source, Unknown
 from oncekit.console.words import day_and_time, duration
 
+MOST_PROSPECTS = 100
+"""Refused requests of which the page says what would become of them: each may be a look at a record."""
 MOST_AHEAD_S = 7 * 86_400
 """That the clock is moved at once."""
 
@@ -52,18 +55,27 @@ class Doing(Frame):
     def _waiting(self) -> dict[str, Any]:
         found, now = self._there().waiting(), self.source.now()
         records = sorted(found.records, key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"])))
-        errors = sorted({each.error for each in found.refused if each.error})
+        refused = [(each, self._prospect(each, number)) for number, each in enumerate(found.refused)]
         return {
             "records": [record_view(str(each["id"]), each, (), now) for each in records],
             "record_at": record_address,
             "run_at": run_address,
-            "errors": {error: f"once replay-rejected --error {quote(error)}" for error in errors},
+            "errors": _by_error(refused),
+            "refused_requests": refused,
             "found": found,
             "now": now.timestamp() if self.source.ticks else None,
             "time": day_and_time(now),
             "ahead": None if self.actions is None else self.actions.ahead(),
             "duration": duration,
         }
+
+    def _prospect(self, message: Message, number: int) -> Prospect:
+        if self.actions is None or number >= MOST_PROSPECTS:
+            return Prospect(False, "")
+        try:
+            return self.actions.prospect(message)
+        except Refused as why:
+            return Prospect(False, str(why))
 
     def _there(self) -> Source:
         if self.source.read_only:
@@ -75,6 +87,9 @@ class Doing(Frame):
 
     def replay(self, request: Request) -> Response:
         return self._do(lambda actions: actions.replay(request.form.get("error", "")))
+
+    def discard(self, request: Request) -> Response:
+        return self._do(lambda actions: actions.discard(request.form.get("error", "")))
 
     def _do(self, work: Callable[[Actions], str]) -> Response:
         try:
@@ -95,6 +110,35 @@ class Doing(Frame):
         answer = alone("over.html")
         answer.call_on_close(self.tour.over.set)  # the command ends, and with it this server
         return answer
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The refused requests with one error, and what can be done to all of them."""
+
+    error: str
+    count: int
+    stuck: int
+    """How many of them surely get no further when they are started again."""
+
+    @property
+    def command(self) -> str:
+        return f"once replay-rejected --error {quote(self.error)}"
+
+    @property
+    def outlook(self) -> str:
+        if not self.stuck:
+            return ""
+        return f"{self.stuck} of {self.count} would be refused again, or cannot start: each says why."
+
+
+def _by_error(refused: Sequence[tuple[Message, Prospect]]) -> list[Kind]:
+    errors = sorted({each.error for each, _ in refused if each.error})
+    return [
+        Kind(error, len(stuck), sum(stuck))
+        for error in errors
+        for stuck in [[prospect.is_stuck for each, prospect in refused if each.error == error]]
+    ]
 
 
 def _times(text: str) -> int:
