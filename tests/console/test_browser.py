@@ -139,6 +139,23 @@ def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page
     assert copied["disposition"] == "EXECUTED"
 
 
+def test_the_picture_is_shown_in_its_own_size_when_asked(page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.goto("/?text=order-2")
+    page.click("#rows li")
+    width = "document.querySelector('.picture svg').getBoundingClientRect().width"
+    page.wait_for_selector(".picture svg")
+    before = page.evaluate(width)
+    page.click("text=Larger")
+    assert page.evaluate(width) > before
+    page.click("text=As a whole")
+    assert page.evaluate(width) == before
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.reload()
+    [pan, first] = [page.locator(each).bounding_box() for each in (".pan", '.picture a[href="#visit-1"]')]
+    assert pan and first and pan["x"] < first["x"] < pan["x"] + pan["width"], "where the path begins is seen first"
+
+
 def test_from_a_key_to_the_execution_that_had_the_effect_in_two_clicks(page: Page) -> None:
     page.goto("/?text=order-1&kind=replayed")
     page.click("#rows li")

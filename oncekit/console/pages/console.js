@@ -260,11 +260,29 @@ async function copy(button, text) {
   setTimeout(() => { button.textContent = said; }, 1200);
 }
 
+// ---- the picture: as a whole, or in its own size, in which it can be read ----
+
+function larger() {
+  part.classList.toggle("large");
+  sized();
+  toFirst();
+}
+function sized(within = document) {
+  all("[data-larger]", within).forEach(each => { each.textContent = part.classList.contains("large") ? "As a whole" : "Larger"; });
+}
+function toFirst() {
+  const pan = one(".pan"), first = one('.picture a[href="#visit-1"]');
+  if (!pan || !first) return;
+  const [there, here] = [first, pan].map(each => each.getBoundingClientRect());
+  pan.scrollBy(there.x + there.width / 2 - here.x - here.width / 2, there.y - here.y - 60);
+}
+
 document.addEventListener("click", event => {
-  const target = event.target.closest("[data-copy], [data-copy-text], #help, a[href^='#visit-'], a[href^='#event-'], a[href^='#write-'], #as-command, #more button, #rows li");
+  const target = event.target.closest("[data-copy], [data-copy-text], [data-larger], #help, a[href^='#visit-'], a[href^='#event-'], a[href^='#write-'], #as-command, #more button, #rows li");
   if (!target) return;
   if (target.matches("[data-copy]")) { event.preventDefault(); copy(target, one("pre", target.closest(".said")).textContent); }
   else if (target.matches("[data-copy-text]")) copy(target, target.dataset.copyText);
+  else if (target.matches("[data-larger]")) larger();
   else if (target.id === "as-command") copy(target, command());
   else if (target.id === "help") one("#keys").showModal();
   else if (target.matches("a")) { event.preventDefault(); history.replaceState(null, "", target.getAttribute("href")); open(target.getAttribute("href").slice(1)); }
@@ -310,7 +328,8 @@ document.addEventListener("toggle", async event => {
 // ---- a lease runs down ----
 
 function wake(within = document) {
-  all("[data-copy], [data-copy-text], #help, #as-command, .events-filter", within).forEach(each => { each.hidden = false; });
+  sized(within);
+  all("[data-copy], [data-copy-text], [data-larger], #help, #as-command, .events-filter", within).forEach(each => { each.hidden = false; });
   all("[data-filter]", within).forEach(each => { each.value = wanted; });
   sift(within);
   for (const lease of all("[data-ends]", within)) {
@@ -326,6 +345,7 @@ function wake(within = document) {
 }
 
 wake();
+toFirst();
 if (part) {
   if (part.dataset.changes) listen(part.dataset.changes);
   if (part.dataset.steps) { listen(part.dataset.steps); ticking = setInterval(refresh, 1000); }
