@@ -43,16 +43,25 @@ def drawn(definition: Definition, run: Run) -> tuple[dict[str, str], set[str]]:
 
 
 def told(definition: Definition, run: Run) -> str:
-    """The path with the sign of each state, and the ways where they are others than those between its states."""
+    """The path with the sign of each state, and the ways where they are others than those between its states.
+
+    What is repeated at once stands there once: a wait goes round as often as it takes.
+    """
     signs, ways = drawn(definition, run)
     path = [each.state for each in run.visits if each.parent is None and each.outcome != "redriven"]
     text = " → ".join(f"{state} {signs.pop(state, '·')}" for state in path)
+    text = re.sub(r"((?: → \w+ ·)+?)\1+", r"\1 ...", text)
     odd = ways ^ {f"{a} → {b}" for a, b in pairwise(path)}
     return text + "".join(f"\n  also {each}" for each in sorted(odd)) + "".join(f"\n  also {each}" for each in signs)
 
 
+def definition_of(cloud: LocalCloud, ended: Execution) -> Definition:
+    found: Definition = json.loads(cloud.executions.find(ended.arn).state_machine.definition)
+    return found
+
+
 def told_of(cloud: LocalCloud, ended: Execution) -> str:
-    return told(json.loads(cloud.executions.find(ended.arn).state_machine.definition), run_here(ended))
+    return told(definition_of(cloud, ended), run_here(ended))
 
 
 def hundred_states() -> dict[str, Any]:

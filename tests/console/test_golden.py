@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import datetime
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_machines import END, create, start
-from golden_text import drawn, held, hundred_states, told, told_of
-from http_client import Client
+from golden_text import definition_of, drawn, held, hundred_states, told, told_of
+from real_paths import PATHS
 from scenario import charge
 
 from oncekit.console.drawing.geometry import geometry
 from oncekit.console.here import run_here
 from oncekit.console.machine import Definition, edges, nodes
 from oncekit.console.run import Run, Visit
-from oncekit.local import Execution, LocalCloud
+from oncekit.local import LocalCloud
 from oncekit.local.deploy import rendered_definitions
-from oncekit.local.faults import before, fails
+from oncekit.local.faults import fails
 
 MACHINES = rendered_definitions(Path(__file__).parents[2] / "template.yaml")
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
-LARGE = {"operation": "build-report", "tenant": "acme", "idempotencyKey": "r", "payload": {"bytes": 9000}}
 
 
 def walks(definition: Definition) -> Iterator[list[str]]:
@@ -116,63 +115,16 @@ def test_a_map_with_sixteen_branches_is_drawn_as_one_state(cloud: LocalCloud) ->
     held("map", f"{told({'StartAt': 'Each', 'States': states}, run)}\n{counted}\n")
 
 
-def _twice(cloud: LocalCloud, request: dict[str, Any], **more: str) -> Execution:
-    cloud.run(request)
-    return cloud.run(request | more)
-
-
-def _by_http(cloud: LocalCloud) -> Execution:
-    headers = {"Idempotency_Key": "k", "Content_Type": "application/json"}
-    Client(cloud).send("POST", "/operations/charge-payment", "{}", **headers)
-    return cloud.describe(cloud.http_calls.kept[-1].execution)
-
-
-def _with(cloud: LocalCloud, error: str, state: str, nth: Any, request: dict[str, Any]) -> Execution:
-    with cloud.intercept(fails(error, state=state, nth=nth)):
-        return cloud.run(request)
-
-
-def _after_death(cloud: LocalCloud) -> Execution:
-    """Who takes the lock of an owner over that was stopped."""
-
-    def die() -> None:
-        [running] = cloud.executions.running()
-        cloud.stop(running.exec_arn)
-
-    with cloud.intercept(before(die, state="ExecuteBusinessLogic")):
-        cloud.run(charge())
-    cloud.clock.advance(200)  # type: ignore[attr-defined]  # the shared cloud's time is virtual
-    return cloud.run(charge())
-
-
-def _declined(cloud: LocalCloud) -> Execution:
-    request = charge()
-    return cloud.run(request | {"payload": {**request["payload"], "card": "declined"}})
-
-
-PATHS: dict[str, Callable[[LocalCloud], Execution]] = {
-    "executed": lambda cloud: cloud.run(charge()),
-    "executed, large": lambda cloud: cloud.run(LARGE),
-    "executed in the fast lane": lambda cloud: cloud.run(charge(), lane="fast"),
-    "by HTTP, invalid": _by_http,
-    "replayed": lambda cloud: _twice(cloud, charge()),
-    "another payload": lambda cloud: _twice(cloud, charge(), payload={"orderId": "1", "amount": 1, "currency": "EUR"}),
-    "invalid": lambda cloud: cloud.run({}),
-    "quarantined": lambda cloud: cloud.run(charge() | {"operation": "ask-somebody"}),
-    "failed for good": _declined,
-    "crashed once": lambda cloud: _with(cloud, "Lambda.Unknown", "ExecuteBusinessLogic", 1, charge()),
-    "throttled lock": lambda cloud: _with(cloud, "ThrottlingException", "AcquireLock", range(1, 3), charge()),
-    "finalize denied": lambda cloud: _with(cloud, "AccessDeniedException", "Finalize", 0, charge()),
-    "taken over from the dead": _after_death,
-}
-
-
 def test_real_runs_of_the_operation_are_drawn_as_they_were(cloud: LocalCloud) -> None:
-    texts = []
+    texts, taken = [], set[str]()
     for name, run in PATHS.items():
         cloud.reset()
-        texts.append(f"{name}\n  {told_of(cloud, run(cloud))}\n")
-    held("operation", "\n".join(texts))
+        ended = run(cloud)
+        taken |= drawn(definition_of(cloud, ended), run_here(ended))[1]
+        texts.append(f"{name}\n  {told_of(cloud, ended)}\n")
+    every = {f"{each.source} → {each.target}" for each in edges(MACHINES["operation"])}
+    left = "".join(f"\n  {way}" for way in sorted(every - taken))
+    held("operation", "\n".join([*texts, f"drawn only as walks\n{left.lstrip(chr(10))}\n"]))
 
 
 def test_a_real_run_of_recovery_is_drawn_as_it_was(cloud: LocalCloud) -> None:
