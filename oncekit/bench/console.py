@@ -20,6 +20,7 @@ from oncekit.console.local_source import LocalSource
 from oncekit.console.server.addresses import run_address
 from oncekit.console.server.serving import ConsoleServer
 from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.without_collections import rare_collections
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -41,7 +42,7 @@ APPEARED = """arn => new Promise(resolve => {
 def console_lines(cloud: LocalCloud) -> Iterator[str]:
     """What was measured, as lines for people."""
     source = LocalSource(cloud)
-    with source.watching():
+    with rare_collections(), source.watching():  # as `once up` has it
         server = ConsoleServer(source)
         fill(cloud, source, EXECUTIONS)
         long_run = run_address(_long_run(cloud))

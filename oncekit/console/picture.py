@@ -44,6 +44,11 @@ def picture_in_page(definition: Definition, run: Run) -> str:
     return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}", WITHIN)
 
 
+def prepare() -> None:
+    """Import what draws, which takes a while the first time."""
+    import oncekit.console.drawing.svg  # noqa: F401
+
+
 def lay_out(definition: Definition) -> None:
     """Find the places of the states, which takes a second or two; once for a definition, and by one thread."""
     from oncekit.console.drawing.geometry import geometry

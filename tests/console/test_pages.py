@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import json
+import queue
 import re
 import threading
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ import pytest
 from scenario import charge
 from visitor import Visitor, record_at, run_at
 
+from oncekit.console import pages, picture
 from oncekit.console.listing import CHUNK
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server import runs
@@ -87,6 +90,19 @@ def test_further_rows_follow_those_that_the_page_has(cloud: LocalCloud, visitor:
     assert first.count("data-arn") == CHUNK and f'data-after="{arns[3]}"' in first
     rest = visitor.get(f"/rows?after={arns[3]}").text
     assert re.findall(r'data-arn="(.*?)"', rest) == arns[2::-1] and "data-after" not in rest
+
+
+def test_what_other_pages_need_is_loaded_once_somebody_is_here(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: queue.Queue[str] = queue.Queue()
+    for module in (pages, picture):
+        monkeypatch.setattr(module, "prepare", functools.partial(loaded.put, module.__name__))
+    visitor.get("/waiting")
+    assert loaded.empty()
+    for _ in range(2):
+        visitor.get("/")
+    assert {loaded.get(timeout=20), loaded.get(timeout=20)} == {pages.__name__, picture.__name__} and loaded.empty()
 
 
 def test_an_empty_list_says_what_to_do(cloud: LocalCloud, visitor: Visitor) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from oncekit import application
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
-from oncekit.local.without_collections import without_collections
+from oncekit.local.without_collections import rare_collections, without_collections
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
@@ -61,10 +60,12 @@ def local_cloud(
         from oncekit.local.once_cloud import LocalCloud
 
         try:
-            with LocalCloud(
-                template, parameters, clock=clock, port=port, on_output=on_output, names=names, http_port=http_port
-            ) as cloud:
-                gc.freeze()  # what is there now stays as long as the command
+            with (
+                LocalCloud(
+                    template, parameters, clock=clock, port=port, on_output=on_output, names=names, http_port=http_port
+                ) as cloud,
+                rare_collections(),
+            ):
                 start.close()
                 if missing := [name for name in NEEDED_OUTPUTS if name not in cloud.outputs]:
                     raise Problem(

@@ -33,6 +33,12 @@ def _environment() -> Environment:
     )
 
 
+def prepare() -> None:
+    """Compile all templates, which takes a while the first time."""
+    for name in _environment().list_templates(["html"]):
+        _environment().get_template(name)
+
+
 def _seen(value: Any) -> Any:
     """What a template prints: text of others in characters that can be seen."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)

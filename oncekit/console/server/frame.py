@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,8 @@ class Frame:
     tour: Tour | None = None
     laid_out: set[str] = field(default_factory=set)
     """Lanes whose picture was begun."""
+    prepared: threading.Lock = field(default_factory=threading.Lock)
+    """Taken for good by the first who has what pages need loaded."""
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
         return html(

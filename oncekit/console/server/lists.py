@@ -8,6 +8,7 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console import pages, picture
 from oncekit.console.listing import KINDS, Filter, Listing, listing
 from oncekit.console.picture import SIGNS, lay_out
 from oncekit.console.run_view import sign_of
@@ -25,8 +26,15 @@ class Lists(Frame):
     def requests(self, request: Request) -> Response:
         asked = Filter.of(request.args)
         found = listing(self.source.rows(), asked)
+        self._prepare()
         self._lay_out([each.row for each in found.rows])
         return self.page("requests.html", "requests", asked=asked, kinds=KINDS, **self._listed(found))
+
+    def _prepare(self) -> None:
+        """Somebody is here, and opens another page next: load what the first one of each kind would wait for."""
+        if self.prepared.acquire(blocking=False):
+            for prepare in (pages.prepare, picture.prepare):
+                threading.Thread(target=prepare, daemon=True).start()
 
     def _lay_out(self, rows: Sequence[Row]) -> None:
         """Begin with the pictures that will be looked at next: the first one takes a while."""
