@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
-from oncekit.console.drawing.vertices import NOTHING_TAKEN, Mark, Taken
+from oncekit.console.drawing.vertices import NOTHING_TAKEN, Edge, Mark, Node, Taken
 from oncekit.console.machine import Definition, edges, nodes
 from oncekit.console.run import Outcome, Run, Visit
 
-_laying_out = threading.Lock()
 WITHIN = "graph"
 """The class of a picture in a page."""
 SIGNS: dict[Outcome, str] = {
@@ -53,8 +53,15 @@ def lay_out(definition: Definition) -> None:
     """Find the places of the states, which takes a second or two; once for a definition, and by one thread."""
     from oncekit.console.drawing.geometry import geometry
 
-    with _laying_out:
-        geometry(tuple(nodes(definition)), tuple(edges(definition)))
+    drawn = tuple(nodes(definition)), tuple(edges(definition))
+    with _laying_out(*drawn):
+        geometry(*drawn)
+
+
+@functools.lru_cache(maxsize=8)
+def _laying_out(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> threading.Lock:
+    """Of each picture its own: who opens another one does not wait for it."""
+    return threading.Lock()
 
 
 def taken(run: Run, links: bool = False) -> Taken:

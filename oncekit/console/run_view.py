@@ -143,7 +143,7 @@ def run_view(
         facts=_facts(run, end, payloads),
         message=_message(run.cause) if payloads and run.cause else "",
         picture=Markup("") if definition is None else Markup(picture_in_page(definition, run)),  # noqa: S704 escaped there
-        visits=_visits(run, end, payloads, {} if is_long else log, data=not is_long)[first:last],
+        visits=_visits(run, slice(first, last), end, payloads, {} if is_long else log, data=not is_long),
         further=max(0, len(run.visits) - last) if last else 0,
         scale=[duration(whole * part) for part in (0, 0.5, 1)] if whole else [],
         events=[] if is_long else events_view(run),
@@ -235,12 +235,12 @@ def _message(cause: str) -> str:
     return message if isinstance(message, str) else cause
 
 
-def _visits(run: Run, end: datetime.datetime, payloads: bool, log: Log, *, data: bool) -> list[VisitView]:
+def _visits(run: Run, part: slice, end: datetime.datetime, payloads: bool, log: Log, *, data: bool) -> list[VisitView]:
     span = Span(run.started_at, end)
     depths: dict[int | None, int] = {None: -1}
     for each in run.visits:
         depths[each.number] = depths[each.parent] + 1
-    return [_visit(each, span, depths[each.number], payloads, log, data=data) for each in run.visits]
+    return [_visit(each, span, depths[each.number], payloads, log, data=data) for each in run.visits[part]]
 
 
 def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, data: bool = True) -> VisitView:

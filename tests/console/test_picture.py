@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from golden_text import drawn, hundred_states
 from scenario import charge
 
+from oncekit.console import picture
 from oncekit.console.drawing.geometry import geometry
 from oncekit.console.drawing.svg import style
 from oncekit.console.here import run_here
@@ -66,3 +68,17 @@ def test_the_rules_of_a_picture_in_a_page_hold_for_nothing_else_in_it(cloud: Loc
     ended = cloud.run(charge())
     shown = picture_in_page(MACHINES["operation"], run_here(ended))
     assert shown.startswith('<svg class="graph"') and "<style" not in shown and " style=" not in shown
+
+
+def test_a_picture_does_not_wait_for_another_one_that_is_being_laid_out() -> None:
+    def machine(name: str) -> dict[str, Any]:
+        return {"StartAt": name, "States": {name: {"Type": "Succeed"}}}
+
+    def lay_out() -> None:
+        picture.lay_out(machine("Other"))
+        done.set()
+
+    one, done = machine("One"), threading.Event()
+    with picture._laying_out(tuple(nodes(one)), tuple(edges(one))):
+        threading.Thread(target=lay_out, daemon=True).start()
+        assert done.wait(20)
