@@ -1,151 +1,26 @@
-"""The scenarios as `make e2e` runs them: in one process, against a stack in another, in real time.
-
-The stack is that of `once up`. Nothing else here can be asked whether anything of the run is left in it, so the tests
-look for themselves: it was empty before.
-"""
+"""Some scenarios as `make e2e` runs them, against the stack of `once up`; the proof does so with all of them."""
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import boto3
-import pytest
-from signing import keys
+from scenario_runs import ROOT, assert_empty, assert_told, command, run_id_of, stack_up
 
-ROOT = Path(__file__).parents[2]
-VISIBILITY = "VisibilityTimeout: 60"
-"""Of the request queue, in seconds: five of them until a message is a dead letter."""
-MOST_DOLLARS = 1
+SOME = "ten_requests or declined_card or acknowledged or nothing_to_do"
 
 
-@pytest.fixture(scope="module")
-def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """The environment of a client of `once up`."""
-    folder = tmp_path_factory.mktemp("up")
-    for name in ("functions", "shared", "statemachine"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    template = (ROOT / "template.yaml").read_text()
-    assert VISIBILITY in template
-    (folder / "template.yaml").write_text(template.replace(VISIBILITY, VISIBILITY.replace("60", "1")))
-    out, err = folder / "out", folder / "err"
-    command = [
-        sys.executable,
-        "-c",
-        "from oncekit.cli.main import main; main()",
-        "up",
-        "--port",
-        "0",
-        "--http-port",
-        "0",
-    ]
-    with out.open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=folder, stdout=stdout, stderr=stderr)
-    try:
-        end = time.monotonic() + 60
-        while "is up" not in err.read_text():
-            assert time.monotonic() < end and process.poll() is None, err.read_text()
-            time.sleep(0.05)
-        lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
-        yield {**os.environ, **dict(line.split("=", 1) for line in lines)}
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def command(*options: str) -> list[str]:
-    """As the Makefile has it."""
-    options = ("tests/scenarios", "-v", "--backend=aws", "--stack", "once", "-p", "no:cacheprovider", *options)
-    return [sys.executable, "-m", "pytest", *options]
-
-
-def client(up: Mapping[str, str], service: str) -> Any:
-    return boto3.client(service, endpoint_url=up["AWS_ENDPOINT_URL"], **keys(up))  # type: ignore[call-overload]
-
-
-def outputs_of(up: Mapping[str, str]) -> dict[str, str]:
-    [stack] = client(up, "cloudformation").describe_stacks(StackName="once")["Stacks"]
-    return {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
-
-
-def running(up: Mapping[str, str], machine: str) -> list[Any]:
-    found = client(up, "stepfunctions").list_executions(stateMachineArn=machine, statusFilter="RUNNING")["executions"]
-    return list(found)
-
-
-def assert_empty(up: Mapping[str, str], run_id: str) -> None:
-    outputs = outputs_of(up)
-    tables = client(up, "dynamodb")
-    left = {name: tables.scan(TableName=name)["Items"] for name in tables.list_tables()["TableNames"]}
-    assert len(left) == 4 and not any(left.values()), left
-    assert "Contents" not in client(up, "s3").list_objects_v2(Bucket=outputs["ResponseBucketName"])
-    counts = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    for output in ("RejectedQueueUrl", "RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl"):
-        answer = client(up, "sqs").get_queue_attributes(QueueUrl=outputs[output], AttributeNames=counts)
-        assert set(answer["Attributes"].values()) == {"0"}, output
-    assert not running(up, outputs["StateMachineArn"])
-    functions = client(up, "lambda")
-    with pytest.raises(functions.exceptions.ResourceNotFoundException):
-        functions.get_function_configuration(FunctionName=f"{outputs['FunctionPrefix']}-{run_id}")
-
-
-def run_id_of(printed: str) -> str:
-    found = re.search(r"^(e2e-[0-9a-f]{8}): \d+ scenarios in the stack once \(Stage dev\)", printed, re.MULTILINE)
-    assert found, printed
-    return found[1]
-
-
-def alike(text: str) -> set[str]:
-    """The lines, with every number and id alike."""
-    return {re.sub(r"\d[\d.:]*", "n", re.sub(r"e2e-[0-9a-f]{8}", "e2e", line)) for line in text.splitlines()}
-
-
-def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -> None:
-    done = subprocess.run(
-        command("--lane", "fast"), cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stdout
-    run_id = run_id_of(done.stdout)
-    announced = re.search(r"(\d+) scenarios in.*costs at most \$([0-9.]+)", done.stdout, re.DOTALL)
-    spent = re.search(rf"{run_id}: \d+ executions, \d+ transitions, at most \$([0-9.]+)", done.stdout)
-    assert announced and spent, done.stdout
-    assert 0 < float(spent[1]) < float(announced[2]) < MOST_DOLLARS
-    assert f"{announced[1]} passed" in done.stdout
-    assert "skipped" not in done.stdout
-    assert f"{run_id}: cleaned up" in done.stdout
-    assert_empty(up, run_id)
-    [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "docs/deploy.md").read_text(), re.DOTALL)
-    lines = alike("\n".join(line for line in shown.splitlines() if line != "..." and "passed in" not in line))
-    assert lines <= alike(done.stdout)
-
-
-def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
-    machine = outputs_of(up)["StateMachineArn"]
-    at_work = command("--lane", "full", "-k", "stopped_owner_that_must_not_run_again or acknowledged")
-    process = subprocess.Popen(at_work, cwd=ROOT, env=up, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    printed = ""
-    for line in process.stdout:
-        printed += line
-        if "PASSED" in line:
-            break
-    end = time.monotonic() + 60
-    while not running(up, machine):  # a signal between two scenarios would strike pytest itself
-        assert time.monotonic() < end and process.poll() is None, printed
-    process.send_signal(signal.SIGTERM)
-    printed += process.stdout.read()
-    assert process.wait(120) == 2, printed
-    assert "KeyboardInterrupt" in printed
-    assert_empty(up, run_id_of(printed))
+def test_scenarios_hold_and_leave_nothing_behind(tmp_path: Path) -> None:
+    with stack_up(tmp_path) as up:
+        done = subprocess.run(
+            command("--lane", "full", "-k", SOME),
+            cwd=ROOT,
+            env=up,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        assert_told(done.stdout, 1)
+        assert_empty(up, run_id_of(done.stdout))
