@@ -49,6 +49,18 @@ def test_program_is_not_used_when_what_makes_it_has_changed(
     assert KeptPrograms(tmp_path, ONE).get(definition(ONE)) is None
 
 
+def test_only_a_long_definition_takes_a_place_among_the_kept(parse: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from oncekit.local.engine.programs import WORTH_KEEPING, KeptPrograms
+
+    asked: list[str] = []
+    monkeypatch.setattr(KeptPrograms, "get", lambda _, text: asked.append(text))
+    monkeypatch.setattr(KeptPrograms, "keep", lambda _, text, program: asked.append(text))
+    short = definition("http://127.0.0.1:1")
+    long = definition("x" * WORTH_KEEPING)
+    parse(short), parse(long)
+    assert asked == [long, long]
+
+
 def test_file_that_is_not_as_it_was_written_is_not_used(tmp_path: Path) -> None:
     files = KeptFiles(tmp_path, "thing", 5)
     files.keep("key", b"content")

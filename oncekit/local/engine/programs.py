@@ -22,6 +22,10 @@ from oncekit.local.engine.patching import replaced
 from oncekit.local.kept_files import KeptFiles
 
 _ENDPOINT = "{endpoint}"
+WORTH_KEEPING = 10_000
+"""Characters of a definition. A shorter one is parsed as quickly as its file is found, and many of them would take the
+places of the few that matter.
+"""
 
 
 class KeptPrograms:
@@ -68,11 +72,12 @@ def patch(kept: KeptPrograms | None) -> Iterator[None]:
 
     @functools.lru_cache(maxsize=32)
     def program_of(definition: str) -> Any:
-        program = None if kept is None else kept.get(definition)
+        if kept is None or len(definition) < WORTH_KEEPING:
+            return parse_anew(definition)[0]
+        program = kept.get(definition)
         if program is None:
             program = parse_anew(definition)[0]
-            if kept is not None:
-                kept.keep(definition, program)
+            kept.keep(definition, program)
         return program
 
     def parse(definition: str) -> tuple[Any, None]:
