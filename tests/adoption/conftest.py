@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from commands import Done, once
+from copies import share_what_is_kept
 
 from oncekit.testing.cloud import TestCloud
 
@@ -41,6 +42,8 @@ class Application:
         return (self.folder / name).read_text()
 
     def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        if not (self.folder / "build").exists():
+            share_what_is_kept(self.folder)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
         return subprocess.run([*command, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300)
 

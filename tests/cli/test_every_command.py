@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, cast
 
 import pytest
 from commands import Done
-from evil import EVIL, ROOT, SEEN, assert_calm, python
+from copies import copy_project
+from evil import EVIL, SEEN, assert_calm, python
 from logged import logged, own
 from operating import ID, Operator, put
 
@@ -231,9 +231,7 @@ def handler(event, context):
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An application whose function prints and raises what a terminal would obey."""
     folder = tmp_path_factory.mktemp("project")
-    for name in ("functions", "shared", "statemachine"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "template.yaml", folder)
+    copy_project(folder)
     (folder / "functions/charge_payment/app.py").write_text(FUNCTION)
     request = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {"orderId": "1"}}
     (folder / "event.json").write_text(json.dumps(request))

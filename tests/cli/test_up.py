@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import boto3
 import pytest
 import requests
 from botocore.exceptions import ClientError
+from copies import copy_project
 from signing import keys
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,7 @@ CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
 def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("functions", "shared", "statemachine"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "template.yaml", tmp_path)
+    copy_project(tmp_path)
     err = tmp_path / "err"
     program = "from oncekit.cli.main import main; main()"
     command = [sys.executable, "-c", program, "up", "--port", "0", "--http-port", "0", "--from-containers"]

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from copies import copy_project
 
 from oncekit.gate.run import QUICK, findings
 
@@ -30,10 +31,8 @@ def once(*arguments: str, folder: Path = ROOT, stdin: str = "") -> subprocess.Co
 
 @pytest.fixture
 def copy_of_the_project(tmp_path: Path) -> Path:
-    for name in ("functions", "shared", "statemachine", "events"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "template.yaml", tmp_path)
-    return tmp_path
+    (tmp_path / "events").symlink_to(ROOT / "events")
+    return copy_project(tmp_path)
 
 
 @pytest.fixture

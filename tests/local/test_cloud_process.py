@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from copies import copy_project
 
 pytestmark = pytest.mark.ours
 
@@ -66,10 +66,7 @@ print("done")
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for folder in ("functions", "shared", "statemachine"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "template.yaml", tmp_path)
-    return tmp_path
+    return copy_project(tmp_path, changed=("functions", "statemachine"))
 
 
 def test_cloud_opens_follows_changes_and_closes_without_a_trace(project: Path) -> None:
