@@ -1,4 +1,7 @@
-"""The gate lets the project pass, and refuses every broken variant of it with a line that names the state."""
+"""The gate lets the project pass, and refuses every broken variant of it with a line that names the state.
+
+The proof has the variants that only cfn-lint refuses: it takes seconds for each.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +38,6 @@ def test_the_project_has_no_finding() -> None:
 def test_a_broken_variant_is_refused_by_name(variant: Variant, write_variant: Callable[[Variant], Path]) -> None:
     found = [str(each) for each in findings(write_variant(variant), QUICK)]
     assert any(variant.is_refused_by(line) for line in found), found
-
-
-@pytest.mark.parametrize("variant", SLOW, ids=lambda each: each.name)
-def test_what_only_cfn_lint_sees_is_refused_by_name_too(
-    variant: Variant, write_variant: Callable[[Variant], Path]
-) -> None:
-    template = write_variant(variant)
-    assert findings(template, QUICK) == findings(ROOT / "template.yaml", QUICK)
-    assert any(variant.is_refused_by(str(each)) for each in findings(template, ALL))
 
 
 def test_the_command_prints_a_line_for_each_finding_and_fails(
