@@ -1,4 +1,4 @@
-"""`once run` as a script or a person meets it: a process of its own."""
+"""`once run` as a script or a person meets it: a process of its own, or the command on the shared cloud."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import Done
+from commands import once as command
 
 from oncekit.cli.here.names import shown_name
+from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 FIELDS = [
@@ -41,6 +47,23 @@ def once(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture
+def here(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
+    """`once` in this process, where it finds the shared cloud open."""
+
+    @contextmanager
+    def opened(*_: Any, **__: Any) -> Iterator[LocalCloud]:
+        yield cloud
+
+    def no_stack(*_: Any, **__: Any) -> Any:
+        raise AssertionError("nothing of this needs a deployed stack")
+
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr("oncekit.cli.here.run.local_cloud", opened)
+    return lambda *arguments: command(no_stack, *arguments)
+
+
 def test_json_is_one_object_with_what_happened() -> None:
     done = once("run", "events/charge-payment.json", "--times", "2", "--json")
     assert done.returncode == 0, done.stderr
@@ -53,33 +76,34 @@ def test_json_is_one_object_with_what_happened() -> None:
     assert report["sideEffects"]["tables"]["ProviderLedgerTable"] == 1
 
 
-def test_table_says_what_each_execution_came_to() -> None:
-    done = once("run", "events/charge-payment.json", "--times", "5", "--concurrently")
-    assert done.returncode == 0, "the duplicates that did not wait have an answer, too"
-    assert done.stdout.count("EXECUTED") == 1
-    assert "started once" in done.stdout
-    assert "\x1b" not in done.stdout + done.stderr
+def test_table_says_what_each_execution_came_to(here: Callable[..., Done]) -> None:
+    done = here("run", "events/charge-payment.json", "--times", "5", "--concurrently")
+    assert done.code == 0, "the duplicates that did not wait have an answer, too"
+    assert done.out.count("EXECUTED") == 1
+    assert "started once" in done.out
+    assert "\x1b" not in done.out + done.err
 
 
-def test_every_bad_event_fails_with_a_message_and_exits_with_one() -> None:
+def test_every_bad_event_fails_with_a_message_and_exits_with_one(here: Callable[..., Done]) -> None:
     events = sorted(str(path) for path in (ROOT / "events/bad").glob("*.json"))
-    done = once("run", *events, "--json")
-    assert done.returncode == 1
-    for event, execution in zip(events, json.loads(done.stdout)["executions"], strict=True):
+    done = here("run", *events, "--json")
+    assert done.code == 1
+    for event, execution in zip(events, json.loads(done.out)["executions"], strict=True):
         assert execution["error"] in ("InvalidRequest", "NeedsAttention", "OperationFailed"), event
         assert json.loads(execution["cause"])["message"], event
 
 
-def test_conflict_exits_with_three(tmp_path: Path) -> None:
+def test_conflict_exits_with_three(here: Callable[..., Done], tmp_path: Path) -> None:
     request = json.loads((ROOT / "events/charge-payment.json").read_text())
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**request, "payload": {**request["payload"], "amount": 1}}))
-    done = once("run", "events/charge-payment.json", str(other))
-    assert done.returncode == 3, done.stderr
-    assert "PayloadMismatch" in done.stdout
+    done = here("run", "events/charge-payment.json", str(other))
+    assert done.code == 3, done.err
+    assert "PayloadMismatch" in done.out
 
 
-FAST = ["--parameter", "Lane=fast", "--parameter", "FullLaneOperations=charge-payment"]
+IN_FAST = {"Lane": "fast", "FullLaneOperations": "charge-payment"}
+FAST = [part for each in IN_FAST.items() for part in ("--parameter", "=".join(each))]
 
 
 def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end() -> None:
@@ -88,15 +112,20 @@ def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_e
     door, worker = json.loads(done.stdout)["executions"]
     assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
     assert (worker["lane"], worker["disposition"]) == ("full", "EXECUTED")
-    by_option = once("run", "events/charge-payment.json", *FAST, "--lane", "full", "--json")
-    [execution] = json.loads(by_option.stdout)["executions"]
+
+
+def test_lane_that_is_given_is_taken_whatever_the_template_says(cloud: LocalCloud, here: Callable[..., Done]) -> None:
+    with cloud.deployed_with(IN_FAST):
+        done = here("run", "events/charge-payment.json", "--lane", "full", "--json")
+    [execution] = done.answer["executions"]
     assert (execution["lane"], execution["disposition"]) == ("full", "EXECUTED")
 
 
-def test_execution_has_one_name_wherever_it_is_shown() -> None:
-    done = once("run", "events/charge-payment.json", "--times", "2", *FAST)
-    on_the_way = re.findall(r"^([0-9a-f]{8})  Check", done.stderr, re.MULTILINE)
-    rows = re.findall(r"^\S  (\S+) +(fast|full)  ", done.stdout, re.MULTILINE)
+def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Callable[..., Done]) -> None:
+    with cloud.deployed_with(IN_FAST):
+        done = here("run", "events/charge-payment.json", "--times", "2")
+    on_the_way = re.findall(r"^([0-9a-f]{8})  Check", done.err, re.MULTILINE)
+    rows = re.findall(r"^\S  (\S+) +(fast|full)  ", done.out, re.MULTILINE)
     assert [name for name, lane in rows if lane == "fast"] == on_the_way and len(on_the_way) == 2
     [*names] = [name for name, lane in rows if lane == "full"]
     assert names and all(re.fullmatch(r"first-[0-9a-f]{8}", name) for name in names)
