@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from scenarios import options
@@ -36,8 +38,16 @@ def refused(*options: str, **environment: str) -> str:
     return line
 
 
+def refused_at_once(**given: object) -> str:
+    """What is said before anything is asked of AWS, and so in this process."""
+    config = SimpleNamespace(stash=pytest.Stash(), getoption=lambda name, *_: {"backend": "aws", **given}.get(name))
+    with pytest.raises(pytest.UsageError) as said:
+        options.pytest_configure(cast(pytest.Config, config))
+    return str(said.value)
+
+
 def test_run_without_a_stack_is_told_how_to_name_one() -> None:
-    assert "make e2e STACK=NAME" in refused()
+    assert "make e2e STACK=NAME" in refused_at_once()
 
 
 def test_run_without_credentials_is_told_to_log_in() -> None:
@@ -45,7 +55,7 @@ def test_run_without_credentials_is_told_to_log_in() -> None:
 
 
 def test_run_in_more_than_one_process_is_refused() -> None:
-    assert "one process" in refused("--stack", "once-dev", "-n", "2")
+    assert "one process" in refused_at_once(stack="once-dev", numprocesses=2)
 
 
 def test_run_where_nobody_answers_is_told_about_the_endpoint() -> None:
