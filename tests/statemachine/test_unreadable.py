@@ -6,7 +6,7 @@ import copy
 import hashlib
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -248,18 +248,22 @@ def test_one_shard_that_cannot_be_read_does_not_keep_the_others_from_being_swept
 )
 def test_sweep_carries_the_longest_keys_there_are(cloud: LocalCloud, recover: Recover, filling: str) -> None:
     """A byte of a key takes six once it is quoted; 160 records that nobody's request would have got today."""
-    table, dynamodb = cloud.resources["IdempotencyTable"], cloud.client("dynamodb")
     ids = ids_in_every_shard(10, filling)
     owner = f"{cloud.outputs['StateMachineArn'].replace(':stateMachine:', ':execution:')}:none"
-    for id, shard in ids:
-        dynamodb.put_item(TableName=table, Item=overdue(id, shard, owner))
+    write(cloud, ({"PutRequest": {"Item": overdue(id, shard, owner)}} for id, shard in ids))
     swept = recover()
     assert swept.status == "SUCCEEDED", swept.cause
     assert (swept.output["left"], swept.output["isComplete"]) == (160, True)
     pages = 1 + 10 if filling == "\0" * 1_960 else 4
     assert swept.states.count("QueryShards") == pages, "too much for the Map is asked for again, one at a time"
-    for id, _ in ids:
-        dynamodb.delete_item(TableName=table, Key={"id": {"S": id}})
+    write(cloud, ({"DeleteRequest": {"Key": {"id": {"S": id}}}} for id, _ in ids))
+
+
+def write(cloud: LocalCloud, requests: Iterable[dict[str, Any]]) -> None:
+    """As many at a time as DynamoDB takes."""
+    table, left = cloud.resources["IdempotencyTable"], list(requests)
+    for first in range(0, len(left), 25):
+        cloud.client("dynamodb").batch_write_item(RequestItems={table: left[first : first + 25]})
 
 
 def ids_in_every_shard(count: int, filling: str) -> list[tuple[str, str]]:
