@@ -44,7 +44,8 @@ class Application:
     def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         if not (self.folder / "build").exists():
             share_what_is_kept(self.folder)
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", "."]
+        without = ("-p", "no:cacheprovider", "-p", "no:schemathesis")
+        command = [sys.executable, "-m", "pytest", "-q", *without, "-c", "/dev/null", "--rootdir", "."]
         return subprocess.run([*command, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300)
 
 
