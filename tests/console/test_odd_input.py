@@ -60,7 +60,8 @@ def test_a_message_that_is_no_refused_request_does_not_hide_the_others(
     url = cloud.resources["RejectedRequestsQueue"]
     cloud.client("sqs").send_message(QueueUrl=url, MessageBody=body)
     page = visitor.get("/waiting")
-    assert page.status_code == 200 and "Start InvalidRequest again" in page.text and "Start  again" not in page.text
+    assert page.status_code == 200 and "requests with InvalidRequest again?" in page.text
+    assert "requests with  again?" not in page.text
     assert "<span>RejectedRequestsQueue</span> <b>2</b>" in page.text
 
 
