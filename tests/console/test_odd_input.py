@@ -52,7 +52,16 @@ def test_a_record_with_attributes_that_once_writes_otherwise_is_shown(
     assert visitor.get("/result/acme%23charge-payment%23odd").status_code == 404
 
 
-@pytest.mark.parametrize("body", ["no JSON", "[]", "null", '{"error": {"a": 1}, "executionArn": 7, "inputText": 5}'])
+ODD_MESSAGES = (
+    "no JSON",
+    "[]",
+    "null",
+    '{"error": {"a": 1}, "executionArn": 7, "inputText": 5}',
+    '{"error": "Unavailable", "executionArn": "x", "inputText": "no JSON"}',
+)
+
+
+@pytest.mark.parametrize("body", ODD_MESSAGES)
 def test_a_message_that_is_no_refused_request_does_not_hide_the_others(
     cloud: LocalCloud, visitor: Visitor, body: str
 ) -> None:

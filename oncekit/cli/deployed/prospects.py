@@ -33,6 +33,8 @@ def why_deadly(rejected: Rejected, text: str) -> str | None:
         why = why_unreadable(json.loads(text))
     except RecursionError:
         why = "it is nested too deep"
+    except ValueError:
+        why = "it is not JSON"
     return why and (
         f"{why}; no execution can read it: ask its sender for another; when all that can be started have been, "
         f"{_discard(rejected)}"

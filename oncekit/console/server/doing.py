@@ -70,7 +70,7 @@ class Doing(Frame):
         }
 
     def _prospect(self, message: Message, number: int) -> Prospect:
-        if self.actions is None or number >= MOST_PROSPECTS:
+        if self.actions is None or not message.error or number >= MOST_PROSPECTS:
             return Prospect(False, "")
         try:
             return self.actions.prospect(message)
