@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
+import statistics
 from pathlib import Path
 from typing import Any
 
 import pytest
 from template_parts import references, resolver
 
+from oncekit.cli.deployed.rejected import HIDDEN_SECONDS
 from oncekit.local.account import ACCOUNT
 from oncekit.local.events.patterns import matches
 from oncekit.local.template import load
@@ -74,9 +77,7 @@ LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
     "FastFailedExecutionsAlarm": [(STATES, "ExecutionsFailed", FAST, "Sum")],
     "FastTimedOutExecutionsAlarm": [(STATES, "ExecutionsTimedOut", FAST, "Sum")],
     "RejectedRequestsAlarm": [(SQS, VISIBLE, {"QueueName": "RejectedRequestsQueue"}, "Maximum")],
-    "RejectedRequestsAgeAlarm": [
-        (SQS, "ApproximateAgeOfOldestMessage", {"QueueName": "RejectedRequestsQueue"}, "Maximum")
-    ],
+    "RejectedRequestsAgeAlarm": [(SQS, VISIBLE, {"QueueName": "RejectedRequestsQueue"}, "Average")],
     "RecoveryDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RecoveryDeadLetterQueue"}, "Maximum")],
     "EventDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "EventDeadLetterQueue"}, "Maximum")],
     "RequestDeadLetterAlarm": [(SQS, VISIBLE, {"QueueName": "RequestDeadLetterQueue"}, "Maximum")],
@@ -98,7 +99,8 @@ LOOKED_AT: dict[str, list[tuple[str, str, dict[str, str], str]]] = {
     ],
 }
 """Namespace, name, dimensions and statistic of every metric, but for those of functions."""
-THRESHOLDS: dict[str, str | int] = {
+HALF_OF_EACH_HOUR = 0.5
+THRESHOLDS: dict[str, str | float] = {
     "TimedOutExecutionsAlarm": "DeadExecutionsThreshold",
     "AbortedExecutionsAlarm": "DeadExecutionsThreshold",
     "ThrottledExecutionsAlarm": "ThrottlesThreshold",
@@ -109,13 +111,19 @@ THRESHOLDS: dict[str, str | int] = {
     "RequestAgeAlarm": "RequestAgeThresholdSeconds",
     "RequestApiErrorsAlarm": "HttpErrorsThreshold",
     "RequestApiLatencyAlarm": "HttpLatencyThresholdMilliseconds",
-    "RejectedRequestsAgeAlarm": "RejectedRequestsAgeThresholdSeconds",
+    "RejectedRequestsAgeAlarm": HALF_OF_EACH_HOUR,
     "RecoveryFailingAlarm": 0,
     **dict.fromkeys([f"{each}DeadLetterAlarm" for each in ("Recovery", "Event", "Request")], 0),
 }
 """The parameter of an alarm that is not called like it, or the number."""
-LONG = {"OverdueOperationsAlarm": (2, None), "OpenOperationsGrowthAlarm": (4, 3), "RequestAgeAlarm": (5, None)}
+LONG = {
+    "OverdueOperationsAlarm": (2, None),
+    "OpenOperationsGrowthAlarm": (4, 3),
+    "RequestAgeAlarm": (5, None),
+    "RejectedRequestsAgeAlarm": ({"Ref": "RejectedRequestsAgeThresholdHours"}, None),
+}
 """Alarms that look at more than one period: at how many, and how many of them must be bad, if not all."""
+PERIODS = {"RequestAgeAlarm": 60, "RejectedRequestsAgeAlarm": 3600}
 
 
 def metrics_of(alarm: dict[str, Any]) -> list[tuple[str, str, dict[str, str], str]]:
@@ -141,7 +149,7 @@ def test_every_alarm_looks_at_what_it_is_about(alarms: Resources, functions: Res
 def test_every_alarm_rings_beyond_its_own_threshold(alarms: Resources) -> None:
     for name in LOOKED_AT:
         threshold = THRESHOLDS.get(name, name.replace("Alarm", "Threshold"))
-        assert alarms[name]["Threshold"] == (threshold if threshold == 0 else {"Ref": threshold}), name
+        assert alarms[name]["Threshold"] == ({"Ref": threshold} if isinstance(threshold, str) else threshold), name
     assert {alarm["ComparisonOperator"] for alarm in alarms.values()} == {"GreaterThanThreshold"}
 
 
@@ -150,7 +158,7 @@ def test_an_alarm_looks_at_the_last_five_minutes_unless_it_is_about_something_th
         assert (alarm["EvaluationPeriods"], alarm.get("DatapointsToAlarm")) == LONG.get(name, (1, None)), name
         inner = [each["MetricStat"]["Period"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
         for period in inner or [alarm["Period"]]:
-            assert period == (60 if name == "RequestAgeAlarm" else 300) or "SweepAlarms" in str(period), name
+            assert period == PERIODS.get(name, 300) or "SweepAlarms" in str(period), name
 
 
 def test_an_alarm_on_many_metrics_rings_by_their_sum(alarms: Resources) -> None:
@@ -210,6 +218,44 @@ def test_every_hour_of_the_growth_alarm_has_a_sweep(minutes: int) -> None:
     assert alarm["EvaluationPeriods"] * hour <= 86_400
 
 
+DAY = 24 * 60
+LOOKS = range(0, 2 * DAY, 20)
+"""Minutes at which somebody looks at the queue, again and again."""
+HIDDEN = {minute + while_ for minute in LOOKS for while_ in range(math.ceil(HIDDEN_SECONDS / 60))}
+WAITING = {
+    "a message that somebody looks at": ([float(minute not in HIDDEN) for minute in range(2 * DAY)], True),
+    "a message that is sent within the first hour": ([0.0] * 59 + [1.0] * 2 * DAY, True),
+    "a message that is replayed in the evening": ([1.0] * 10 * 60 + [0.0] * DAY, False),
+    "one each hour, and replayed at once": (([1.0] * 20 + [0.0] * 40) * 48, False),
+    "an empty queue": ([0.0] * 2 * DAY, False),
+}
+"""The messages that can be seen in the rejected-requests queue, minute by minute, and whether the alarm is to ring."""
+
+
+@pytest.mark.parametrize(("visible", "rings"), WAITING.values(), ids=WAITING)
+def test_a_refused_request_that_waits_for_a_day_rings_however_often_somebody_looks_at_it(
+    alarms: Resources, visible: list[float], rings: bool
+) -> None:
+    alarm = alarms["RejectedRequestsAgeAlarm"]
+    assert alarm["MetricName"] == VISIBLE, "SQS's age leaves out what was received three times"
+    minutes, statistic = alarm["Period"] // 60, {"Average": statistics.mean, "Minimum": min}[alarm["Statistic"]]
+    points = [statistic(visible[at : at + minutes]) for at in range(0, len(visible) - minutes + 1, minutes)]
+    within = int(resolver(load(TEMPLATE)).resolve(alarm["EvaluationPeriods"]))
+    above = [each > alarm["Threshold"] for each in points]
+    assert any(all(above[at : at + within]) for at in range(len(above) - within + 1)) is rings
+
+
+@pytest.mark.parametrize("hours", [1, 168])
+def test_no_alarm_looks_back_further_than_it_may(alarms: Resources, hours: int) -> None:
+    """https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, Period."""
+    resolve = resolver(load(TEMPLATE, {"RejectedRequestsAgeThresholdHours": hours})).resolve
+    for name, alarm in alarms.items():
+        inner = [each["MetricStat"]["Period"] for each in alarm.get("Metrics", ()) if "MetricStat" in each]
+        for period in (int(resolve(each)) for each in inner or [alarm["Period"]]):
+            most = 86_400 if period < 3600 else 7 * 86_400
+            assert period * int(resolve(alarm["EvaluationPeriods"])) <= most, name
+
+
 def test_dead_executions_are_those_of_which_recovery_is_told(resources: Resources) -> None:
     alarm = resources["DeadExecutionsAlarm"]["Properties"]
     assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Events", "Invocations")
@@ -265,7 +311,8 @@ def test_pipe_has_an_alarm_of_its_own(alarms: Resources) -> None:
 def test_every_threshold_is_a_parameter_or_nothing_at_all(alarms: Resources) -> None:
     for name, alarm in alarms.items():
         threshold = alarm["Threshold"]
-        assert threshold == 0 or re.search("Threshold((Milli)?[Ss]econds)?$", threshold["Ref"]), name
+        if threshold not in (0, HALF_OF_EACH_HOUR):
+            assert re.search("Threshold((Milli)?[Ss]econds)?$", threshold["Ref"]), name
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])

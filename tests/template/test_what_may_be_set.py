@@ -28,7 +28,7 @@ NUMBERS = {
     "OpenOperationsThreshold": (0, 0, 10_000_000),
     "OpenOperationsGrowthThreshold": (100, 0, 10_000_000),
     "RejectedRequestsThreshold": (10, 0, 1_000_000),
-    "RejectedRequestsAgeThresholdSeconds": (86_400, 60, 1_209_600),
+    "RejectedRequestsAgeThresholdHours": (24, 1, 168),
     "FailedExecutionsThreshold": (10, 0, 1_000_000),
     "DeadExecutionsThreshold": (0, 0, 1_000_000),
     "RequestAgeThresholdSeconds": (600, 60, 1_209_600),

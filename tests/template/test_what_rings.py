@@ -67,11 +67,6 @@ ONE_METRIC: dict[str, tuple[Looks, int, str]] = {
     "FastFailedExecutions": (executions("ExecutionsFailed", FAST), 1, "FailedExecutionsThreshold"),
     "FastTimedOutExecutions": (executions("ExecutionsTimedOut", FAST), 1, "DeadExecutionsThreshold"),
     "RejectedRequests": (queue("RejectedRequestsQueue"), 1, "RejectedRequestsThreshold"),
-    "RejectedRequestsAge": (
-        queue("RejectedRequestsQueue", "ApproximateAgeOfOldestMessage"),
-        1,
-        "RejectedRequestsAgeThresholdSeconds",
-    ),
     "RecoveryDeadLetter": (queue("RecoveryDeadLetterQueue"), 1, ""),
     "EventDeadLetter": (queue("EventDeadLetterQueue"), 1, ""),
     "RequestDeadLetter": (queue("RequestDeadLetterQueue"), 1, ""),
@@ -159,7 +154,7 @@ def is_silent_below(deployed: Template, alarm: Mapping[str, Any], threshold: str
 
 def test_every_alarm_is_here(alarms: dict[str, Any]) -> None:
     of_functions = {f"{name}{kind}" for name in FUNCTIONS for kind in ("Errors", "Throttles", "Rollout")}
-    others = {"OperationRollout", "FastRollout", "OpenOperationsGrowth"}
+    others = {"OperationRollout", "FastRollout", "OpenOperationsGrowth", "RejectedRequestsAge"}
     assert set(alarms) == {*ONE_METRIC, *SUMS, *of_functions, *others}
 
 
@@ -270,6 +265,18 @@ def test_growth_looks_at_the_lowest_number_of_each_hour(alarms: dict[str, Any], 
     assert is_silent_below(
         deployed, {**alarm, "EvaluationPeriods": 1, "DatapointsToAlarm": 1}, "OpenOperationsGrowthThreshold"
     )
+
+
+@pytest.mark.parametrize("hours", [1, 24, 168])
+def test_refused_requests_ring_that_wait_for_more_than_half_of_each_of_so_many_hours(hours: int) -> None:
+    known, resources = written_with(RejectedRequestsAgeThresholdHours=hours)
+    alarm = known.resolve(resources["RejectedRequestsAgeAlarm"]["Properties"])
+    visible = ("AWS/SQS", "ApproximateNumberOfMessagesVisible")
+    assert (alarm["Namespace"], alarm["MetricName"]) == visible
+    assert (alarm["Statistic"], int(alarm["Period"]), int(alarm["EvaluationPeriods"])) == ("Average", 3600, hours)
+    assert (alarm["ComparisonOperator"], float(alarm["Threshold"])) == ("GreaterThanThreshold", 0.5)
+    assert alarm["TreatMissingData"] == "notBreaching" and "DatapointsToAlarm" not in alarm
+    assert alarm["Dimensions"][0]["Name"] == "QueueName"
 
 
 @pytest.mark.parametrize(
