@@ -6,8 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 
 from oncekit.adoption import folder
+from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.code import LIBRARY, RECORDS, Code
 from oncekit.adoption.trigger import Trigger
+from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
 AWS_KEY = "alias/aws/sqs"
@@ -19,7 +22,9 @@ BUSINESS_TIMEOUT = 30
 def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger | None) -> Iterator[str]:
     """A sentence for each thing to do."""
     if function is not None:
-        timeout = template.function(function).get("Timeout", 3)
+        properties = template.function(function)
+        yield from _of_code(template, function, Code.of(properties, template.path.parent))
+        timeout = properties.get("Timeout", 3)
         if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:
             yield (
                 f"{function} may take {timeout} seconds, and Once waits for {BUSINESS_TIMEOUT}: set "
@@ -33,6 +38,30 @@ def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger
             )
         if source.type == QUEUE:
             yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
+
+
+def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:
+    if code.takes_batches:
+        yield (
+            f"{function} takes a list of {RECORDS}, and Once calls it with the payload of one request: let its Handler "
+            "be a function that takes one"
+        )
+    if code.knows_once and not _has_library(template, function, code):
+        yield (
+            f"{function} imports {LIBRARY}, and has no layer with it, so it fails: give it "
+            f"Layers: [!Ref {ONCE_LIBRARY}], made of {folder.NAME}/shared/ (docs/adopting.md has the lines)"
+        )
+
+
+def _has_library(template: ApplicationTemplate, function: str, code: Code) -> bool:
+    """Whether it can import the library; a layer that is not in the template may have it."""
+    layers = [
+        template.resources.get(each.get("Ref", "")) for each in template.layers(function) if isinstance(each, dict)
+    ]
+    places = [(each.get("Properties") or {}).get("ContentUri") for each in layers if each is not None]
+    if len(places) < len(template.layers(function)) or not all(isinstance(each, str) for each in places):
+        return True
+    return has_library(code.folder, [template.path.parent / str(each) for each in places])
 
 
 def _lacking(queue: str, properties: Mapping[str, object]) -> Iterator[str]:

@@ -81,6 +81,11 @@ class ApplicationTemplate(YamlFile):
         everywhere = self.at("Globals", "Function") or {}
         return {**everywhere, **(self.resources[logical_id].get("Properties") or {})}
 
+    def layers(self, logical_id: str) -> list[Any]:
+        """The layers of a function: those of Globals are added to its own."""
+        own = self.resources[logical_id].get("Properties") or {}
+        return [*(self.at("Globals", "Function", "Layers") or []), *(own.get("Layers") or [])]
+
     def resource(self, option: str, logical_id: str, *types: str) -> None:
         """Raises Problem unless there is such a resource of one of these types."""
         of_type = sorted(name for name, each in self.resources.items() if each.get("Type") in types)

@@ -217,9 +217,12 @@ def announce(action: str, event: Any) -> None:
     connection.close()
 
 
-if __name__ == "__main__":
+def watch() -> None:
     watch_http()
     watch_aws()
     watch_library()
     watch_invocations()
-    runpy.run_path(os.environ["ONCE_TESTING_ENTRY"], run_name="__main__")
+
+
+if __name__ == "__main__":
+    runpy.run_path(os.environ["ONCE_TESTING_ENTRY"])["run"](watch)

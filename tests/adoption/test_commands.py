@@ -14,6 +14,7 @@ import pytest
 from adoption.conftest import APPLICATION, Application
 
 from oncekit import application
+from oncekit.adoption import texts
 from oncekit.cli.here.demo import stage
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
@@ -221,13 +222,21 @@ def test_before_init_there_is_no_new(foreign: Application, empty: Application) -
 
 
 def test_a_function_that_imports_once_gets_the_request_and_another_one_the_payload(ready: Application) -> None:
-    (ready.folder / "warehouse" / "more.py").write_text("from once import Request\n")
+    code = ready.folder / "warehouse"
+    (code / "nobodys.py").write_text("from once import Request\n")
+    ready.once("new", "receive", "--function", "Warehouse")
+    assert "- - receive\n" in ready.text("once/operations.yaml")
+    (code / "more.py").write_text("from once import Request\n")
+    (code / "reserve.py").write_text(f"import more\n{(code / 'reserve.py').read_text()}")
     ready.once("new", "reserve", "--function", "Warehouse")
-    assert "PayloadOnlyOperations" not in ready.text("once/operations.yaml")
     ready.once("new", "receipt", "--function", "WriteReceipt")
     ready.once("new", "bill", "--function", "BillCustomer", "--gets", "request")
-    operations = ready.text("once/operations.yaml")
-    assert operations.count("PayloadOnlyOperations") == 1 and "- - receipt\n" in operations
+    template = ready.folder / "template.yaml"
+    template.write_text(template.read_text().replace("Handler: reserve.handler", "Handler: wrapper.of.handler"))
+    ready.once("new", "wrapped", "--function", "Warehouse")  # a layer has the module; any of the folder may be called
+    listed = [line for line in ready.text("once/operations.yaml").splitlines() if line.lstrip().startswith("- ")]
+    assert ready.text("once/operations.yaml").count("PayloadOnlyOperations") == 1
+    assert [each.strip(" -") for each in listed if "!" not in each and '"' not in each] == ["receive", "receipt"]
 
 
 def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Application) -> None:
@@ -240,6 +249,73 @@ def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Applicat
     )
     assert done.code == 0 and "Warehouse still gets what comes from WarehouseQueue" in done.err
     assert "Warehouse may take 60 seconds, and Once waits for 30" in done.err
+
+
+def test_a_function_that_imports_once_without_its_layer_is_told(ready: Application) -> None:
+    code, template = ready.folder / "warehouse" / "reserve.py", ready.folder / "template.yaml"
+    code.write_text("from once import operation\n" + code.read_text())
+    told = "Warehouse imports once, and has no layer with it, so it fails: give it Layers: [!Ref OnceLibrary]"
+    assert told in ready.once("new", "reserve-1", "--function", "Warehouse").err
+    text = template.read_text()
+    layer = text.replace(
+        "Handler: reserve.handler\n", "Handler: reserve.handler\n            Layers: [!Ref OnceLibrary]\n"
+    )
+    everywhere = text.replace("        Timeout: 20 ", "        Layers: [!Ref OnceLibrary]\n        Timeout: 20 ")
+    foreign_layer = text.replace("        Timeout: 20 ", "        Layers: [!Ref Unknown]\n        Timeout: 20 ")
+    library = texts.text("library.yaml").replace("\n", "\n    ")
+    for number, changed in enumerate((layer, everywhere)):
+        template.write_text(changed.replace("Resources:\n", f"Resources:\n    {library}\n", 1))
+        assert "layer" not in ready.once("new", f"reserve-a{number}", "--function", "Warehouse").err
+    template.write_text(foreign_layer)
+    assert "layer" not in ready.once("new", "reserve-b", "--function", "Warehouse").err
+    template.write_text(text)
+    (ready.folder / "warehouse" / "requirements.txt").write_text("oncekit\n")
+    assert "layer" not in ready.once("new", "reserve-c", "--function", "Warehouse").err
+
+
+BATCHES = {
+    "in the handler": (
+        {"reserve": 'def handler(message, context):\n    return [1 for _ in message["Records"]]\n'},
+        True,
+    ),
+    "by get": ({"reserve": 'def handler(event, context):\n    return event.get("Records", [])\n'}, True),
+    "in a module that it imports": (
+        {"reserve": "from inner import work\ndef handler(event, context):\n    return work.all(event)\n"}
+        | {"inner/__init__": "", "inner/work": "from . import more\n", "inner/more": 'event = {}\nevent["Records"]\n'},
+        True,
+    ),
+    "by Powertools": (
+        {"reserve": "from aws_lambda_powertools.utilities.batch import BatchProcessor\ndef handler(e, _): 1\n"},
+        True,
+    ),
+    "not in a text": (
+        {"reserve": 'def handler(event, context):\n    """event["Records"]"""\n    # event["Records"]\n'},
+        False,
+    ),
+    "not in the answer of a service": (
+        {"reserve": 'def handler(event, context):\n    return kinesis.get_records()["Records"], answer["Records"]\n'},
+        False,
+    ),
+    "not in another function's module": (
+        {
+            "reserve": "def handler(event, context): 1\n",
+            "other": 'def handler(event, context):\n    event["Records"]\n',
+        },
+        False,
+    ),
+    "not in what nobody can read": ({"reserve": "def handler(event, context) 1\n"}, False),
+}
+
+
+@pytest.mark.parametrize(("modules", "is_told"), BATCHES.values(), ids=BATCHES)
+def test_a_function_that_takes_batches_is_told(ready: Application, modules: dict[str, str], is_told: bool) -> None:
+    for name, text in modules.items():
+        path = ready.folder / "warehouse" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    told = "Warehouse takes a list of Records, and Once calls it with the payload of one request"
+    assert done.code == 0 and (told in done.err) is is_told
 
 
 def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
 
 pytestmark = pytest.mark.ours
+SHARED = Path(__file__).parents[2] / "shared"
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,44 @@ def test_code_comes_before_the_layers_and_nothing_of_the_runtime_is_on_the_path(
     assert path[:2] == [str(FUNCTIONS / "probe"), str(tmp_path)]
     assert not any("lambda_runtime" in folder for folder in path)
     assert not any(name.partition(".")[0] == "local" for name in call(runtime, "layered", "modules"))
+
+
+IMPORTS = "from once import Request\ndef handler(event, context): return Request.__name__"
+
+
+def test_the_library_of_this_machine_is_not_there_for_a_function_without_it(
+    runtime: LambdaRuntime, tmp_path: Path
+) -> None:
+    """As on Lambda; a namespace, such as a folder once/ without code of its own, is no library."""
+    (tmp_path / "app.py").write_text(IMPORTS)
+    (tmp_path / "once").mkdir()
+    runtime.register("bare", FunctionSpec(tmp_path))
+    failed = failure(runtime, "bare")
+    assert failed["errorType"] == "Runtime.ImportModuleError"
+    assert failed["errorMessage"].startswith("Unable to import module 'app': No module named 'once'")
+    assert "Layers: [!Ref OnceLibrary]" in failed["errorMessage"]
+
+
+@pytest.mark.parametrize("has_it_by", ["a layer", "a built layer", "a copy", "a requirement"])
+def test_the_library_is_there_for_a_function_that_has_it(
+    runtime: LambdaRuntime, tmp_path: Path, has_it_by: str
+) -> None:
+    layers: tuple[Path, ...] = ()
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "app.py").write_text(IMPORTS)
+    match has_it_by:
+        case "a layer":
+            layers = (SHARED,)
+        case "a built layer":
+            shutil.copytree(SHARED / "once", tmp_path / "layer" / "python" / "once")
+            layers = (tmp_path / "layer",)
+        case "a copy":
+            shutil.copytree(SHARED / "once", code / "once")
+        case "a requirement":
+            (code / "requirements.txt").write_text("oncekit>=0.1\n")
+    runtime.register("has-it", FunctionSpec(code, python_path=layers))
+    assert call(runtime, "has-it") == "Request"
 
 
 @pytest.mark.aws(unconfirmed="V37")

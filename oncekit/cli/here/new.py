@@ -129,11 +129,11 @@ def _read(example: str | None) -> Any:
 
 
 def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
-    from oncekit.adoption.payload import knows_once
+    from oncekit.adoption.code import Code
 
     if gets is not None or function is None:
         return gets == "payload"
-    return not knows_once(additions.template.function(function), additions.root)
+    return not Code.of(additions.template.function(function), additions.root).knows_once
 
 
 def _advise(additions: Additions, function: str | None, trigger: Trigger | None) -> None:
