@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 MOST_LINES = 40
 """Of one function, the newest."""
 _OF_RUNTIME = "[ERROR] "
+_AGAIN = "(the same traceback as above)"
 
 
 def lines_of(function: str, line: str) -> Iterator[str]:
@@ -45,12 +46,20 @@ class Repeats:
         traceback = told.get("exception")
         if isinstance(traceback, str):
             self._last = traceback.rstrip().rpartition("\n")[2]
-            if traceback in self._tracebacks:
-                return json.dumps({**told, "exception": "(the same traceback as above)"})
-            self._tracebacks.add(traceback)
-        elif line.startswith(_OF_RUNTIME) and self._last.endswith(_error_in(line)):
-            return None
+            if self._is_shown(traceback):
+                return json.dumps({**told, "message": f"{told.get('message', '')} {_AGAIN}", "exception": None})
+        elif line.startswith(_OF_RUNTIME):
+            if self._last.endswith(_error_in(line)):
+                return None
+            if self._is_shown(line):
+                return f"{_OF_RUNTIME}{_error_in(line)} {_AGAIN}"
         return line
+
+    def _is_shown(self, traceback: str) -> bool:
+        """Whether it was; it is now."""
+        shown = traceback in self._tracebacks
+        self._tracebacks.add(traceback)
+        return shown
 
 
 def _error_in(line: str) -> str:

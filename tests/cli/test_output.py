@@ -51,7 +51,18 @@ def test_the_runtimes_copy_of_an_error_and_a_traceback_that_was_shown_are_left_o
     assert repeats.left_of(json.dumps(REFUSED)) == json.dumps(REFUSED)
     assert repeats.left_of("[ERROR] KeyError: 'y'\rTraceback") is not None
     again = repeats.left_of(json.dumps(LOGGED | {"message": "later"}))
-    assert again is not None and list(lines_of("f", again)) == ["f | ERROR later", "f | (the same traceback as above)"]
+    assert again is not None and list(lines_of("f", again)) == ["f | ERROR later (the same traceback as above)"]
+
+
+def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: LocalCloud, tmp_path: Path) -> None:
+    """Of a function that knows nothing of Once, so that the runtime client alone tells of its errors."""
+    (tmp_path / "app.py").write_text("def handler(event, context):\n    return event['attempt'] // 0\n")
+    cloud.add_function("fails", tmp_path)
+    cloud.run({"operation": "fails", "idempotencyKey": "k", "payload": {}})
+    error, *traceback, second, third, fourth, fifth = printed(cloud)
+    assert error == "fails | [ERROR] ZeroDivisionError: integer division or modulo by zero"
+    assert traceback[0] == "fails | Traceback (most recent call last):" and "return event['attempt']" in traceback[-1]
+    assert [second, third, fourth, fifth] == [f"{error} (the same traceback as above)"] * 4
 
 
 @pytest.mark.parametrize(
