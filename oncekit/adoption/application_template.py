@@ -17,6 +17,7 @@ APPLICATION = "AWS::Serverless::Application"
 SAM = "AWS::Serverless-2016-10-31"
 EXTENSIONS = "AWS::LanguageExtensions"
 FUNCTIONS = ("AWS::Serverless::Function", "AWS::Lambda::Function")
+WHY_PROD = "prod keeps records and answers when the stack is deleted"
 LOCATION = f"{folder.NAME}/{folder.OPERATIONS}"
 NAMES = ("template.yaml", "template.yml")
 
@@ -49,11 +50,11 @@ class ApplicationTemplate(YamlFile):
         return isinstance(transform, list) and EXTENSIONS in transform
 
     def add_once(self) -> None:
-        """Raises Problem for a template that is not SAM's."""
+        """For the stage dev. Raises Problem for a template that is not SAM's."""
         transform = self.value.get("Transform")
         if SAM not in (transform if isinstance(transform, list) else [transform]):
             raise Problem(f"{self.path} is no template of SAM: it needs Transform: {SAM}")
-        self.append(("Resources",), text("once.yaml").splitlines(), apart=True)
+        self.append(("Resources",), text("once.yaml", stage=f"dev # {WHY_PROD}").splitlines(), apart=True)
 
     def add_library(self) -> None:
         if LIBRARY not in self.resources:

@@ -51,13 +51,14 @@ def _new_application(root: Path) -> list[str]:
             "start in an empty folder"
         )
     template = root / NAMES[0]
-    template.write_text(f"{text('template.yaml')}{_indented(text('once.yaml'))}")
+    template.write_text(f"{text('template.yaml')}{_indented(text('once.yaml', stage='!Ref Stage'))}")
+    (root / sam_config.NAME).write_text(text("samconfig.toml.txt"))
     if not (root / ".gitignore").exists():
         (root / ".gitignore").write_text(text("gitignore.txt"))
     new = _beside(template)
     additions = Additions.to(template)
     additions.add(Wanted(Operation(FIRST), step=True))
-    return list(dict.fromkeys([template.name, *new, *additions.save()]))
+    return list(dict.fromkeys([template.name, sam_config.NAME, *new, *additions.save()]))
 
 
 def _indented(lines: str) -> str:

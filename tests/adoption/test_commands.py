@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import pytest
 from adoption.conftest import APPLICATION, Application
@@ -34,6 +35,20 @@ def test_init_again_changes_nothing(foreign: Application) -> None:
     done = foreign.once("init")
     assert (done.code, done.out, state_of(foreign)) == (0, "", before) and "nothing to do" in done.err
     assert set(ONCE_IN_FULL) <= before.keys()
+
+
+def test_init_says_what_the_stage_is_and_where_it_is_set(foreign: Application, empty: Application) -> None:
+    assert "Its Stage is dev; prod keeps records and answers when the stack is deleted" in foreign.once("init").err
+    assert foreign.text("template.yaml").count("Stage: dev # prod keeps") == 1
+    assert "Its Stage is dev" in empty.once("init").err and "Its Stage" not in empty.once("init").err
+    assert "Stage: !Ref Stage" in empty.text("template.yaml")
+    stages = tomllib.loads(empty.text("samconfig.toml"))
+    given = {name: each["deploy"]["parameters"] for name, each in stages.items() if name != "version"}
+    assert {name: each["parameter_overrides"] for name, each in given.items()} == {
+        "default": "Stage=dev",
+        "prod": "Stage=prod",
+    }
+    assert {each["capabilities"] for each in given.values()} == {"CAPABILITY_IAM CAPABILITY_AUTO_EXPAND"}
 
 
 def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Application) -> None:

@@ -34,6 +34,7 @@ def init(upgrade: Upgrade = False, template: Template = None) -> None:
 
 def _start(template: Path | None) -> None:
     from oncekit.adoption import folder
+    from oncekit.adoption.application_template import ONCE, WHY_PROD
     from oncekit.adoption.start import start
 
     new = start(Path.cwd(), template)
@@ -41,6 +42,7 @@ def _start(template: Path | None) -> None:
         say(name)
     if new:
         tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
+        tell(f"Its Stage is dev; {WHY_PROD}. It is set at the resource {ONCE} of the template.")
         return
     there = _folder(template)
     if folder.changes(there):
