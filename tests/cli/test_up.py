@@ -36,6 +36,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         wait_for(err, "is up", process)
         lines = (tmp_path / "out").read_text().splitlines()
         given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+        assert [line for line in lines if line.startswith(r"#     -w '\n' -H 'Idempotency-Key: ")]
         *_, machine = next(line for line in lines if "#   full lane" in line).split()
         assert [each for each in lines[: lines.index("")] if not each.startswith("#")] == [], "a shell may read them"
         assert_answers_containers(given, monkeypatch)

@@ -160,6 +160,20 @@ def test_the_readmes_calls_by_http_are_answered_as_the_page_on_http_says() -> No
         assert part in shown and part in page
 
 
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_what_curl_prints_ends_with_its_line(page: Path) -> None:
+    """A body has no end of line, and the next one would follow it on a terminal."""
+    commands = re.findall(r"curl (?:-i )?--aws-sigv4(?:\\\n|[^`\n])*", page.read_text(encoding="utf-8"))
+    assert not [each for each in commands if r"-w '\n'" not in each]
+    assert commands or page not in (README, ROOT / "docs/http.md", ROOT / "docs/send.md")
+
+
+def test_the_version_of_sam_that_the_page_asks_for_is_not_newer_than_the_one_here() -> None:
+    [asked] = re.findall(r"Use SAM CLI ([\d.]+) or later", (ROOT / "docs/adopting.md").read_text())
+    [pinned] = re.findall(r"^aws-sam-cli==([\d.]+)$", (ROOT / "requirements/sam.in").read_text(), re.MULTILINE)
+    assert [int(each) for each in asked.split(".")] <= [int(each) for each in pinned.split(".")]
+
+
 def test_the_page_on_the_repository_has_every_room_of_the_kit() -> None:
     page = (ROOT / "docs/repository.md").read_text()
     rooms = [each.parent.name for each in (ROOT / "oncekit").glob("*/__init__.py")]

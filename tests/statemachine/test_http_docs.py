@@ -34,6 +34,7 @@ def test_the_two_lines_that_the_page_begins_with_get_the_answers_that_it_shows(c
         done = subprocess.run(
             ["bash", "-c", line], env=os.environ | cloud.environment, capture_output=True, text=True, check=True
         )
+        assert done.stdout.endswith("}\n"), "the next prompt of the terminal begins a line"
         status, headers, body = spoken(answer)
         real = spoken(done.stdout)
         assert (status, headers, body) == real

@@ -183,7 +183,7 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
             f"# Requests by HTTP: {outputs['RequestApiUrl']}. With the lines below pasted, send this twice:",
             "#   curl -i --aws-sigv4 aws:amz:us-east-1:execute-api \\",
             "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
-            f"#     -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
+            f"#     -w '\\n' -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
             f"#     -d {example.payload} \\",
             f"#     {outputs['RequestApiUrl']}/operations/{example.operation}",
             "#",
