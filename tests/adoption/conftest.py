@@ -113,3 +113,8 @@ def tool(name: str) -> Path:
         assert not os.environ.get("CI"), f"{name} is missing: run make lint"
         pytest.skip(f"{name} is not installed; `make lint` installs it")
     return path
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with the shop's own cloud come first: a process has one cloud, and that of all other tests stays open."""
+    items.sort(key=lambda item: "shop_cloud" not in getattr(item, "fixturenames", ()))
