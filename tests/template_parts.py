@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,3 +71,13 @@ def written_with(**given: object) -> tuple[Resolver, dict[str, dict[str, Any]]]:
         lambda logical_id, name: f"{logical_id}.{name}",
     )
     return known, source["Resources"]
+
+
+OWN_FUNCTIONS = ("CacheResponseFunction", "ChargePaymentFunction", "PlaceOrderFunction", "BuildReportFunction")
+"""Those of Once and of its samples. Another one is of somebody who has added an operation (docs/functions.md)."""
+
+
+def was_added(name: str, resources: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether a resource is that of an added operation: the tests say only of Once's own what there is."""
+    functions = (each for each, given in resources.items() if given["Type"].endswith("::Function"))
+    return name.startswith(tuple(each.removesuffix("Function") for each in functions if each not in OWN_FUNCTIONS))

@@ -289,6 +289,6 @@ def test_it_says_which_lane_the_triggers_start(local_patient: Patient, parameter
 
 
 def test_open_operation_without_a_function_is_wrong(local_patient: Patient) -> None:
-    put(local_patient, "acme#send-invoice#now", "IN_PROGRESS", now(local_patient) + 60)
+    put(local_patient, "acme#not-there#now", "IN_PROGRESS", now(local_patient) + 60)
     assert local_patient.complaints() == [("operations.functions", "wrong", "IdempotencyTable")]
-    assert "deploy once_op-send-invoice" in local_patient.the("operations.functions")["advice"]
+    assert "deploy once_op-not-there" in local_patient.the("operations.functions")["advice"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import OWN_FUNCTIONS
 
 from oncekit.local.template import Template, load, parse
 
@@ -31,6 +32,12 @@ def resources(source: Mapping[str, Any]) -> Resources:
 @pytest.fixture(scope="session")
 def functions(resources: Resources) -> Resources:
     return {name: r for name, r in resources.items() if r["Type"] == "AWS::Serverless::Function"}
+
+
+@pytest.fixture(scope="session")
+def own_functions(functions: Resources) -> Resources:
+    """Those of Once and of its samples, without operations that somebody has added."""
+    return {name: functions[name] for name in OWN_FUNCTIONS}
 
 
 @pytest.fixture(scope="session")

@@ -164,9 +164,9 @@ def test_a_state_machine_may_set_up_its_log_and_write_traces(resources: Resource
     assert {each for each in allowed if each.startswith("xray:")} == traces
 
 
-def test_a_function_may_write_its_log_and_traces(functions: Resources, resources: Resources) -> None:
+def test_a_function_may_write_its_log_and_traces(own_functions: Resources, resources: Resources) -> None:
     written = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTraceSegments", "xray:PutTelemetryRecords"}
-    for name, function in functions.items():
+    for name, function in own_functions.items():
         allowed = {action for s in statements(resources, role_of(function)) for action in actions(s)}
         assert {each for each in allowed if each.startswith(("logs:", "xray:"))} == written, name
 
@@ -257,9 +257,9 @@ def test_only_a_function_with_fenced_steps_may_touch_records(functions: Resource
 
 
 def test_a_function_may_use_the_tables_that_its_environment_names_and_no_other(
-    functions: Resources, resources: Resources
+    own_functions: Resources, resources: Resources
 ) -> None:
-    for name, function in functions.items():
+    for name, function in own_functions.items():
         variables = function["Properties"]["Environment"]["Variables"]
         named = {value["Ref"] for key, value in variables.items() if key.endswith("_TABLE")}
         if name in WITH_STEPS:
@@ -272,14 +272,16 @@ def test_a_function_may_use_the_tables_that_its_environment_names_and_no_other(
         assert allowed == named, name
 
 
-def test_a_function_writes_to_its_own_log_group_only(functions: Resources, resources: Resources) -> None:
-    for name, function in functions.items():
+def test_a_function_writes_to_its_own_log_group_only(own_functions: Resources, resources: Resources) -> None:
+    for name, function in own_functions.items():
         own = function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
         [logs] = [s for s in statements(resources, role_of(function)) if "logs:PutLogEvents" in actions(s)]
         assert logs["Resource"] == {"Fn::GetAtt": [own, "Arn"]}, name
 
 
-def test_functions_keep_responses_and_nothing_else_in_the_bucket(functions: Resources, resources: Resources) -> None:
-    for function in functions.values():
+def test_functions_keep_responses_and_nothing_else_in_the_bucket(
+    own_functions: Resources, resources: Resources
+) -> None:
+    for function in own_functions.values():
         [keep] = [s for s in statements(resources, role_of(function)) if "s3:PutObject" in actions(s)]
         assert keep["Resource"] == {"Fn::Sub": "${ResponseBucket.Arn}/responses/*"}

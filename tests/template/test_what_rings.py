@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import PSEUDO, written_with
+from template_parts import PSEUDO, was_added, written_with
 
 from oncekit.local.intrinsics import Resolver
 from oncekit.local.template import Template, load
@@ -113,7 +113,7 @@ def alarms(deployed: Template) -> dict[str, dict[str, Any]]:
     made = {
         name.removesuffix("Alarm"): each
         for name, each in deployed.section("Resources").items()
-        if each["Type"] == "AWS::CloudWatch::Alarm"
+        if each["Type"] == "AWS::CloudWatch::Alarm" and not was_added(name, deployed.section("Resources"))
     }
     assert all(resolved.holds(each["Condition"]) for each in made.values() if "Condition" in each)
     return {name: resolved.resolve(each["Properties"]) for name, each in made.items()}
@@ -307,5 +307,6 @@ def test_an_alarm_is_made_where_there_is_something_to_look_at(given: dict[str, A
         name.removesuffix("Alarm")
         for name, each in resources.items()
         if each["Type"] == "AWS::CloudWatch::Alarm" and "Condition" in each and not known.holds(each["Condition"])
+        if not was_added(name, resources)
     }
     assert found == missing

@@ -57,7 +57,7 @@ def test_a_request_has_no_fields_that_nobody_knows(schema: Draft7Validator, read
     assert not schema.is_valid({**request, "onFail": "retry"})
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", [f"{sample}.json" for sample in ("build-report", "charge-payment", "place-order")])
 def test_the_event_of_a_function_is_its_request_under_a_lock(read: Callable[[str], Any], name: str) -> None:
     request, event = read(f"events/{name}"), read(f"events/functions/{name}")
     assert {member: event[member] for member in request} == request
