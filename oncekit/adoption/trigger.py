@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,7 @@ from oncekit.adoption.names import Operation
 from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import parts, text
 from oncekit.local.events.paths import MISSING, PathError, find
-from oncekit.local.events.patterns import PatternError, check
+from oncekit.local.events.patterns import PatternError, check, matches
 
 DEFAULT_BUS = "default"
 _ROUTE = re.compile(r"(/[A-Za-z0-9._-]+)+")
@@ -68,12 +68,12 @@ class FromRule:
     sample_name = "event"
 
     @classmethod
-    def of(cls, given: str, key: str, payload: str | None) -> FromRule:
-        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have."""
+    def of(cls, given: str, key: str, payload: str | None, sources: Sequence[str] = ()) -> FromRule:
+        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have; with sources `BUS` will do."""
         bus, slash, pattern = given.partition("/")
-        if not bus or not slash or not pattern:
+        if not bus or bool(slash) != bool(pattern) or not (pattern or sources):
             raise Problem(f"--from-rule {given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
-        return cls(bus, _pattern(pattern), key, payload or "$.detail")
+        return cls(bus, _pattern(pattern, sources), key, payload or "$.detail")
 
     def __post_init__(self) -> None:
         check_path("--key", self.key)
@@ -102,7 +102,10 @@ class FromRule:
         if not isinstance(sample, dict) or not {"source", "detail-type", "detail"} <= sample.keys():
             raise Problem("--example: an event has the members source, detail-type and detail")
         lasting = {name: sample[name] for name in LASTING} if self.payload == "$" else sample
-        return at("--key", self.key, sample), at("--payload", self.payload, lasting)
+        key, payload = at("--key", self.key, sample), at("--payload", self.payload, lasting)
+        if not matches(self.pattern, sample):
+            raise Problem(f"--example: the rule does not take this event; its pattern is {json.dumps(self.pattern)}")
+        return key, payload
 
     def test(self, operation: Operation) -> str:
         bus = f'once_cloud.resources["{self.bus}"]' if self.source else f'"{DEFAULT_BUS}"'
@@ -179,9 +182,12 @@ class FromHttp:
         return text("test_http.py.txt", **operation.places, route=self.route)
 
 
-def _pattern(given: str) -> Mapping[str, Any]:
+def _pattern(given: str, sources: Sequence[str]) -> Mapping[str, Any]:
+    of_source = {"source": list(sources)} if sources else {}
     if not given.startswith("{"):
-        return {"detail-type": [given]}
+        return of_source | ({"detail-type": [given]} if given else {})
+    if of_source:
+        raise Problem(f"--source: name the sources in the pattern, {given}")
     try:
         pattern = json.loads(given)
         check(pattern)

@@ -17,6 +17,7 @@ from adoption.conftest import APPLICATION, Application
 from oncekit import application
 from oncekit.adoption import texts
 from oncekit.cli.here.demo import stage
+from oncekit.local.template import parse
 
 ONCE_IN_FULL = ("once/template.yaml", "once/statemachine/operation.asl.yaml", "once/shared/once/step.py")
 
@@ -176,6 +177,7 @@ def ready(foreign: Application) -> Application:
     return foreign
 
 
+RULE = "ShopBus/InvoiceIssued"
 WRONG = [
     (("Charge",), "is no name for an operation"),
     (("a--b",), "is no name for an operation"),
@@ -185,6 +187,13 @@ WRONG = [
     (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDeadLetters, WarehouseQueue"),
     (("pay", "--from-rule", "Bus/Paid", "--key", "$.id"), "it has ShopBus"),
     (("pay", "--from-rule", "ShopBus", "--key", "$.id"), "write BUS/PATTERN"),
+    (("pay", "--from-rule", "ShopBus/", "--source", "shop", "--key", "$.id"), "write BUS/PATTERN"),
+    (("pay", "--from-rule", 'ShopBus/{"detail": {}}', "--source", "shop", "--key", "$.id"), "sources in the pattern"),
+    (("pay", "--from-queue", "WarehouseQueue", "--source", "shop", "--key", "$.body.id"), "give --from-rule, too"),
+    (
+        ("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.invoice.number", "--example", "samples/invoice.json"),
+        'the rule does not take this event; its pattern is {"detail-type": ["P"]}',
+    ),
     (("pay", "--from-rule", 'ShopBus/{"a": 1}', "--key", "$.id"), "is no event pattern"),
     (("pay", "--from-rule", "ShopBus/{", "--key", "$.id"), "is no event pattern"),
     (("pay", "--from-rule", "ShopBus/Paid"), "--key is needed"),
@@ -205,7 +214,7 @@ WRONG = [
     (("pay", "--example", "template.yaml"), "template.yaml is not JSON"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/receipt.json"), "an event has"),
-    (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
+    (("pay", "--from-rule", RULE, "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
     (("billing",), "is there already"),
 ]
 
@@ -234,6 +243,25 @@ def test_an_operation_that_is_there_is_not_written_again(ready: Application) -> 
 def test_before_init_there_is_no_new(foreign: Application, empty: Application) -> None:
     assert "run `once init` first" in foreign.once("new", "pay").err
     assert "there is no template.yaml" in empty.once("new", "pay").err
+
+
+@pytest.mark.parametrize(
+    ("rule", "sources", "pattern"),
+    [
+        ("ShopBus/Paid", ["a.shop"], {"source": ["a.shop"], "detail-type": ["Paid"]}),
+        ("ShopBus", ["a.shop", "b.shop"], {"source": ["a.shop", "b.shop"]}),
+        ('ShopBus/{"source": [{"prefix": "a."}]}', [], {"source": [{"prefix": "a."}]}),
+        ("ShopBus/Paid", [], {"detail-type": ["Paid"]}),
+    ],
+)
+def test_a_rule_takes_the_events_of_the_sources_that_are_named(
+    ready: Application, rule: str, sources: list[str], pattern: dict[str, object]
+) -> None:
+    named = [word for each in sources for word in ("--source", each)]
+    done = ready.once("new", "pay", "--from-rule", rule, *named, "--key", "$.detail.id")
+    assert done.code == 0, done.err
+    operations = parse(ready.text("once/operations.yaml"), ready.folder)
+    assert operations["Resources"]["PayRule"]["Properties"]["EventPattern"] == pattern
 
 
 def test_a_function_that_imports_once_gets_the_request_and_another_one_the_payload(ready: Application) -> None:

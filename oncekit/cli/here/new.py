@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,6 +32,10 @@ Rule = Annotated[
         metavar="BUS/PATTERN",
         help="Turn events into requests: logical id of the bus or default, and detail type or event pattern (JSON).",
     ),
+]
+Source = Annotated[
+    list[str] | None,
+    typer.Option("--source", metavar="NAME", help="Of the rule: take events of this source only; can be repeated."),
 ]
 Queue = Annotated[
     str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Turn the messages of a queue into requests.")
@@ -66,6 +70,7 @@ def new(
     step: IsStep = False,
     function: Function = None,
     from_rule: Rule = None,
+    source: Source = None,
     from_queue: Queue = None,
     http: Http = None,
     key: Key = None,
@@ -90,7 +95,8 @@ def new(
         from oncekit.adoption.operation import Additions, Wanted
 
         named = Operation(operation)
-        trigger = _trigger({"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}, key, payload)
+        given = {"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}
+        trigger = _trigger(given, key, payload, source or [])
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
@@ -101,10 +107,14 @@ def new(
     tell(f"Try it: pytest tests/test_{named.folder}.py")
 
 
-def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | None) -> Trigger | None:
+def _trigger(
+    given: Mapping[str, str | None], key: str | None, payload: str | None, from_sources: Sequence[str]
+) -> Trigger | None:
     from oncekit.adoption.trigger import FromHttp, FromQueue, FromRule
 
     sources = [(option, value) for option, value in given.items() if value is not None]
+    if from_sources and given["--from-rule"] is None:
+        raise Problem("--source says which events a rule takes: give --from-rule, too")
     if len(sources) > 1:
         raise Problem(f"{sources[0][0]} or {sources[1][0]}, not both; the same function can run two operations")
     if not sources:
@@ -115,7 +125,7 @@ def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | No
         raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
     [(option, source)] = sources
     if option == "--from-rule":
-        return FromRule.of(source, key, payload)
+        return FromRule.of(source, key, payload, from_sources)
     return FromQueue.of(source, key, payload) if option == "--from-queue" else FromHttp.of(source, key, payload)
 
 
