@@ -141,7 +141,7 @@ def test_what_is_surely_refused_is_not_waited_for(operator: Operator, text: str,
 
 
 def test_requests_that_are_examples_have_no_fault() -> None:
-    assert [fault_of(path.read_text()) for path in ROOT.glob("events/*.json")] == [None] * 3
+    assert {fault_of(path.read_text()) for path in ROOT.glob("events/*.json")} == {None}
     envelope = [{"body": json.loads((ROOT / "events/charge-payment.json").read_text())}]
     assert fault_of(json.dumps(envelope)) is None
 
