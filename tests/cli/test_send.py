@@ -124,6 +124,18 @@ def test_time_that_is_over_without_a_record_is_told_as_that(operator: Operator) 
     assert "`once replay-rejected --dry-run`" in done.err
 
 
+def test_a_failure_that_is_to_be_tried_again_is_not_its_own_end(operator: Operator) -> None:
+    operator.script({"raise": "PermanentError"}, {"return": 8})
+    again = {"onFailed": "retry"}
+    with operator.cloud.delivering():
+        assert operator.once("send", event(operator, **again), "--via", "sqs", "--wait").code == 1
+    waiting = operator.once("send", event(operator, **again), "--via", "sqs", "--wait", "--timeout", "1")
+    assert waiting.code == 3 and "still failed as before after 1 s" in waiting.err
+    with operator.cloud.delivering():
+        done = operator.once("send", event(operator, **again), "--via", "sqs", "--wait")
+    assert done.code == 0 and last_words(done.out) == ["✓", "COMPLETED", "8"]
+
+
 FAULTS = [
     ("{}", "/operation is missing"),
     ("[]", "it is no JSON object"),

@@ -98,20 +98,23 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
             if not as_json:
                 say(*done["sent"])
             return _shown(done, ended, late, as_json)
+        failed = None if seconds is None or way.via == sending.DIRECT else waiting.failed_before(stack, request)
         done = sending.send(stack, request, way.via, times, lane)
         if seconds is None:
             return answered(done, as_json, *done["sent"])
         if not as_json:
             say(*done["sent"])
-        return _wait(stack, request, done, seconds, as_json)
+        return _wait(stack, request, done, seconds, as_json, failed)
 
     return on_stack(place, where(event), work)
 
 
-def _wait(stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool) -> int:
+def _wait(
+    stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool, failed: int | None = None
+) -> int:
     ended: list[waiting.Ended] = []
     try:
-        ended.extend(waiting.ends(stack, request, done, seconds))
+        ended.extend(waiting.ends(stack, request, done, seconds, failed))
     except waiting.TooLong as late:
         return _shown(done, ended, [late], as_json)
     return _shown(done, ended, [], as_json)

@@ -70,8 +70,19 @@ def ended(described: Mapping[str, Any], at_work: str | None = None) -> Ended:
     return Ended(arn, disposition, 0, output.get("result"), output.get("resultRef"))
 
 
-def record_end(stack: Stack, request: str, seconds: float) -> Ended:
-    """What the record of a request's id says at last. Raises TooLong.
+def failed_before(stack: Stack, request: str) -> int | None:
+    """The fence of a failure that a request is about to try again (`onFailed: retry`): that is not its own end."""
+    if opened(json.loads(request)).get("onFailed") != "retry":
+        return None
+    try:
+        record = find(stack, id_in(request) or "")
+    except Missing:
+        return None
+    return int(record["fence"]) if record["status"] == "FAILED" else None
+
+
+def record_end(stack: Stack, request: str, seconds: float, failed: int | None = None) -> Ended:
+    """What the record of a request's id says at last; the failure under the fence `failed` is no end. Raises TooLong.
 
     Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
     fingerprint, and a request that finds another at work is told of by a message, where it would be refused for that.
@@ -89,7 +100,7 @@ def record_end(stack: Stack, request: str, seconds: float) -> Ended:
         if not has_expired(stack, record) and record["fingerprint"] not in wishes:
             return Ended(id, "PayloadMismatch", 3, message=OTHER_PAYLOAD)
         seen = str(record["status"])
-        if seen == "IN_PROGRESS" or has_expired(stack, record):
+        if seen == "IN_PROGRESS" or has_expired(stack, record) or (seen == "FAILED" and record["fence"] == failed):
             return None
         message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
         code = 0 if seen == "COMPLETED" else 1
@@ -106,7 +117,8 @@ MAYBE_REFUSED = "by the record; with onConflict reject, a request that met anoth
 
 
 def _known(seen: str) -> str:
-    return "still in progress" if seen == "IN_PROGRESS" else "there is no record"
+    known = {"IN_PROGRESS": "still in progress", "FAILED": "still failed as before"}
+    return known.get(seen, "there is no record")
 
 
 def _what_now(seen: str) -> str:
@@ -118,12 +130,17 @@ def _what_now(seen: str) -> str:
     )
 
 
-def ends(stack: Stack, request: str, done: dict[str, Any], seconds: float) -> Iterator[Ended]:
-    """How what `sending.send` has sent ended; where no execution can be asked, what the record says at last."""
+def ends(
+    stack: Stack, request: str, done: dict[str, Any], seconds: float, failed: int | None = None
+) -> Iterator[Ended]:
+    """How what `sending.send` has sent ended; where no execution can be asked, what the record says at last.
+
+    `failed`: what `failed_before` said before the request was sent.
+    """
     if done["via"] == DIRECT:
         yield from (execution_end(stack, arn, seconds) for arn in done["sent"])
     else:
-        yield record_end(stack, request, seconds)
+        yield record_end(stack, request, seconds, failed)
 
 
 def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended:
