@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gc
 
+import pytest
+
 from oncekit.local.without_collections import RARELY, rare_collections
+
+pytestmark = pytest.mark.ours
 
 
 def test_what_is_there_is_never_looked_through_and_what_comes_rarely() -> None:
