@@ -749,6 +749,16 @@ def test_an_operation_that_may_have_begun_is_for_the_operator_when_its_function_
     assert without_function(state, **known).to == "KeepRequest"
 
 
+def test_what_was_kept_as_refused_is_not_begun_anew_when_its_record_is_gone(state: States) -> None:
+    """Its own lock would have the fence of the old one, and a late UndoLock would take it away."""
+    refused = {"refusal": {"error": "InvalidRequest", "message": "m"}, "ran": False, "request": REQUEST}
+    decide = state("ExistingStatus")
+    assert decide.chooses({**refused, "record": {}}).to == "RequestRefused"
+    assert decide.chooses({**refused, "record": {}, "handedOver": True}).to == "WaitForOwner"
+    assert decide.chooses({**refused, "record": found("COMPLETED")}).to == "ReturnStoredResponse"
+    assert decide.chooses({**refused, "record": {}, "refusal": {"error": "Unavailable"}}).to == "AcquireLock"
+
+
 def test_an_operation_without_a_function_is_refused_only_where_nothing_is_recorded(state: States) -> None:
     way = decided(state, {}, function="")
     assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "InvalidRequest")

@@ -247,7 +247,9 @@ class Promises:
     def ended(self, world: World, end: End, position: str, fingerprint: str) -> None:
         """An execution has ended, after a call made at `position`; the world is as that call left it."""
         item = None if world.record is None else parsed(world.record)
-        if end.error in REFUSALS and position not in ("RefuseRequest", "UndoLock"):
+        # ReadRecord: the record of a request that KeepRefused has kept is gone.
+        is_kept = position in ("RefuseRequest", "UndoLock") or (position == "ReadRecord" and _is_refused(world))
+        if end.error in REFUSALS and not is_kept:
             raise Broken(f"P5: a request was refused ({end.error}) and kept nowhere")
         if end.error == "NeedsAttention" and (item is None or text(item, "status") != "QUARANTINED"):
             raise Broken("P5: an execution asks for an operator, and the record does not")
