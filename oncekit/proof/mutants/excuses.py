@@ -73,7 +73,10 @@ EXCUSES: dict[str, str] = {
     "operation:ExistingStatus.Choices[3].Condition: without $not($exists($record.id))": (
         "the other half holds of a record that is not there, too"
     ),
-    **{f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH for each in (4, 5, 6, 7, 12, 14, 15, 18, 22)},
+    **{
+        f"operation:ExistingStatus.Choices[{each}]: before the one above": _BOTH
+        for each in (4, 5, 6, 7, 12, 14, 15, 18, 22)
+    },
     "operation:ExistingStatus.Choices[3]: before the one above": "the rule before both takes what meets both",
     **{f"operation:HandedOver.Choices[{each}]: before the one above": _BOTH for each in (1, 2)},
     **{f"operation:IsOwnerAlive.Choices[{each}]: before the one above": _BOTH for each in (2, 4)},
