@@ -69,6 +69,21 @@ UNSENDABLE = {"return": "\ufffe and \uffff", "quoted": '\\"\ufffe'}
 
 
 @pytest.mark.parametrize("lane", LANES)
+def test_a_refused_request_whose_record_is_deleted_before_its_lock_is_given_back_is_not_begun_anew(
+    cloud: LocalCloud, latches: Latches, lane: Lane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The function is there by then; the lock would have the fence of the one that a late UndoLock gives back."""
+    for waits in ("TTL_DELAY_SECONDS", "LOOK_EVERY_SECONDS"):
+        monkeypatch.setattr(f"oncekit.local.ageing.{waits}", 0)
+    request = scripted({"return": 1})
+    missing = fails("ResourceNotFoundException", status=404, state="ExecuteBusinessLogic")
+    with cloud.intercept(missing, answer_lost(state="UndoLock")):
+        refused = cloud.run(request, lane=lane)
+    assert (refused.error, refused.states[-1]) == ("InvalidRequest", "RequestRefused")
+    assert (latches.starts(), len(cloud.rejected())) == (0, 1)
+
+
+@pytest.mark.parametrize("lane", LANES)
 def test_characters_that_no_message_holds_page_no_operator_for_a_function_that_is_missing(
     cloud: LocalCloud, lane: Lane
 ) -> None:
