@@ -15,13 +15,13 @@ from oncekit.local.gateway.variables import new_context
 
 Json = Mapping[str, Any]
 NOW = 1_800_000_000
-DONE = {"id": 'acme#a#k "\u00e9', "operation": "a", "idempotencyKey": 'k "\u00e9+', "attempt": 2}
+DONE = {"id": "acme#a#k '\"\u00e9", "operation": "a", "idempotencyKey": "k '\"\u00e9+", "attempt": 2}
 LARGE = {"key": "responses/1d/acme/ab/c.json", "bytes": 600_000, "sha256": "ab"}
 TENANT = {"tenant": "acme", "operation": "a"}
-ID = {"Once-Id": "acme#a#k%20%22%C3%A9"}
+ID = {"Once-Id": "acme#a#k%20%27%22%C3%A9"}
 RETRY = {"Retry-After": "2"}
 SAYS = """it's "so" \\ """
-NAME = 'E"'
+NAME = """E"'"""
 PROBLEM = {"Content-Type": "application/problem+json"}
 
 
@@ -192,7 +192,7 @@ STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
         ended("IN_PROGRESS"),
         {"status": "IN_PROGRESS", "id": DONE["id"]},
         202,
-        {"Location": "a/k%20%22%C3%A9%2B", **ID, **RETRY},
+        {"Location": "a/k%20%27%22%C3%A9%2B", **ID, **RETRY},
     ),
     "invalid": (
         failed("InvalidRequest", message=SAYS, id=DONE["id"]),
