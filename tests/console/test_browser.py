@@ -328,6 +328,7 @@ def test_a_story_goes_on_by_a_key_and_ends_on_a_page_that_needs_no_server(browse
         page.keyboard.press("n")
         page.wait_for_selector(".tour >> text=It was done.")
         assert page.url.endswith("/start")
+        page.wait_for_load_state()  # until then no script listens for keys
         page.keyboard.press("n")
         page.wait_for_selector("text=That was the demo")
         assert tour.over.is_set()
