@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from oncekit.adoption import folder, sam_config
@@ -44,6 +45,12 @@ def _beside(template: Path) -> list[str]:
     return new
 
 
+def _stack_of(root: Path) -> str:
+    """The name of a folder as CloudFormation takes it for a stack, without the stage: a letter, letters, digits, -."""
+    name = re.sub(r"[^A-Za-z0-9]+", "-", root.resolve().name).strip("-")[:100]
+    return name if name[:1].isalpha() else f"once-{name}".strip("-")
+
+
 def _new_application(root: Path) -> list[str]:
     if there := sorted(path.name for path in root.iterdir() if not path.name.startswith(".")):
         raise Problem(
@@ -52,7 +59,7 @@ def _new_application(root: Path) -> list[str]:
         )
     template = root / NAMES[0]
     template.write_text(f"{text('template.yaml')}{_indented(text('once.yaml', stage='!Ref Stage'))}")
-    (root / sam_config.NAME).write_text(text("samconfig.toml.txt"))
+    (root / sam_config.NAME).write_text(text("samconfig.toml.txt", name=_stack_of(root)))
     if not (root / ".gitignore").exists():
         (root / ".gitignore").write_text(text("gitignore.txt"))
     new = _beside(template)

@@ -49,7 +49,20 @@ def test_init_says_what_the_stage_is_and_where_it_is_set(foreign: Application, e
         "default": "Stage=dev",
         "prod": "Stage=prod",
     }
+    assert {name: each["stack_name"] for name, each in given.items()} == {"default": "empty-dev", "prod": "empty-prod"}
     assert {each["capabilities"] for each in given.values()} == {"CAPABILITY_IAM CAPABILITY_AUTO_EXPAND"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("my shop_2", "my-shop-2"), ("7 days", "once-7-days"), ("é", "once"), ("a" * 120, "a" * 100)]
+)
+def test_a_new_application_is_called_as_its_folder_as_far_as_a_stack_can_be(
+    folder: str, name: str, empty: Application
+) -> None:
+    (empty.folder / folder).mkdir()
+    Application(empty.folder / folder).once("init")
+    stages = tomllib.loads((empty.folder / folder / "samconfig.toml").read_text())
+    assert stages["prod"]["deploy"]["parameters"]["stack_name"] == f"{name}-prod"
 
 
 def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Application) -> None:

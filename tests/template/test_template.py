@@ -59,6 +59,14 @@ def test_no_line_is_longer_than_120_columns() -> None:
     assert not [line for line in TEMPLATE.read_text().splitlines() if len(line) > 120]
 
 
+def test_there_are_no_more_parameters_than_an_application_inside_another_one_may_have(
+    source: Mapping[str, Any],
+) -> None:
+    """https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/
+    serverless-sam-template-nested-applications.html: 60."""
+    assert len(source["Parameters"]) <= 60
+
+
 def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[str, Any]) -> None:
     for name, parameter in source["Parameters"].items():
         assert len(parameter["Description"]) > 20, name
