@@ -7,7 +7,7 @@ import datetime
 
 import pytest
 from scenario import charge
-from visitor import Visitor
+from visitor import Visitor, run_at
 
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
@@ -21,7 +21,7 @@ from oncekit.console.run_view import data_of, kind_and_outcome, run_view
 from oncekit.console.server.frame import Frame
 from oncekit.console.source import Row
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import before, fails
 
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 LATER = int(NOON.timestamp()) + 60
@@ -118,7 +118,15 @@ def test_an_execution_that_has_ended_lasts_no_longer() -> None:
 
 
 def test_an_owner_in_the_fast_lane_is_not_killed_on_its_page(visitor: Visitor, cloud: LocalCloud) -> None:
-    ended = cloud.run(charge(), lane="fast")
+    pages: list[str] = []
+
+    def look() -> None:
+        [running] = cloud.executions.running()
+        pages.append(visitor.get(run_at(running.exec_arn)).text)
+
+    with cloud.intercept(before(look, state="ExecuteBusinessLogic")):
+        ended = cloud.run(charge(), lane="fast")
+    assert "Kill this owner" not in pages[0] and "in the fast lane cannot be stopped" in pages[0]
     answer = visitor.post(f"/stop/{ended.arn}", {})
     assert answer.status_code == 409 and "cannot be stopped" in answer.text
     assert "once history" not in answer.text and "once graph" not in answer.text
