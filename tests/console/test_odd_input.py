@@ -71,6 +71,7 @@ def test_a_message_that_is_no_refused_request_does_not_hide_the_others(
     page = visitor.get("/waiting")
     assert page.status_code == 200 and "requests with InvalidRequest again?" in page.text
     assert "requests with  again?" not in page.text
+    assert "--error ` deletes it" not in page.text, "no command knows a message without an error"
     assert "<span>RejectedRequestsQueue</span> <b>2</b>" in page.text
 
 
