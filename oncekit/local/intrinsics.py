@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -50,25 +51,9 @@ class Resolver:
         return self._known[condition]
 
     def _function(self, name: str) -> Callable[[Any], Any] | None:
-        functions: dict[str, Callable[[Any], Any]] = {
-            "Ref": self._ref,
-            "Condition": self._condition,
-            "Fn::GetAtt": self._get_att,
-            "Fn::Sub": self._sub,
-            "Fn::If": lambda a: self.resolve(a[1] if self.holds(a[0]) else a[2]),
-            "Fn::Equals": lambda a: str(self.resolve(a[0])) == str(self.resolve(a[1])),
-            "Fn::Not": lambda a: not self.resolve(a[0]),
-            "Fn::And": lambda a: all(self.resolve(each) for each in a),
-            "Fn::Or": lambda a: any(self.resolve(each) for each in a),
-            "Fn::FindInMap": self._find_in_map,
-            "Fn::Join": lambda a: str(a[0]).join(str(part) for part in as_list(self.resolve(a[1]))),
-            "Fn::Select": lambda a: as_list(self.resolve(a[1]))[int(self.resolve(a[0]))],
-            "Fn::Split": lambda a: self.resolve(a[1]).split(a[0]),
-            "Fn::Base64": lambda a: base64.b64encode(str(self.resolve(a)).encode()).decode(),
-        }
-        if name.startswith("Fn::") and name not in functions:
+        if name.startswith("Fn::") and name not in _FUNCTIONS:
             raise TemplateError(f"the local cloud does not support {name}")
-        return functions.get(name)
+        return functools.partial(_FUNCTIONS[name], self) if name in _FUNCTIONS else None
 
     def _condition(self, name: Any) -> Any:
         # `Condition` is also the name of a member of a policy statement, whose value is an object.
@@ -102,6 +87,24 @@ class Resolver:
             return self.mappings[name][first][second]
         except KeyError:
             raise TemplateError(f"mapping {name} has no {first}.{second}") from None
+
+
+_FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
+    "Ref": Resolver._ref,
+    "Condition": Resolver._condition,
+    "Fn::GetAtt": Resolver._get_att,
+    "Fn::Sub": Resolver._sub,
+    "Fn::FindInMap": Resolver._find_in_map,
+    "Fn::If": lambda resolver, a: resolver.resolve(a[1] if resolver.holds(a[0]) else a[2]),
+    "Fn::Equals": lambda resolver, a: str(resolver.resolve(a[0])) == str(resolver.resolve(a[1])),
+    "Fn::Not": lambda resolver, a: not resolver.resolve(a[0]),
+    "Fn::And": lambda resolver, a: all(resolver.resolve(each) for each in a),
+    "Fn::Or": lambda resolver, a: any(resolver.resolve(each) for each in a),
+    "Fn::Join": lambda resolver, a: str(a[0]).join(map(str, as_list(resolver.resolve(a[1])))),
+    "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
+    "Fn::Split": lambda resolver, a: resolver.resolve(a[1]).split(a[0]),
+    "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
+}
 
 
 def as_list(value: Any) -> Any:

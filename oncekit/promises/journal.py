@@ -7,6 +7,7 @@ functions that come over HTTP are all here. Who writes is known for whoever says
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -131,18 +132,22 @@ class Journal:
             yield self
 
     def _taking_down(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        arguments = inspect.signature(method)
+
         def taken_down(backend: Any, *args: Any, **kwargs: Any) -> Any:
             with DYNAMODB_LOCK:
                 if self._inside:  # a write of a transaction, which may yet be taken back
                     return method(backend, *args, **kwargs)
-                name = self.cloud.resources["IdempotencyTable"]
-                before = _items(backend.tables[name])
+                table = backend.tables[self.cloud.resources["IdempotencyTable"]]
+                given = arguments.bind(backend, *args, **kwargs).arguments
+                written = given.get("key") or given.get("item_attrs")
+                before = _items(table, written)
                 self._inside = True
                 try:
                     return method(backend, *args, **kwargs)
                 finally:
                     self._inside = False
-                    self._compare(before, _items(backend.tables[name]))
+                    self._compare(before, _items(table, written))
 
         return taken_down
 
@@ -170,8 +175,13 @@ def _caller(call: Call) -> str:
     return me if me.startswith(f"{call.execution_arn}:") else call.execution_arn
 
 
-def _items(table: Any) -> dict[str, Item]:
-    return {id.value: item.to_json()["Attributes"] for id, item in table.items.items() if item}
+def _items(table: Any, written: Mapping[str, Any] | None) -> dict[str, Item]:
+    """The items by id: the one with the key of what is written, or all, where a call names several."""
+    from moto.dynamodb.models.dynamo_type import DynamoType
+
+    key = (written or {}).get(table.hash_key_attr)
+    found = table.items.items() if key is None else ((each := DynamoType(key), table.items.get(each)),)
+    return {id.value: item.to_json()["Attributes"] for id, item in found if item}
 
 
 def rows_of(cloud: LocalCloud, table: str) -> list[Item]:

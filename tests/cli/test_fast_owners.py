@@ -32,7 +32,7 @@ def shown(operator: Operator) -> dict[str, Any]:
 
 def quarantined_fast(operator: Operator) -> Execution:
     """An owner in the fast lane that quarantined its own record."""
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     ended = operator.cloud.run(operator.request(), lane="fast")
     assert ended.error == "NeedsAttention" and operator.record["status"] == "QUARANTINED"
     return ended
@@ -333,7 +333,7 @@ def test_a_request_that_is_said_to_be_deleted_is_in_no_folder_of_the_bucket(
 ) -> None:
     large = request(operator, LARGE)
     if by == "itself":
-        operator.script({"exit": 1}, {"return": 8})
+        operator.script({"raise": "NeedsAttention"}, {"return": 8})
         operator.cloud.run(large, lane="fast")
     else:
         operator.died_fast_in("Finalize", large)
@@ -375,7 +375,7 @@ def test_resolve_ends_what_a_fast_owner_left_and_its_request_goes(operator: Oper
 def quarantined_in(lane: str, operator: Operator) -> None:
     """Of a request of the fast lane, whose execution AWS will run once more: by itself, or by what went on for it."""
     asked = operator.request() | {"onFailed": "retry"}
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     if lane == "fast":
         operator.cloud.run(asked, lane="fast")
     elif lane == "released":

@@ -79,7 +79,7 @@ PLACES = (
 
 def forge(operator: Operator, place: dict[str, Any]) -> dict[str, dict[str, str]]:
     """A quarantined record that names an object of somebody else; that object, and all others that are not its own."""
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     if isinstance(place.get("key"), str) and "bucket" in place:
         operator.cloud.client("s3").put_object(Bucket=place["bucket"], Key=place["key"], Body=json.dumps(VICTIM))
@@ -206,7 +206,7 @@ def test_an_owner_out_of_this_stack_is_not_even_asked_after(operator: Operator, 
 
 
 def test_a_record_whose_owner_is_at_work_for_another_is_released_without_stopping_that_one(operator: Operator) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     operator.script({"await": "go", "return": 1})
     running = operator.cloud.start({**operator.request(), "idempotencyKey": "other"})

@@ -48,7 +48,7 @@ def test_retry_keeps_the_policy_so_that_a_second_crash_quarantines_again(operato
 
 
 def test_retry_takes_the_lock_from_the_old_owner_and_leaves_nothing_of_the_quarantine(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"await": "go", "return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"await": "go", "return": 8})
     before = operator.quarantined()
     started = say(operator, "retry", "--json").answer
     operator.open("go")
@@ -69,7 +69,7 @@ def test_record_between_write_and_start_of_a_retry_is_as_the_design_has_it(opera
 
 def half_done(operator: Operator) -> None:
     """A retry whose start never arrived."""
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     operator.before("StartExecution", _connection_lost)
     done = say(operator, "retry")
@@ -89,7 +89,7 @@ def test_retry_that_ended_before_its_start_is_repeated(operator: Operator) -> No
 
 
 def test_retry_whose_answer_was_lost_starts_nothing_more_when_it_is_repeated(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
 
     def lost() -> None:
@@ -104,7 +104,7 @@ def test_retry_whose_answer_was_lost_starts_nothing_more_when_it_is_repeated(ope
 
 
 def test_retry_whose_execution_died_before_the_lock_is_repeated_from_its_input(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
         first = say(operator, "retry", "--json").answer["executionArn"]
@@ -167,7 +167,7 @@ def test_an_old_owner_that_is_redriven_into_finalize_cannot_change_the_record(op
     ids=["small", "large", "larger than Step Functions takes"],
 )
 def test_resolve_gives_every_duplicate_the_result(operator: Operator, given: str, kept: str | None) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     assert operator.once("resolve", ID, "--result", operator.file(given)).code == 0
     again = operator.cloud.run(operator.request())
@@ -184,7 +184,7 @@ def test_resolve_gives_every_duplicate_the_result(operator: Operator, given: str
 
 
 def test_resolve_as_failed_gives_every_duplicate_that_failure(operator: Operator) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     assert operator.once("resolve", ID, "--failed", "refunded by hand").code == 0
     again = operator.cloud.run(operator.request())
@@ -194,7 +194,7 @@ def test_resolve_as_failed_gives_every_duplicate_that_failure(operator: Operator
 
 
 def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 2})
+    operator.script({"raise": "NeedsAttention"}, {"return": 2})
     before = operator.quarantined()
     refused = operator.once("release", ID)
     assert refused.code == 2 and "--yes" in refused.err and operator.record == before
@@ -231,7 +231,7 @@ def test_release_refuses_a_living_owner_whatever_is_said(operator: Operator) -> 
 
 @pytest.mark.parametrize("command", ["retry", "resolve", "release"])
 def test_write_whose_answer_was_lost_and_that_is_repeated_knows_itself(operator: Operator, command: str) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     before = operator.quarantined()
     with operator.every_write_sent_twice():
         done = say(operator, command)
@@ -248,7 +248,7 @@ def test_record_of_which_one_thing_changed_under_the_same_fence_is_left_alone(
     operator: Operator, command: str, change: dict[str, Any]
 ) -> None:
     """An owner that is revived has a new lease, for example."""
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     before = operator.quarantined()
     operator.before("UpdateItem", lambda: operator.change(change))
     assert say(operator, command).code == 3
@@ -256,7 +256,7 @@ def test_record_of_which_one_thing_changed_under_the_same_fence_is_left_alone(
 
 
 def test_release_refuses_while_the_execution_that_a_retry_started_is_about_to_take_the_lock(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     with operator.holding("TakeOverLock"):
         started = say(operator, "retry", "--json").answer["executionArn"]

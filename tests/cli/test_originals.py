@@ -36,7 +36,7 @@ def test_record_that_recovery_quarantined_without_its_request_is_started_with_it
 
 @pytest.mark.parametrize("text", [ESCAPED, INDENTED], ids=["escapes", "indentation"])
 def test_large_request_that_was_kept_is_started_again(operator: Operator, text: str) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     assert operator.cloud.run(text).error == "NeedsAttention"
     operator.execution(operator.once("retry", ID, "--json"))
     assert (operator.record["status"], operator.record["result"], operator.starts) == ("COMPLETED", "8", 2)
@@ -91,7 +91,7 @@ def test_request_is_kept_under_the_fence_of_its_quarantine(status: str, owner: s
 
 
 def test_request_whose_object_is_gone_is_read_from_its_owner(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     operator.forget_kept()
     assert operator.once("show", ID, "--json").answer["request"] == operator.request()
@@ -178,7 +178,7 @@ def _denied() -> None:
 
 
 def test_kept_request_that_one_may_not_see_is_told_with_the_permission_to_add(operator: Operator) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
     operator.change({"owner": gone})
@@ -192,7 +192,7 @@ def test_kept_request_that_one_may_not_see_is_told_with_the_permission_to_add(op
 
 
 def test_kept_request_that_one_may_not_see_is_read_from_its_owner(operator: Operator) -> None:
-    operator.script({"exit": 1}, {"return": 8})
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     operator.before("GetObject", _denied)
     operator.execution(operator.once("retry", ID, "--json"))
@@ -200,7 +200,7 @@ def test_kept_request_that_one_may_not_see_is_read_from_its_owner(operator: Oper
 
 
 def test_kept_request_that_cannot_be_read_for_another_reason_is_an_error(operator: Operator) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     before = operator.quarantined()
 
     def slow() -> None:
@@ -212,7 +212,7 @@ def test_kept_request_that_cannot_be_read_for_another_reason_is_an_error(operato
 
 
 def test_kept_request_that_could_not_be_deleted_is_told(operator: Operator) -> None:
-    operator.script({"exit": 1})
+    operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     operator.before("DeleteObject", _denied)
     done = operator.once("resolve", ID, "--failed", "no", "--json")
