@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +17,7 @@ from typing import Any
 import boto3
 import pytest
 from copies import copy_project
+from once_up import once_up
 from signing import keys
 
 ROOT = Path(__file__).parents[1]
@@ -34,33 +32,8 @@ def stack_up(folder: Path) -> Iterator[Mapping[str, str]]:
     template = (ROOT / "template.yaml").read_text()
     assert VISIBILITY in template
     (folder / "template.yaml").write_text(template.replace(VISIBILITY, VISIBILITY.replace("60", "1")))
-    out, err = folder / "out", folder / "err"
-    command = [
-        sys.executable,
-        "-c",
-        "from oncekit.cli.main import main; main()",
-        "up",
-        "--port",
-        "0",
-        "--http-port",
-        "0",
-    ]
-    with out.open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=folder, stdout=stdout, stderr=stderr)
-    try:
-        end = time.monotonic() + 60
-        while "is up" not in err.read_text():
-            assert time.monotonic() < end and process.poll() is None, err.read_text()
-            time.sleep(0.05)
-        lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
-        yield {**os.environ, **dict(line.split("=", 1) for line in lines)}
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    with once_up(folder, folder) as up:
+        yield {**os.environ, **up.given}
 
 
 def command(*options: str) -> list[str]:

@@ -9,7 +9,7 @@
     picture.py    the picture of a run
     here.py       runs of the local cloud
     run_view.py   what a page says of a run; record_view.py: of a record
-    json_text.py  JSON as people read it; words.py: times and durations
+    json_text.py  JSON as people read it, and its members; words.py: times and durations
     export.py     a run as one file
     source.py     what the console needs of a place where operations run, and of who changes something there
     changes.py    a count of changes; kept_result.py: a result that a record refers to

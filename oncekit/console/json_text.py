@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from markupsafe import Markup, escape
 
@@ -32,6 +33,15 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def members_of(text: str | None) -> Mapping[str, Any]:
+    """Those of a JSON object; none where the text is no JSON object."""
+    try:
+        told = json.loads(text or "")
+    except (ValueError, RecursionError):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def as_it_is(text: str) -> Markup:

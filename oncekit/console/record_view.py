@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.console.json_text import set_out
+from oncekit.console.json_text import members_of, set_out
 from oncekit.console.run import Attempt, Run, Visit
 from oncekit.console.run_view import Said
 from oncekit.console.words import clock, duration
@@ -164,9 +164,9 @@ def writes(runs: Iterable[Run]) -> Iterable[Write]:
 
 def _write(run: Run, visit: Visit, attempt: Attempt) -> Write:
     error = attempt.failure.error or "failed" if attempt.failure else ""
-    call = _parsed(attempt.parameters)
+    call = members_of(attempt.parameters)
     sets, values = assignments(call), call.get("ExpressionAttributeValues") or {}
-    has = _parsed(visit.output).get("Attributes") if not error else None
+    has = members_of(visit.output).get("Attributes") if not error else None
     fence = _plain(has.get("fence")) if isinstance(has, Mapping) else ""
     return Write(
         at=f"{attempt.began_at:%Y-%m-%d} {clock(attempt.began_at)}",
@@ -205,11 +205,3 @@ def _plain(typed: Any) -> str:
         return ""
     kind, value = next(iter(typed.items()))
     return ": ".join(map(_plain, value.values())) if kind == "M" and isinstance(value, Mapping) else str(value)
-
-
-def _parsed(text: str | None) -> dict[str, Any]:
-    try:
-        found = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from oncekit.console.events import iso
-from oncekit.console.json_text import as_it_is, set_out
+from oncekit.console.json_text import as_it_is, members_of, set_out
 from oncekit.console.machine import Definition
 from oncekit.console.picture import SIGNS, WORDS, picture_in_page
 from oncekit.console.requests import id_in, parts_of
@@ -178,7 +177,7 @@ def kind_and_outcome(status: str, output: str | None, error: str | None) -> tupl
 
 def attempt_in(output: str | None) -> int | None:
     """Which attempt of business logic an answer says that it is of."""
-    found = _answer(output).get("attempt")
+    found = members_of(output).get("attempt")
     return found if isinstance(found, int) else None
 
 
@@ -195,17 +194,8 @@ _OUTCOMES: dict[str, Outcome] = {
 
 
 def _disposition(output: str | None) -> str | None:
-    found = _answer(output).get("disposition")
+    found = members_of(output).get("disposition")
     return found if isinstance(found, str) else None
-
-
-def _answer(output: str | None) -> Mapping[str, object]:
-    """What an execution answered; empty where that is no JSON object."""
-    try:
-        told = json.loads(output or "")
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
 
 
 def _id(run: Run, payloads: bool) -> str:
@@ -227,11 +217,8 @@ def _facts(run: Run, end: datetime.datetime, payloads: bool) -> dict[str, str]:
 
 
 def _message(cause: str) -> str:
-    try:
-        told = json.loads(cause)
-    except (ValueError, RecursionError):
-        return cause
-    message = told.get("message", told.get("errorMessage")) if isinstance(told, dict) else None
+    told = members_of(cause)
+    message = told.get("message", told.get("errorMessage"))
     return message if isinstance(message, str) else cause
 
 

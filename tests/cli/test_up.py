@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +13,7 @@ import pytest
 import requests
 from botocore.exceptions import ClientError
 from copies import copy_project
+from once_up import once_up
 from signing import keys
 
 ROOT = Path(__file__).parents[2]
@@ -27,46 +24,36 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy_project(tmp_path)
-    err = tmp_path / "err"
-    program = "from oncekit.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "up", "--port", "0", "--http-port", "0", "--from-containers"]
-    with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
-    try:
-        wait_for(err, "is up", process)
-        lines = (tmp_path / "out").read_text().splitlines()
-        given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+    with once_up(tmp_path, tmp_path, "--from-containers") as up:
+        lines, given = up.lines, up.given
         assert [line for line in lines if line.startswith(r"#     -w '\n' -H 'Idempotency-Key: ")]
         *_, machine = next(line for line in lines if "#   full lane" in line).split()
         assert [each for each in lines[: lines.index("")] if not each.startswith("#")] == [], "a shell may read them"
         assert_answers_containers(given, monkeypatch)
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "k", "payload": CHARGE})
-        wait_for(err, "✓ EXECUTED  default#charge-payment#k  ", process)
+        up.wait_for("✓ EXECUTED  default#charge-payment#k  ")
         *_, fast = next(line for line in lines if "#   fast lane" in line).split()
         send(given, fast, {"operation": "charge-payment", "idempotencyKey": "f", "payload": CHARGE})
-        wait_for(err, "✓ EXECUTED  default#charge-payment#f  fast  ", process)
+        up.wait_for("✓ EXECUTED  default#charge-payment#f  fast  ")
         send(given, machine, {"operation": "no-such", "idempotencyKey": "q", "payload": {}})
-        wait_for(err, "operation no-such has no function", process)
-        assert "✗ InvalidRequest  default#no-such#q" in err.read_text()
+        up.wait_for("operation no-such has no function")
+        assert "✗ InvalidRequest  default#no-such#q" in up.err.read_text()
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "a\x1b[2J\u202e", "payload": {}})
-        wait_for(err, r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ", process)
+        up.wait_for(r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ")
         (tmp_path / "functions/build_report/app.py").write_text("def handler(:\n")
-        wait_for(err, "Cannot be run: functions/build_report/app.py, line 1: SyntaxError", process)
+        up.wait_for("Cannot be run: functions/build_report/app.py, line 1: SyntaxError")
         functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
         changed = "def handler(event, context):\n    print(event['say'])\n    return {'changed': event['n']}\n"
         (tmp_path / "functions/build_report/app.py").write_text(changed)
         (tmp_path / "functions/build_report/.app.py.swp").touch()
-        wait_for(err, "✓ Deployed again: app.py changed.", process)
+        up.wait_for("✓ Deployed again: app.py changed.")
         say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"
         invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5, "say": say}))
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
-        wait_for(err, "forged", process)
-        shown = err.read_text()
+        up.wait_for("forged")
+        shown = up.err.read_text()
         assert r"build-report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "build-report | forged | row" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
-    finally:
-        process.kill()
-        process.wait()
 
 
 def assert_answers_containers(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,43 +78,18 @@ def send(given: dict[str, str], machine: str, request: dict[str, Any]) -> None:
     client.start_execution(stateMachineArn=machine, input=json.dumps(request))
 
 
-def wait_for(log: Path, words: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 60
-    while words not in log.read_text():
-        assert time.monotonic() < end and process.poll() is None, log.read_text()
-        time.sleep(0.05)
-
-
 def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:
-    out, err = tmp_path / "out", tmp_path / "err"
-    command = [
-        sys.executable,
-        "-c",
-        "from oncekit.cli.main import main; main()",
-        "up",
-        "--port",
-        "0",
-        "--http-port",
-        "0",
-    ]
-    with out.open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=stdout, stderr=stderr, env={**os.environ, "NO_COLOR": "1"})
-    try:
-        end = time.monotonic() + 60
-        while "is up" not in err.read_text():
-            assert time.monotonic() < end and process.poll() is None, err.read_text()
-            time.sleep(0.05)
-        first = out.read_text().splitlines()[0]
+    with once_up(ROOT, tmp_path) as up:
+        lines, given = up.lines, up.given
+        first = lines[0]
         assert first.startswith("# Watch it in a browser: http://127.0.0.1:"), "the console's address, first of all"
         assert requests.get(first.rpartition(" ")[2], timeout=20).text.count("No request has come yet") == 1
-        lines = [line.removeprefix("export ") for line in out.read_text().splitlines() if line.startswith("export ")]
-        given = dict(line.split("=", 1) for line in lines)
         assert given["NO_PROXY"] == given["no_proxy"] == "127.0.0.1,localhost"
         assert len(given["AWS_ACCESS_KEY_ID"]) > 30 and len(given["AWS_SECRET_ACCESS_KEY"]) > 30
-        [unset] = [line for line in out.read_text().splitlines() if line.startswith("unset ")]
+        [unset] = [line for line in lines if line.startswith("unset ")]
         assert {"AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"} < set(unset.split())
         assert "AWS_ENDPOINT_URL_DYNAMODB" in unset.split()
-        [undo] = [line for line in out.read_text().splitlines() if line.startswith("# When it has ended: unset ")]
+        [undo] = [line for line in lines if line.startswith("# When it has ended: unset ")]
         assert set(given) == set(undo.partition("unset ")[2].split()), "it undoes what the lines have done"
         url = given["AWS_ENDPOINT_URL"]
         (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys(given)).describe_stacks(StackName="once")[
@@ -136,10 +98,6 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
         assert "TableName" in {each["OutputKey"] for each in stack["Outputs"]}
         invoked = boto3.client("lambda", endpoint_url=url, **keys(given)).invoke(FunctionName="once_op-charge-payment")
         assert invoked["FunctionError"] == "Unhandled"  # it ran, and refused an event without a lock
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
-        assert err.read_text().endswith("The local cloud is down.\n")
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(20) == 0
+        assert up.err.read_text().endswith("The local cloud is down.\n")

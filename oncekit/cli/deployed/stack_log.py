@@ -9,17 +9,16 @@ owner in the fast lane there is no history: its lines are looked for by the id a
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from shlex import quote
-from typing import Any
 
 from oncekit.cli.deployed import crashed_attempts, log_lines, logs, records
 from oncekit.cli.deployed.log_lines import TooMuchToRead, Window
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.problem import Problem
+from oncekit.console.json_text import members_of
 from oncekit.console.requests import id_in
 from oncekit.console.run import Attempt, Run
 from oncekit.console.source import Printed, Unknown
@@ -93,9 +92,9 @@ class StackLog:
 
 def request_id_of(call: Attempt) -> str:
     """Lambda's id of the invocation, where its answer or its error tells it; else nothing."""
-    answered = _members(call.answer).get("SdkResponseMetadata")
+    answered = members_of(call.answer).get("SdkResponseMetadata")
     cause = call.failure.cause if call.failure else None
-    told = [answered.get("RequestId") if isinstance(answered, Mapping) else None, _members(cause).get("requestId")]
+    told = [answered.get("RequestId") if isinstance(answered, Mapping) else None, members_of(cause).get("requestId")]
     if found := _TOLD_BY_LAMBDA.search(cause or ""):
         told += found.groups()
     return next((each for each in told if isinstance(each, str) and crashed_attempts.REQUEST_ID.fullmatch(each)), "")
@@ -110,7 +109,7 @@ def _call(run: Run, visit: int, attempt: int) -> Attempt:
 
 def _function(call: Attempt) -> str:
     """The name of the function, without its alias: its log group is the same."""
-    name = _members(call.parameters).get("FunctionName")
+    name = members_of(call.parameters).get("FunctionName")
     if not isinstance(name, str):
         raise Problem("the history does not tell which function was invoked")
     return name.rpartition(":function:")[2].partition(":")[0]
@@ -122,11 +121,3 @@ def _window(begin: datetime.datetime, end: datetime.datetime) -> Window:
 
 def _ms(at: datetime.datetime) -> int:
     return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
-
-
-def _members(text: str | None) -> Mapping[str, Any]:
-    try:
-        told = json.loads(text or "")
-    except (ValueError, RecursionError):
-        return {}
-    return told if isinstance(told, dict) else {}
