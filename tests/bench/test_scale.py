@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 
+import botocore.session
 import pytest
+from botocore.validate import ParamValidator
 
 from oncekit.bench.scale import quotas, scenarios
 from oncekit.bench.scale.demand import Demand
 from oncekit.bench.scale.quotas import CONCURRENCY, FAST_STARTS, FULL_STARTS, GROWN, LARGE, NEW, OTHER, Quota
 from oncekit.bench.scale.report import tables
 from oncekit.bench.scale.simulation import Simulation, Stage
+from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "template.yaml"
 SECOND = {"starts": Quota(10, 10)}
 
 
@@ -33,6 +39,30 @@ def test_2000_a_second_with_nine_duplicates_of_ten_are_not_throttled_in_the_fast
     assert not seen.throttled
     assert 0 < scenarios.full_starts_share(seen) <= 0.05
     assert (seen.done, seen.lost, seen.kept) == (seen.sent, 0, 0)
+
+
+def test_the_pages_call_that_enlarges_a_new_table_is_one_of_awss_and_large_enough(counted: Demand) -> None:
+    page = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    [line] = re.findall(r"^\$ (aws dynamodb update-table .*)$", page, re.MULTILINE)
+    words = shlex.split(line)
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    table = {name: int(units) for name, units in re.findall(r"(\w+)=(\d+)", given.pop("--warm-throughput"))}
+    updates = json.loads(given.pop("--global-secondary-index-updates"))
+    assert given == {"--table-name": "$(out TableName)"}
+    shape = botocore.session.get_session().get_service_model("dynamodb").operation_model("UpdateTable").input_shape
+    call = {"TableName": "once", "WarmThroughput": table, "GlobalSecondaryIndexUpdates": updates}
+    assert not ParamValidator().validate(call, shape).has_errors()
+    [index] = [each["Update"] for each in updates]
+    [named] = load(TEMPLATE).section("Resources")["IdempotencyTable"]["Properties"]["GlobalSecondaryIndexes"]
+    assert index["IndexName"] == named["IndexName"]
+    new, rate = counted.new["fast"], quotas.quotas(LARGE, NEW)[FAST_STARTS].refill
+    assert f"is for {rate:,.0f} new requests a second" in page
+    assert table["WriteUnitsPerSecond"] == rate * (new.write_units - new.index_units)
+    assert index["WarmThroughput"]["WriteUnitsPerSecond"] == rate * new.index_units
+    reads = quotas.quotas(LARGE, NEW)[quotas.READS].refill
+    assert (
+        table["ReadUnitsPerSecond"] == index["WarmThroughput"]["ReadUnitsPerSecond"] == reads >= rate * new.read_units
+    )
 
 
 @pytest.mark.parametrize("lane", ["fast", "full"])

@@ -24,7 +24,7 @@ class Executions:
     since: float
     """Epoch seconds: the run began then."""
     fast: FastLane
-    """Those in the fast lane. They are in no list, and what they cost is a twentieth: nobody counts it here."""
+    """Those in the fast lane. They are in no list, and what they cost is little: nobody counts it here."""
     _inputs: dict[str, str] = field(default_factory=dict)
 
     def all(self, running: bool = False) -> list[str]:

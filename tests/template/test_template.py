@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -410,6 +411,23 @@ def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
     given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
     values = parameter_values(source["Parameters"], given)
     assert values["Stage"] == ("prod" if environment == "prod" else "dev")
+
+
+@pytest.mark.parametrize("page", ["deploy.md", "upgrading.md"])
+def test_the_lists_of_parameters_in_the_pages_are_allowed_and_leave_nothing_of_prod_out(
+    page: str, source: Mapping[str, Any]
+) -> None:
+    """sam takes such a list in place of the one in samconfig.toml."""
+    blocks = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
+    [shown, kept] = [
+        dict(
+            pair.split("=")
+            for pair in tomllib.loads(text)["prod"]["deploy"]["parameters"]["parameter_overrides"].split()
+        )
+        for text in (*blocks, (ROOT / "samconfig.toml").read_text())
+    ]
+    assert parameter_values(source["Parameters"], shown)["Lane"] == "fast"
+    assert shown.items() > kept.items()
 
 
 def test_samconfig_builds_and_invokes_for_the_same_architecture_beside_what_is_deployed() -> None:
