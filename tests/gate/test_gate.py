@@ -1,4 +1,5 @@
-"""The gate lets the project pass, and refuses every broken variant of it with a line that names the state.
+"""The gate refuses every broken variant of the project with a line that names the state. That the project itself has no
+finding is what `make lint` looks at.
 
 The proof has the variants that only cfn-lint refuses: it takes seconds for each.
 """
@@ -12,7 +13,7 @@ import pytest
 
 from oncekit.gate.__main__ import main
 from oncekit.gate.run import ALL, QUICK, findings
-from tests.gate.variants import BROKEN, ROOT, Variant, variants
+from tests.gate.variants import BROKEN, Variant, variants
 
 SLOW = variants("cloudformation")
 
@@ -28,10 +29,6 @@ def write_variant(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Variant
         return variant.write(folder)
 
     return write
-
-
-def test_the_project_has_no_finding() -> None:
-    assert [str(each) for each in findings(ROOT / "template.yaml", ALL)] == []
 
 
 @pytest.mark.parametrize("variant", [each for each in variants() if each not in SLOW], ids=lambda each: each.name)

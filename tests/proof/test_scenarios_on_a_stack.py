@@ -1,4 +1,4 @@
-"""All scenarios as `make e2e` runs them, against the stack of `once up`; `make test` does so with some of them."""
+"""Scenarios as `make e2e` runs them, against the stack of `once up`: all in the fast lane, some in the full one."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
     [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "docs/deploy.md").read_text(), re.DOTALL)
     lines = alike("\n".join(line for line in shown.splitlines() if line != "..." and "passed in" not in line))
     assert lines <= alike(done.stdout)
+
+
+def test_scenarios_hold_in_the_full_lane(up: Mapping[str, str]) -> None:
+    some = "ten_requests or declined_card or acknowledged or nothing_to_do"
+    full = command("--lane", "full", "-k", some)
+    done = subprocess.run(full, cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout
+    assert_told(done.stdout, MOST_DOLLARS)
+    assert_empty(up, run_id_of(done.stdout))
 
 
 def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
