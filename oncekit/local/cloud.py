@@ -30,7 +30,7 @@ from oncekit.local.gateway.listener import Gateway, GatewayServer
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.kept_files import beside
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.descriptions import serve_descriptions
 from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
 from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
@@ -56,9 +56,9 @@ class Cloud:
 
     `parameters` are those of the template; `clock` is virtual unless a RealClock is given; `port` is that of the
     endpoint, `http_port` that of the template's API, 0 for any free one; `events` says whether rules, schedules and
-    pipes deliver; `on_output` gets the name of a function and each line that it prints; `dice` are behind jitter,
-    $random and $uuid; `names` are what clients may call this machine besides its own names. Raises TemplateError or
-    DefinitionError when the template cannot be deployed, and PortInUseError.
+    pipes deliver; `on_output` gets each line of the logs of functions; `dice` are behind jitter, $random and $uuid;
+    `names` are what clients may call this machine besides its own names. Raises TemplateError or DefinitionError when
+    the template cannot be deployed, and PortInUseError.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Cloud:
         clock: Clock | None = None,
         port: int = 0,
         events: bool = True,
-        on_output: Callable[[str, str], None] | None = None,
+        on_output: Callable[[LogLine], None] | None = None,
         dice: random.Random | None = None,
         names: Iterable[str] = (),
         http_port: int = 0,

@@ -6,8 +6,9 @@ import datetime
 import io
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from oncekit.cli.deployed import log_lines
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.kept_logs import KeptLogs
 from oncekit.local.engine import Call, Interceptor
+from oncekit.local.lambda_runtime import LogLine
 
 OTHER = "default#told#other"
 
@@ -82,6 +84,24 @@ def test_what_an_attempt_printed_before_the_librarys_line_is_shown(operator: Ope
     with logged(operator, lines):
         _, *shown = operator.once("logs", ID).out.splitlines()
     assert [line.partition(" | ")[2] for line in shown] == ["printed at once", "printed late"]
+
+
+def test_what_the_next_attempt_printed_is_left_out(operator: Operator) -> None:
+    lines = [
+        (0, "START RequestId: r1 Version: 1"),
+        (1, "printed in time"),
+        (2, ends("r1", 2)),
+        (2, "END RequestId: r1"),
+        (2, "REPORT RequestId: r1"),
+        (2, "printed by a thread that nobody waits for"),
+        (3, "2026-01-01T00:01:30.000Z r1 Task timed out after 90.00 seconds"),
+        (4, "START RequestId: r2 Version: 1"),
+        (5, "printed by the next one"),
+        (6, "r1 says the next one"),
+    ]
+    with logged(operator, lines):
+        _, *shown = operator.once("logs", ID).out.splitlines()
+    assert [line.partition(" | ")[2] for line in shown] == ["printed in time", lines[6][1]]
 
 
 def test_an_attempt_that_died_without_a_line_is_found_by_the_records_error(operator: Operator) -> None:
@@ -224,17 +244,49 @@ def test_an_operation_without_a_function_or_without_logs_is_said(operator: Opera
     assert done.code == 2 and "the operation none has no function once_op-none" in done.err
 
 
-def test_once_up_keeps_what_functions_print(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oncekit.cli.here.kept_logs.MOST_LINES", 2)
+@pytest.fixture
+def kept(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeptLogs]:
+    """What the functions of the local cloud log, as `once up` keeps it: by the clock of the cloud."""
     kept = KeptLogs(operator.cloud)
-    try:
-        for message in ("one", "two", "three"):
-            kept.put("once_op-told", own(message))
-        [attempt] = operator.once("logs", ID, "--json").answer["attempts"]
-    finally:
-        operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
-    assert [json.loads(line["text"])["message"] for line in attempt["lines"]] == ["three"], "the stream began anew"
+    monkeypatch.setattr(operator, "_connect", partial(Operator._connect, operator))
+    monkeypatch.setattr(operator.cloud.functions, "_on_output", kept.put)
+    yield kept
+    monkeypatch.undo()
+    operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
+
+
+@pytest.mark.usefixtures("kept")
+def test_once_up_tells_apart_what_one_process_printed_for_several_requests(operator: Operator) -> None:
+    operator.script({"print": "for k", "return": 7}, {"print": "for another", "return": 8})
+    for key in ("k", "other"):
+        operator.cloud.run({**operator.request(), "idempotencyKey": key})
+    for key, printed in (("k", "for k"), ("other", "for another")):
+        [attempt] = operator.once("logs", f"default#told#{key}", "--json").answer["attempts"]
+        assert [line["text"] for line in attempt["lines"] if not line["text"].startswith("{")] == [printed]
+
+
+@pytest.mark.usefixtures("kept")
+def test_once_up_shows_what_an_attempt_printed_that_crashed(operator: Operator) -> None:
+    operator.script({"print": "before it died", "exit": 3}, {"print": "again", "return": 7})
+    operator.cloud.run(operator.request("retry"))
+    told = {each["attempt"]: each for each in operator.once("logs", ID, "--json").answer["attempts"]}
+    crashed, succeeded = told[None], told[2]
+    assert [line["text"].partition(" ")[2] for line in crashed["lines"]] == [
+        "it died",
+        f"{crashed['requestId']} Error: Runtime exited with error: exit status 3",
+    ]
+    assert "again" in [line["text"] for line in succeeded["lines"]]
+
+
+def test_once_up_keeps_what_functions_print(
+    operator: Operator, kept: KeptLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncekit.cli.here.kept_logs.MOST_LINES", 2)
+    for message in ("one", "two", "three"):
+        kept.put(LogLine("once_op-told", "local/[1]a", own(message)))
+    [attempt] = operator.once("logs", ID, "--json").answer["attempts"]
+    assert [json.loads(line["text"])["message"] for line in attempt["lines"]] == ["three"], "the log began anew"
 
 
 def test_a_line_that_cannot_be_kept_stops_nothing(operator: Operator) -> None:
-    KeptLogs(operator.cloud).put("no-such-function", "x")
+    KeptLogs(operator.cloud).put(LogLine("no-such-function", "local/[1]a", "x"))

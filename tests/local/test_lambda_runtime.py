@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from lambda_probe import alive, appears, call, probe
+from lambda_probe import alive, appears, call, failure, probe
 
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.environment import Environment
 
 pytestmark = pytest.mark.ours
@@ -262,15 +262,52 @@ def test_what_a_function_prints_is_there_when_the_invocation_has_ended(runtime: 
 
 
 def test_each_line_is_handed_on_as_it_is_printed() -> None:
-    seen: list[tuple[str, str]] = []
-    runtime = LambdaRuntime({}, on_output=lambda function, line: seen.append((function, line)))
+    log: list[LogLine] = []
+    runtime = LambdaRuntime({}, on_output=log.append)
     runtime.register("probe", probe())
     try:
         call(runtime, "probe", "say", line="hello", end="")
-        assert seen == [("probe", "hello")]
+        assert [(each.function, each.text) for each in log if not each.is_mark] == [("probe", "hello")]
     finally:
         runtime.close()
-    assert seen == [("probe", "hello"), ("probe", "HELLO")], "the last line has no line break"
+    assert [each.text for each in log if not each.is_mark] == ["hello", "HELLO"], "the last line has no line break"
+
+
+def test_each_invocation_is_between_its_marks_in_the_stream_of_its_environment() -> None:
+    log: list[LogLine] = []
+    runtime = LambdaRuntime({}, on_output=log.append)
+    runtime.register("probe", probe(timeout=0.5))
+    runtime.register("broken", probe(handler="app.none"))
+    try:
+        call(runtime, "probe", "say", line="one")
+        call(runtime, "probe", "say", line="two")
+        failure(runtime, "probe", "sleep")
+        failure(runtime, "probe", "exit", code=3)
+        failure(runtime, "broken")
+    finally:
+        runtime.close()
+    one, two, slow, died, broken = (each.request_id for each in runtime.invocations)
+    started = {each.text.split()[2]: each.stream for each in log if each.text.startswith("START ")}
+    assert started[one] == started[two] == started[slow], "a warm environment goes on in its stream"
+    assert len(set(started.values())) == 3
+    lines = [(each.stream, each.text.partition("\t")[0], each.is_mark) for each in log]
+    assert lines[:10] == [
+        (started[one], f"START RequestId: {one} Version: 1", True),
+        (started[one], "one", False),
+        (started[one], "ONE", False),
+        (started[one], f"END RequestId: {one}", True),
+        (started[one], f"REPORT RequestId: {one}", True),
+        (started[one], f"START RequestId: {two} Version: 1", True),
+        (started[one], "two", False),
+        (started[one], "TWO", False),
+        (started[one], f"END RequestId: {two}", True),
+        (started[one], f"REPORT RequestId: {two}", True),
+    ]
+    for each, said in ((slow, f"{slow} Task timed out after 0.50 seconds"), (died, f"RequestId: {died} Error: ")):
+        marks = [text for stream, text, _ in lines if stream == started[each] and each in text]
+        assert marks[1].startswith(said) and [text.split()[0] for text in marks[2:]] == ["END", "REPORT"]
+    *_, error, start, end, report = [text for stream, text, _ in lines if stream == started[broken]]
+    assert error.startswith("[ERROR]") and broken in start and broken in end and broken in report, "init comes first"
 
 
 def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: LambdaRuntime, tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 The library writes one line at the end of an attempt, with the id and how long it took; each line of Powertools'
 `Logger` has the id, too. A line that says no id, such as a print or a traceback, is taken from the same stream: one
-stream is one environment, which has one attempt at a time. An attempt that died wrote no line of the library:
-crashed_attempts.py finds its request id, which Lambda's own lines have.
+stream is one environment, which has one attempt at a time, and Lambda's START and END are around its lines. An attempt
+that died wrote no line of the library: crashed_attempts.py finds its request id, which Lambda's own lines have.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ AFTER_MS = 1000
 """How long after its last line with the id an attempt may print, as the traceback of what it raised."""
 BEFORE_MS = 50
 """How much earlier than the library's line says an attempt may have begun: its clock is not the log's."""
-START = "START RequestId:"
-OF_LAMBDA = ("INIT_START", "INIT_REPORT", START, "END RequestId:", "REPORT RequestId:")
+START, END = "START RequestId:", "END RequestId:"
+OF_LAMBDA = ("INIT_START", "INIT_REPORT", START, END, "REPORT RequestId:")
 LONGEST_MS = 900_000
 """Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
@@ -183,15 +183,23 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str, window: Window) -
     """MOST_LINES of an attempt, and one more when there are more."""
     lines: list[Line] = []
     wanted = (attempt.request_id, id)
+    has_begun = has_ended = False
     for event in _events(client, group, attempt, window):
         at, text = event["timestamp"], event["message"]
-        if text.startswith(START) and attempt.request_id in text:
+        is_named = attempt.request_id in text
+        if text.startswith(START) and is_named:
             lines.clear()  # what was printed before it, by the attempt before
+            has_begun = True
+        elif text.startswith(START) and (has_begun or at > attempt.last):  # the next attempt
+            break
+        has_ended = has_ended or (text.startswith(END) and is_named)
+        if has_ended and not is_named:  # Lambda itself may tell of an attempt behind its end
+            continue
         told = _fields(text)
         is_own = "function_request_id" not in told or (told["function_request_id"], told.get("id", id)) == wanted
         if len(lines) > MOST_LINES or (not is_own and at > attempt.last):  # the next attempt of somebody else
             break
-        if at > attempt.last + AFTER_MS and attempt.request_id not in text:
+        if at > attempt.last + AFTER_MS and not is_named:
             continue
         is_metrics = "_aws" in told and "disposition" not in told
         if is_own and not is_metrics and not text.startswith(OF_LAMBDA):

@@ -14,6 +14,7 @@ from oncekit.local.without_collections import rare_collections, without_collecti
 
 if TYPE_CHECKING:
     from oncekit.local import Clock
+    from oncekit.local.lambda_runtime import LogLine
     from oncekit.local.once_cloud import LocalCloud
 
 NEEDED_OUTPUTS = ("StateMachineArn", "TableName")
@@ -44,7 +45,7 @@ def local_cloud(
     template: Path,
     clock: Clock | None = None,
     port: int = 0,
-    on_output: Callable[[str, str], None] | None = None,
+    on_output: Callable[[LogLine], None] | None = None,
     names: Iterable[str] = (),
     parameters: Mapping[str, str] | None = None,
     http_port: int = 0,

@@ -28,6 +28,7 @@ from oncekit.local.lanes import FAST, FULL, MACHINES
 
 if TYPE_CHECKING:
     from oncekit.local import Execution
+    from oncekit.local.lambda_runtime import LogLine
     from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.permissions import Denial
 
@@ -100,10 +101,11 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
 
     kept: list[KeptLogs] = []
 
-    def on_output(function: str, line: str) -> None:
-        tell_alone(*lines_of(function.removeprefix(PREFIX), line))
+    def on_output(line: LogLine) -> None:
+        if not line.is_mark:
+            tell_alone(*lines_of(line.function.removeprefix(PREFIX), line.text))
         for each in kept:
-            each.put(function, line)
+            each.put(line)
 
     tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
     names = [HOST_OF_CONTAINERS] if from_containers else []

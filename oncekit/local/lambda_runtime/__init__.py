@@ -1,6 +1,6 @@
 """Lambda on this machine: the Lambda Runtime API in front of the real runtime client `awslambdaric`.
 
-spec.py              the data of a function, and of an invocation
+spec.py              the data of a function, of an invocation, and of a line of the log
 runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
 refusals.py          the errors of the service when it does not invoke a function
 environment.py       one execution environment: one invocation at a time, its time limit and its end
@@ -12,6 +12,6 @@ moto_invocations.py  `aws lambda invoke` through moto's endpoint
 """
 
 from oncekit.local.lambda_runtime.runtime import LambdaRuntime
-from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation
+from oncekit.local.lambda_runtime.spec import FunctionSpec, Invocation, LogLine
 
-__all__ = ["FunctionSpec", "Invocation", "LambdaRuntime"]
+__all__ = ["FunctionSpec", "Invocation", "LambdaRuntime", "LogLine"]

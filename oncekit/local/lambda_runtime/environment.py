@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import secrets
 import signal
 import threading
@@ -57,11 +58,15 @@ class Environment:
         variables: Mapping[str, str],
         on_line: Callable[[str], None],
         on_begin: Callable[[], None] = lambda: None,
+        on_mark: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._spec = spec
         self._variables = variables
         self._on_line = on_line
         self._on_begin = on_begin
+        self._on_mark = on_mark
+        self._marks = threading.Lock()
+        self._marked, self._marked_at = "", 0.0
         self._begun = False
         self._state = threading.Condition()
         self._next: tuple[str, bytes, str] | None = None
@@ -100,10 +105,12 @@ class Environment:
             process = self._process
         if not self.usable:
             self.end()
-            if said := self._over and self._over.line(request_id):
-                self._on_line(said)
         elif process is not None:
             process.drain()
+        self._mark_start(request_id)  # of one that never began, or was ended before it could
+        if said := self._over and self._over.line(request_id):
+            self._on_line(said)
+        self._mark_end(request_id)
         return outcome
 
     def abort(self) -> None:
@@ -155,6 +162,28 @@ class Environment:
             self._over = self._over or _exit(code)
             self._state.notify_all()
 
+    # ---- the marks in the log ----
+    # "Start/End: these bookmark a single invocation, so every log line between these belongs to the same invocation"
+    # (Lambda operator guide, "How CloudWatch structures logs"). The lock of the state is not held: whoever takes the
+    # marks may ask the runtime, which ends environments under a lock of its own.
+
+    def _mark_start(self, request_id: str) -> None:
+        with self._marks:
+            if self._marked == request_id:
+                return
+            self._marked, self._marked_at = request_id, time.monotonic()
+            version = self._variables["AWS_LAMBDA_FUNCTION_VERSION"]
+            self._on_mark(f"START RequestId: {request_id} Version: {version}")
+
+    def _mark_end(self, request_id: str) -> None:
+        """The report does not say how much memory was used: a process here has another size."""
+        took = (time.monotonic() - self._marked_at) * 1000
+        self._on_mark(f"END RequestId: {request_id}")
+        self._on_mark(
+            f"REPORT RequestId: {request_id}\tDuration: {took:.2f} ms\tBilled Duration: {math.ceil(took)} ms\t"
+            f"Memory Size: {self._spec.memory} MB\t"
+        )
+
     # ---- the runtime client's side ----
 
     def next_delivery(self) -> Delivery | None:
@@ -167,7 +196,11 @@ class Environment:
             (request_id, payload, arn), self._next = self._next, None
             self._deadline = time.monotonic() + self._spec.timeout
             self._state.notify_all()
-            return Delivery(request_id, payload, arn, time.time() + self._spec.timeout, _trace_id())
+            process = self._process
+        if process is not None:
+            process.drain()  # what it printed during init, or after its last answer
+        self._mark_start(request_id)
+        return Delivery(request_id, payload, arn, time.time() + self._spec.timeout, _trace_id())
 
     def succeeded(self, request_id: str, result: bytes) -> bool:
         return self._report(request_id, Outcome(result))

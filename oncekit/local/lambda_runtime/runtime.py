@@ -17,7 +17,7 @@ from oncekit.local.access_keys import AccessKeys
 from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime import refusals
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
-from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, code_of
+from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
 
 LATEST = "$LATEST"
@@ -52,14 +52,14 @@ class _Function:
 class LambdaRuntime:
     """Runs registered functions in processes of their own and remembers every invocation. Thread-safe.
 
-    `environment` is given to every function: endpoint and region. `on_output` gets a function's name and each line that
-    it prints, as it is printed, from other threads; it must not raise. `keys` gives each function an access key.
+    `environment` is given to every function: endpoint and region. `on_output` gets each line that goes into the log of
+    a function, as it is printed, from other threads; it must not raise. `keys` gives each function an access key.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str],
-        on_output: Callable[[str, str], None] | None = None,
+        on_output: Callable[[LogLine], None] | None = None,
         keys: AccessKeys | None = None,
     ) -> None:
         self._environment = dict(environment)
@@ -256,12 +256,16 @@ class LambdaRuntime:
                 lines = self._printed.setdefault(next(busy, ""), [])
                 if len(lines) < LINES_OF_ONE:
                     lines.append(line)
-            if self._on_output is not None:
-                self._on_output(function.name, line)
+            log(line)
 
+        def log(line: str, is_mark: bool = False) -> None:
+            if self._on_output is not None:
+                self._on_output(LogLine(function.name, stream, line, is_mark))
+
+        stream = f"local/[{function.version}]{uuid.uuid4().hex}"
         key = self._keys.of_function(function.name, function.spec.role).environment
-        variables = variables_of(function.name, str(function.version), function.spec, self._environment, key)
-        environment = Environment(function.spec, variables, on_line, self._one_began)
+        variables = variables_of(function.name, str(function.version), function.spec, self._environment, key, stream)
+        environment = Environment(function.spec, variables, on_line, self._one_began, lambda mark: log(mark, True))
         return environment
 
     def _give_back(self, function: _Function, version: int, environment: Environment, request_id: str) -> None:

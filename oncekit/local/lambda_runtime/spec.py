@@ -39,6 +39,17 @@ def code_of(spec: FunctionSpec) -> Code:
 
 
 @dataclass(frozen=True)
+class LogLine:
+    """A line of a function's log. `stream` is that of its environment."""
+
+    function: str
+    stream: str
+    text: str
+    is_mark: bool = False
+    """Whether Lambda marks an invocation by it: START, END or REPORT, which people are not shown."""
+
+
+@dataclass(frozen=True)
 class Invocation:
     """One start of a function. Times in epoch seconds; `outcome` is `succeeded`, an error type, or `running`."""
 

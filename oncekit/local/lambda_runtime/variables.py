@@ -13,16 +13,17 @@ _OF_THE_MACHINE = ("PATH", "HOME", "TMPDIR", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "
 
 
 def variables_of(
-    name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str], key: Mapping[str, str]
+    name: str, version: str, spec: FunctionSpec, shared: Mapping[str, str], key: Mapping[str, str], stream: str
 ) -> dict[str, str]:
     """All variables but the address of the Runtime API. The function's own win over `shared`, those over Lambda's.
 
     `key` is the access key by which the endpoint knows it: that of a function with a role cannot be another one.
+    `stream` is where its environment logs.
     """
     path = os.pathsep.join(str(folder.resolve()) for folder in (spec.code, *spec.python_path))
     return {
         **{variable: os.environ[variable] for variable in _OF_THE_MACHINE if variable in os.environ},
-        **_of_lambda(name, version, spec),
+        **_of_lambda(name, version, spec, stream),
         # What a developer has configured for real accounts must not reach a function; HOME leads to it.
         "AWS_CONFIG_FILE": os.devnull,
         "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
@@ -38,7 +39,7 @@ def variables_of(
     }
 
 
-def _of_lambda(name: str, version: str, spec: FunctionSpec) -> dict[str, str]:
+def _of_lambda(name: str, version: str, spec: FunctionSpec, stream: str) -> dict[str, str]:
     return {
         "AWS_ACCESS_KEY_ID": "local",
         "AWS_SECRET_ACCESS_KEY": "local",
@@ -51,7 +52,7 @@ def _of_lambda(name: str, version: str, spec: FunctionSpec) -> dict[str, str]:
         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": str(spec.memory),
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         "AWS_LAMBDA_LOG_GROUP_NAME": f"/aws/lambda/{name}",
-        "AWS_LAMBDA_LOG_STREAM_NAME": f"local/[{version}]",
+        "AWS_LAMBDA_LOG_STREAM_NAME": stream,
         "LAMBDA_TASK_ROOT": str(spec.code.resolve()),
         "LANG": "en_US.UTF-8",
         "PYTHONIOENCODING": "utf-8",

@@ -1,4 +1,4 @@
-"""Business logic that does at each start what LATCHES/script.json says: a step, then an exit, an error or a result."""
+"""Business logic that does at each start what LATCHES/script.json says: a print, a step, and an end."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ def handler(request: Request) -> Any:
         log.write(f"{request.attempt}\n")
     script = json.loads((LATCHES / "script.json").read_text())
     do = script[min(len((LATCHES / "starts").read_text().splitlines()), len(script)) - 1]
+    if "print" in do:
+        print(do["print"])
     if "step" in do:
         request.step("note", lambda step: write(step, do["step"]))
     if "await" in do:
