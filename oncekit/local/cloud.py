@@ -121,7 +121,7 @@ class Cloud:
         self._stack.enter_context(quick_backends())
         self.permissions = Permissions()
         guard = HttpGuard(self._caller, self.permissions)
-        self._server = Server(self._keys, guard, self._port, self._names, self._watched)
+        self._server = Server(self._keys, guard, self._port, self._names, self._watched, lambda: self.clock.now())
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)

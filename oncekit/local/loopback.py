@@ -7,6 +7,8 @@ import io
 import logging
 import sys
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from oncekit.local.start_errors import PortInUseError
@@ -18,9 +20,10 @@ class Loopback:
     """Serves an application from `open` until it is closed. Port 0 lets the system choose. Raises PortInUseError.
 
     Until it is open, its address is known and its clients wait. `base` is werkzeug's handler of requests, or one of it.
+    `now` is the time that answers tell as their date.
     """
 
-    def __init__(self, port: int, base: type | None = None) -> None:
+    def __init__(self, port: int, base: type | None = None, now: Callable[[], float] = time.time) -> None:
         from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
         class Handler(base or WSGIRequestHandler):  # type: ignore[misc]  # a class that is given has no type here
@@ -29,6 +32,9 @@ class Loopback:
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
             timeout = 30
+
+            def date_time_string(self, timestamp: float | None = None) -> str:
+                return str(super().date_time_string(now() if timestamp is None else timestamp))
 
             def log(self, *_: Any) -> None:
                 """Nothing: neither a request nor a client that went away is news."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,10 +34,17 @@ class Server:
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
     Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
     `names` are what clients may call this machine besides its own names. `watch` may stand before the application.
+    `now` is the time that answers tell as their date.
     """
 
     def __init__(
-        self, keys: AccessKeys, guard: HttpGuard, port: int = 0, names: Iterable[str] = (), watch: Watch = unwatched
+        self,
+        keys: AccessKeys,
+        guard: HttpGuard,
+        port: int = 0,
+        names: Iterable[str] = (),
+        watch: Watch = unwatched,
+        now: Callable[[], float] = time.time,
     ) -> None:
         from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 
@@ -52,7 +60,7 @@ class Server:
                 answer = watch(environ, guard.refusal(environ) or super().__call__)
                 return answer(environ, start_response)
 
-        self._server = Loopback(port, MotoRequestHandler)
+        self._server = Loopback(port, MotoRequestHandler, now)
         self._front = Doorkeeper(Dispatcher(), *every_door(*names), way_around, strange_key(keys))
         self.url = self._server.url
 

@@ -380,7 +380,7 @@ def test_key_of_a_function_with_a_role_is_the_runs_whatever_its_own_environment_
     given = {"AWS_ACCESS_KEY_ID": "given", "AWS_SECRET_ACCESS_KEY": "given"}
     for role, expected in (("arn:aws:iam::123456789012:role/r", given), (None, mine)):
         spec = FunctionSpec(FUNCTIONS / "probe", environment=mine, role=role)
-        variables = variables_of("f", "1", spec, {}, given)
+        variables = variables_of("f", "1", spec, {}, given, "stream")
         assert {name: variables[name] for name in given} == expected
 
 

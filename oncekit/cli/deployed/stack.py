@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from oncekit.cli.deployed.inside import with_outputs
@@ -33,6 +34,7 @@ class Stack:
     endpoint_url: str | None = None
     """The local cloud's, whatever the environment says of a service; None for AWS."""
     now: Callable[[], float] = time.time
+    """The clock by which it was seen: that of the local cloud where it is there."""
     id: str = ""
     status: str = ""
     is_protected: bool = False
@@ -116,6 +118,21 @@ def session_at(place: Place) -> Any:
     return boto3.Session(botocore_session=core, region_name=place.region, **key)
 
 
+class CloudClock:
+    """The clock of the local cloud, which its console moves ahead and never back: by the dates of its answers."""
+
+    def __init__(self) -> None:
+        self._ahead = 0
+
+    def hear(self, http_response: Any, **_: Any) -> None:
+        """A handler of botocore's event `after-call`. A date is a moment in the second that it names."""
+        told = parsedate_to_datetime(http_response.headers["Date"]).timestamp() + 0.5
+        self._ahead = max(self._ahead, round(told - time.time()))
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+
 def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callable[[Place], Any] = session_at) -> Stack:
     """Find the stack, or the one of Once inside of it.
 
@@ -123,7 +140,9 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
     """
     from botocore.exceptions import ClientError
 
-    name, endpoint, session = place.stack, local_endpoint(), open_session(place)
+    name, endpoint, session, clock = place.stack, local_endpoint(), open_session(place), CloudClock()
+    if endpoint is not None:
+        session.events.register("after-call", clock.hear)
     try:
         stack = with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
     except ClientError as error:
@@ -143,6 +162,7 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
         parameters,
         session,
         endpoint,
+        clock.now,
         id=stack["StackId"],
         status=stack["StackStatus"],
         is_protected=protected,
