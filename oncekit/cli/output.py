@@ -26,9 +26,9 @@ def lines_of(function: str, line: str) -> Iterator[str]:
         return
     if "level" in told and "message" in told:
         line = "\n".join(str(part) for part in (f"{told['level']} {told['message']}", told.get("exception")) if part)
-    # The runtime client puts a traceback on one line, for CloudWatch.
+    # The runtime client puts a traceback on one line, for CloudWatch, and tabs between level, time and message.
     for each in line.replace("\r", "\n").splitlines():
-        yield f"{function} | {each}"
+        yield f"{function} | {each.expandtabs()}"
 
 
 class Repeats:

@@ -81,6 +81,8 @@ class Patient(Commands):
         """Name, outcome and resource of what is not fine; each says what it means and what to do."""
         found = [each for each in self.findings() if each["outcome"] in ("wrong", "warning")]
         assert all(each["message"] and each["advice"] for each in found), found
+        assert not [each for each in found if each["advice"].count("`") % 2], "a command is between two backticks"
+        assert not [each for each in found if "` --" in each["advice"]], "an option is in the command"
         return [(each["name"], each["outcome"], each["resource"]) for each in found]
 
     def the(self, name: str, resource: str | None = None) -> Finding:

@@ -201,7 +201,7 @@ def test_bucket(patient: Patient, breaks: Break, name: str, outcome: str, advice
 @pytest.mark.parametrize(
     ("queue", "advice"),
     [
-        ("RejectedRequestsQueue", "`once replay-rejected`"),
+        ("RejectedRequestsQueue", "`once replay-rejected --error NAME`"),
         ("EventDeadLetterQueue", "`once send EVENT --via eventbridge`"),
         ("RequestDeadLetterQueue", "start-message-move-task --source-arn arn:aws:sqs:"),
         ("RecoveryDeadLetterQueue", "`once ls --overdue`"),

@@ -26,6 +26,11 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
         (json.dumps({"level": "INFO", "message": "charged"}), ["f | INFO charged"]),
         (json.dumps({"_aws": {}, "Executed": [1]}), []),
         ("[1, 2]", ["f | [1, 2]"]),
+        (
+            "[WARNING]\t2026-01-01T00:00:00.000Z\t\tLAMBDA",
+            ["f | [WARNING]       2026-01-01T00:00:00.000Z                LAMBDA"],
+        ),
+        ("a\t1\r\tb", ["f | a       1", "f |         b"]),
     ],
 )
 def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:

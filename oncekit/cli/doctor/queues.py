@@ -63,10 +63,11 @@ def _empty(deployment: Deployment, queue: str) -> Verdict:
 
 def _remedy(deployment: Deployment, queue: str) -> str:
     if queue == "RejectedRequestsQueue":
-        lists, starts = deployment.once("replay-rejected --dry-run"), deployment.once("replay-rejected")
+        lists = deployment.once("replay-rejected --dry-run")
+        starts = deployment.once("replay-rejected --error NAME")
         return (
-            f"{lists} lists them with what is wrong; {starts} --error NAME starts those again that can succeed now, "
-            "and with --discard deletes those that never can"
+            f"{lists} lists them with what is wrong; {starts} starts those again that can succeed now, and with "
+            "--discard deletes those that never can"
         )
     then = {
         "EventDeadLetterQueue": f"send each again with {deployment.once('send EVENT --via eventbridge')}",
