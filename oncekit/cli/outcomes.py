@@ -3,9 +3,29 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
+ANSWERED = ("EXECUTED", "REPLAYED", "COMPLETED")
+"""With its result: what an execution tells, or a record."""
+IN_PROGRESS = "IN_PROGRESS"
 CONFLICTS = ("OperationInProgress", "PayloadMismatch")
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
+
+
+def code_of(outcome: str) -> int:
+    """The exit code of one outcome."""
+    return 0 if outcome in ANSWERED else 3 if outcome in (*CONFLICTS, IN_PROGRESS) else 1
+
+
+def exit_code(ended: Iterable[tuple[str, str]]) -> int:
+    """Of requests, each with its id and its outcome: 1 when one failed, else 3 when one is in conflict or in progress.
+
+    Whoever is told that an operation is in progress counts as done when another one got the result under the same id.
+    """
+    told = list(ended)
+    answered = {id for id, outcome in told if outcome in ANSWERED}
+    codes = {code_of(outcome) for id, outcome in told if outcome != IN_PROGRESS or id not in answered}
+    return 1 if 1 in codes else max(codes, default=0)
 
 
 def message_in(cause: str | None) -> str | None:

@@ -179,7 +179,7 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
     with operator.cloud.delivering():
         done = operator.once("send", event, "--via", via, "--duplicates", "2", "--json").answer
         operator.cloud.settle()
-    assert list(done) == ["via", "to", "sent"] and len(set(done["sent"])) == 3
+    assert list(done) == ["id", "via", "to", "sent"] and done["id"] == "default#told#k" and len(set(done["sent"])) == 3
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
-from operating import Operator
+from operating import ID, Operator
 
 from oncekit.cli.deployed import synchronous
+from oncekit.cli.deployed.by_http import Answer
 from oncekit.cli.deployed.fingerprint import fingerprints_of
 from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.deployed.waiting import http_end
+from oncekit.cli.outcomes import exit_code
+from oncekit.cli.problem import Problem
 
 OTHER = {"payload": {"b": 2}}
 ROOT = Path(__file__).parents[2]
@@ -57,12 +63,107 @@ def test_request_that_the_fast_lane_refuses_is_not_called_completed(operator: Op
     ("policy", "outcome"), [({"onConflict": "reject"}, "OperationInProgress"), ({}, "IN_PROGRESS")]
 )
 def test_request_that_meets_another_at_work_is_told_of_as_that(
-    operator: Operator, policy: dict[str, str], outcome: str
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, policy: dict[str, str], outcome: str
 ) -> None:
+    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: None)
     with operator.holding("ExecuteBusinessLogic"):
         operator.cloud.start(operator.request())
-        done = operator.once("send", event(operator, **policy), "--lane", "fast", "--wait")
+        done = operator.once("send", event(operator, **policy), "--lane", "fast", "--wait", "--timeout", "1")
     assert done.code == 3 and outcome in done.out
+    assert ("still in progress after 1 s" in done.err) == (outcome == "IN_PROGRESS")
+
+
+@pytest.mark.parametrize("way", [["--lane", "fast"], ["--via", "http"]])
+def test_request_that_was_handed_over_to_the_full_lane_is_waited_for(operator: Operator, way: list[str]) -> None:
+    with operator.cloud.deployed_with({"FullLaneOperations": "told"}):
+        operator.deploy()
+        done = operator.once("send", event(operator), *way, "--wait")
+    assert done.code == 0 and last_words(done.out) == ["✓", "COMPLETED", "7"]
+    assert [line.split()[:2] for line in done.out.splitlines()[-2:]] == [["↻", "IN_PROGRESS"], ["✓", "COMPLETED"]]
+
+
+@pytest.mark.parametrize("lane", ["fast", "full"])
+def test_duplicates_of_a_request_that_was_done_are_no_conflict(operator: Operator, lane: str) -> None:
+    done = operator.once("send", event(operator), "--lane", lane, "--duplicates", "3", "--wait", "--json").answer
+    assert {each["outcome"] for each in done["ended"]} <= {"EXECUTED", "REPLAYED", "IN_PROGRESS"}
+    assert [each["result"] for each in done["ended"] if each["outcome"] == "EXECUTED"] == [7]
+
+
+# ---- what it prints ----
+
+
+@pytest.mark.parametrize("way", [["--lane", "fast"], ["--lane", "full"], ["--via", "http"], ["--via", "sqs"]])
+def test_it_says_what_to_ask_show_for(operator: Operator, way: list[str]) -> None:
+    with operator.cloud.delivering():
+        told = operator.once("send", event(operator), *way)
+        operator.cloud.settle()
+    assert len(told.out.splitlines()) == 1
+    [command] = re.findall("`once (.*?)`", told.err)
+    assert operator.once(*shlex.split(command)).out.startswith(f"{ID}  COMPLETED")
+    [sent] = told.out.splitlines()
+    if sent.startswith("arn:"):
+        assert "an execution; what is asked for is the id of its request" in operator.once("show", sent).err
+
+
+# ---- by HTTP ----
+
+
+def told_by(operator: Operator, way: list[str], **other: Any) -> tuple[int, list[str]]:
+    """The exit code, and how a request ended: all that is printed but the id of what was sent."""
+    done = operator.once("send", event(operator, **other), *way, "--wait")
+    return done.code, done.out.splitlines()[1:]
+
+
+def test_by_http_the_words_are_those_of_the_fast_lane(operator: Operator) -> None:
+    by_http, fast = ["--via", "http"], ["--lane", "fast"]
+    code, [*_, first] = told_by(operator, by_http)
+    assert (code, first.split()) == (0, ["✓", "EXECUTED", "7"])
+    for other, code, word in (({}, 0, "REPLAYED"), (OTHER, 3, "PayloadMismatch")):
+        told = told_by(operator, by_http, **other)
+        assert told == told_by(operator, fast, **other)
+        assert told[0] == code and word in told[1][-1] + told[1][-2]
+    operator.script({"raise": "PermanentError"})
+    told = told_by(operator, by_http, idempotencyKey="f")
+    assert told == told_by(operator, fast, idempotencyKey="f")
+    assert told[0] == 1 and "OperationFailed" in "".join(told[1])
+
+
+@pytest.mark.parametrize(
+    ("ended", "code"),
+    [
+        ([("a", "EXECUTED"), ("a", "IN_PROGRESS"), ("a", "REPLAYED")], 0),
+        ([("a", "IN_PROGRESS"), ("a", "COMPLETED")], 0),
+        ([("a", "EXECUTED"), ("b", "IN_PROGRESS")], 3),
+        ([("a", "EXECUTED"), ("a", "OperationInProgress")], 3),
+        ([("a", "PayloadMismatch"), ("b", "OperationFailed")], 1),
+        ([("a", "IN_PROGRESS"), ("a", "QUARANTINED")], 1),
+        ([], 0),
+    ],
+)
+def test_run_and_send_have_one_rule_for_the_exit_code(ended: list[tuple[str, str]], code: int) -> None:
+    assert exit_code(ended) == code
+
+
+ANSWERS = [
+    (202, {}, b'{"status":"IN_PROGRESS"}', "IN_PROGRESS", None),
+    (504, {}, b"", "IN_PROGRESS", None),
+    (303, {"location": "../results/r"}, b'{"bytes":9}', "EXECUTED", {"location": "../results/r", "bytes": 9}),
+    (500, {}, b'{"type":"urn:problem-type:once:lock-lost","title":"t"}', "LockLost", None),
+]
+
+
+@pytest.mark.parametrize(("status", "headers", "body", "outcome", "reference"), ANSWERS)
+def test_answers_of_the_api_are_outcomes(
+    status: int, headers: dict[str, str], body: bytes, outcome: str, reference: dict[str, Any] | None
+) -> None:
+    told = http_end(Answer(status, {"x-amzn-requestid": "r", **headers}, body))
+    assert (told.of, told.outcome, told.result_ref) == ("r", outcome, reference)
+
+
+def test_an_answer_that_is_about_no_request_is_an_error() -> None:
+    throttled = b'{"type":"urn:problem-type:once:throttled","title":"Too many requests","status":429}'
+    with pytest.raises(Problem, match="the API answered 429: Too many requests"):
+        http_end(Answer(429, {"x-amzn-requestid": "r"}, throttled))
 
 
 def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,7 +49,8 @@ def hash_of(id: str) -> str:
 def find(stack: Stack, id: str) -> Record:
     """The record of an id, read consistently, expired or not. Raises Missing, or Problem for an odd one."""
     if id.count("#") < 2:
-        raise Problem(f"{id}: an id is tenant#operation#idempotencyKey, in quotes for the shell")
+        what = "an execution; what is asked for is the id of its request: " if id.startswith("arn:") else "an id is "
+        raise Problem(f"{id}: {what}tenant#operation#idempotencyKey, in quotes for the shell")
     item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
     if not item.get("Item"):
         raise Missing(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -17,12 +18,14 @@ from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.outcomes import COLOURS
+from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, say_json, tell
-from oncekit.local.lanes import FAST, Lane
+from oncekit.console.requests import id_in
+from oncekit.local.lanes import FAST, FULL, Lane
 
 GOOD = ("EXECUTED", "COMPLETED")
+"""Not what a duplicate is told."""
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs, http or direct.")]
@@ -49,15 +52,18 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`. Prints the id of each event, message, execution or answer.
 
+    On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution.
+
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages. Requests by HTTP start in the fast lane.
 
     With --wait, it also prints how each execution ended. In the fast lane, whose executions cannot be looked up later,
     it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. For events and messages, which
-    return no answer, it waits for the record of the request's id. The exit code is that of `once run`: 1 if a request
-    failed, 3 if one is in progress or in conflict.
+    return no answer, it waits for the record of the request's id; also if every answer is IN_PROGRESS, as when the fast
+    lane hands a request over to the full lane. The exit code is that of `once run`: 1 if a request failed, else 3 if
+    one is in conflict or in progress. IN_PROGRESS does not count once the result under that id is known.
 
-    JSON: {via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
+    JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
     seconds = timeout if wait else None
     way = Way(via, chosen(lane))
@@ -93,31 +99,43 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
 
     def work(stack: Stack) -> int:
         lane = lane_to_start(way.lane, stack.parameters)
-        if seconds is not None and way.via == sending.DIRECT and lane == FAST:
-            done, ended, late = synchronous.run(stack, request, times, seconds)
-            if not as_json:
-                say(*done["sent"])
-            return _shown(done, ended, late, as_json)
-        failed = None if seconds is None or way.via == sending.DIRECT else waiting.failed_before(stack, request)
-        done = sending.send(stack, request, way.via, times, lane)
         if seconds is None:
-            return answered(done, as_json, *done["sent"])
-        if not as_json:
-            say(*done["sent"])
-        return _wait(stack, request, done, seconds, as_json, failed)
+            done = _about(request, sending.send(stack, request, way.via, times, lane), as_json)
+            return answered(done, True) if as_json else 0
+        return _wait(stack, request, Way(way.via, lane), times, seconds, as_json)
 
     return on_stack(place, where(event), work)
 
 
-def _wait(
-    stack: Stack, request: str, done: dict[str, Any], seconds: int, as_json: bool, failed: int | None = None
-) -> int:
+def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_json: bool) -> int:
+    failed = waiting.failed_before(stack, request)
     ended: list[waiting.Ended] = []
+    late: list[waiting.TooLong] = []
+    if way.via == sending.HTTP:
+        done, ended = synchronous.by_http(stack, request, times)
+    elif way == Way(sending.DIRECT, FAST):
+        done, ended, late = synchronous.run(stack, request, times, seconds)
+    else:
+        done = sending.send(stack, request, way.via, times, way.lane or FULL)
+    done = _about(request, done, as_json)
     try:
-        ended.extend(waiting.ends(stack, request, done, seconds, failed))
-    except waiting.TooLong as late:
-        return _shown(done, ended, [late], as_json)
-    return _shown(done, ended, [], as_json)
+        if not ended and not late:
+            ended.extend(waiting.ends(stack, request, done, seconds, failed))
+        if {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
+            ended.append(waiting.record_end(stack, request, seconds, failed))
+    except waiting.TooLong as too_long:
+        late.append(too_long)
+    return _shown(done, ended, late, as_json)
+
+
+def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
+    """What was sent, with the id of the request; people are told both."""
+    id = id_in(request)
+    if not as_json:
+        say(*done["sent"])
+        if id is not None:
+            tell(f"`once show {quote(id)}` tells how it stands.")
+    return {"id": id, **done}
 
 
 def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[waiting.TooLong], as_json: bool) -> int:
@@ -127,8 +145,8 @@ def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[
         say_json({**done, "ended": [each.as_json() for each in ended]}, indent=2)
     elif ended:
         _print(ended)
-    codes = {3 if late else 0, *(each.code for each in ended)}
-    return 1 if 1 in codes else max(codes)
+    code = exit_code((str(done["id"]), each.outcome) for each in ended)
+    return code or (3 if late else 0)
 
 
 def _print(ended: Sequence[waiting.Ended]) -> None:

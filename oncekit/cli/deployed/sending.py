@@ -25,13 +25,19 @@ def send(stack: Stack, request: str, via: str, times: int, lane: Lane = FULL) ->
         machine = stack.start_in(lane)
         sent = [_execution(stack, machine, request) for _ in range(times)]
         return {"via": via, "to": stack.outputs[MACHINES[lane]], "sent": sent}
-    output, what, one = TRIGGERS[via]
+    one = TRIGGERS[via][2]
+    return {"via": via, "to": address(stack, via), "sent": [one(stack, request) for _ in range(times)]}
+
+
+def address(stack: Stack, via: str) -> str:
+    """Where a trigger takes requests. Raises Problem when it is off."""
+    output, what, _ = TRIGGERS[via]
     if output not in stack.outputs:
         raise Problem(
             f"--via {via}: this trigger is switched off in the stack {stack.name} (it has no output {output}); "
             f"deploy with {what}, or send another way"
         )
-    return {"via": via, "to": stack.outputs[output], "sent": [one(stack, request) for _ in range(times)]}
+    return stack.outputs[output]
 
 
 def _event(stack: Stack, request: str) -> str:

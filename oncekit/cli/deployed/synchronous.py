@@ -1,13 +1,14 @@
-"""Requests in the fast lane that are waited for: who starts an Express execution synchronously gets its answer."""
+"""Requests whose senders get the answer: by HTTP, and to the fast lane, started synchronously."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from oncekit.cli.deployed.sending import DIRECT
+from oncekit.cli.deployed.by_http import post
+from oncekit.cli.deployed.sending import DIRECT, HTTP, address
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.deployed.waiting import Ended, TooLong, ended
+from oncekit.cli.deployed.waiting import Ended, TooLong, ended, http_end
 from oncekit.local.lanes import FAST, MACHINES
 from oncekit.local.quotas import EXPRESS_SECONDS
 
@@ -15,10 +16,13 @@ AT_ONCE = 16
 """Starts that wait for their answers at the same time."""
 TO_ANSWER = 30
 """Seconds more than AWS lets an Express execution live."""
-AT_WORK = (
-    "it is at work for another request, or in the full lane: `once show ID` tells; sent again with "
-    "onConflict wait, it gets the answer"
-)
+
+
+def by_http(stack: Stack, request: str, times: int) -> tuple[dict[str, Any], list[Ended]]:
+    """What `sending.send` tells, and how each request ended by the API's answer."""
+    to = address(stack, HTTP)
+    ends = [http_end(post(stack, request)) for _ in range(times)]
+    return {"via": HTTP, "to": to, "sent": [each.of for each in ends]}, ends
 
 
 def run(stack: Stack, request: str, times: int, seconds: float) -> tuple[dict[str, Any], list[Ended], list[TooLong]]:
@@ -34,7 +38,7 @@ def run(stack: Stack, request: str, times: int, seconds: float) -> tuple[dict[st
         from botocore.exceptions import ReadTimeoutError
 
         try:
-            return ended(client.start_sync_execution(stateMachineArn=machine, input=request), AT_WORK)
+            return ended(client.start_sync_execution(stateMachineArn=machine, input=request))
         except ReadTimeoutError:
             return TooLong(f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells")
 

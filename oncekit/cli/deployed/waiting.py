@@ -1,4 +1,4 @@
-"""Waits for what was sent: for the end of an execution, or for a record that has an answer."""
+"""How what was sent ended: by an execution, the answer of the API, or a record that has an answer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from oncekit.cli.deployed.by_http import Answer, refusal
 from oncekit.cli.deployed.fingerprint import fingerprints_of
 from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.sending import DIRECT
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.outcomes import CONFLICTS, message_in
+from oncekit.cli.outcomes import IN_PROGRESS, code_of, message_in
 from oncekit.console.requests import id_in, opened
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
@@ -29,14 +30,17 @@ class Ended:
 
     of: str
     outcome: str
-    code: int
     result: str | None = None
     result_ref: dict[str, Any] | None = None
     message: str | None = None
 
+    @property
+    def code(self) -> int:
+        return code_of(self.outcome)
+
     def as_json(self) -> dict[str, Any]:
         told = asdict(self) | {"result": json.loads(self.result) if self.result is not None else None}
-        return {"resultRef" if name == "result_ref" else name: value for name, value in told.items() if name != "code"}
+        return {"resultRef" if name == "result_ref" else name: value for name, value in told.items()}
 
 
 def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
@@ -57,25 +61,55 @@ def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
     return _until(look, seconds, f"{arn}: still without an end after {seconds:g} s; it goes on by itself")
 
 
-def ended(described: Mapping[str, Any], at_work: str | None = None) -> Ended:
-    """The end that DescribeExecution or StartSyncExecution tells; `at_work` is said of one that is IN_PROGRESS."""
+def ended(described: Mapping[str, Any]) -> Ended:
+    """The end that DescribeExecution or StartSyncExecution tells."""
     arn, status = described["executionArn"], described["status"]
     if status != "SUCCEEDED":
-        error = described.get("error") or status
-        return Ended(arn, error, 3 if error in CONFLICTS else 1, message=message_in(described.get("cause")))
+        return Ended(arn, described.get("error") or status, message=message_in(described.get("cause")))
     output = json.loads(described["output"])
-    disposition = output["disposition"]
-    if disposition == "IN_PROGRESS":
-        return Ended(arn, disposition, 3, message=at_work)
-    return Ended(arn, disposition, 0, output.get("result"), output.get("resultRef"))
+    return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
+
+
+PROBLEMS = {
+    "invalid-request": "InvalidRequest",
+    "request-too-large": "InvalidRequest",
+    "payload-mismatch": "PayloadMismatch",
+    "in-progress": "OperationInProgress",
+    "operation-failed": "OperationFailed",
+    "needs-attention": "NeedsAttention",
+    "lock-lost": "LockLost",
+}
+"""What the API calls the errors of executions: the last part of a problem's type."""
+GATEWAY_TIMEOUT = 504
+"""API Gateway waits no longer; the operation goes on."""
+
+
+def http_end(answer: Answer) -> Ended:
+    """The end that an answer of the API tells, in the words of executions. Raises Problem where it tells none."""
+    if answer.status in (202, GATEWAY_TIMEOUT):
+        return Ended(answer.id, IN_PROGRESS)
+    if answer.status < 400:
+        outcome = "REPLAYED" if "idempotent-replayed" in answer.headers else "EXECUTED"
+        text = answer.body.decode()
+        if answer.status == 303:
+            return Ended(answer.id, outcome, None, {"location": answer.headers["location"], **json.loads(text)})
+        return Ended(answer.id, outcome, text)
+    try:
+        problem = json.loads(answer.body)
+        outcome = PROBLEMS[str(problem["type"]).rpartition(":")[2]]
+    except (ValueError, KeyError, TypeError):
+        raise refusal(answer) from None
+    told = (problem.get("error"), problem.get("detail") or problem.get("title"))
+    return Ended(answer.id, outcome, message=": ".join(each for each in told if each))
 
 
 def failed_before(stack: Stack, request: str) -> int | None:
     """The fence of a failure that a request is about to try again (`onFailed: retry`): that is not its own end."""
-    if opened(json.loads(request)).get("onFailed") != "retry":
+    id = id_in(request)
+    if id is None or opened(json.loads(request)).get("onFailed") != "retry":
         return None
     try:
-        record = find(stack, id_in(request) or "")
+        record = find(stack, id)
     except Missing:
         return None
     return int(record["fence"]) if record["status"] == "FAILED" else None
@@ -98,13 +132,12 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
         except Missing:
             return None
         if not has_expired(stack, record) and record["fingerprint"] not in wishes:
-            return Ended(id, "PayloadMismatch", 3, message=OTHER_PAYLOAD)
+            return Ended(id, "PayloadMismatch", message=OTHER_PAYLOAD)
         seen = str(record["status"])
         if seen == "IN_PROGRESS" or has_expired(stack, record) or (seen == "FAILED" and record["fence"] == failed):
             return None
         message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
-        code = 0 if seen == "COMPLETED" else 1
-        return Ended(id, seen, code, record.get("result"), record.get("resultRef"), message or maybe)
+        return Ended(id, seen, record.get("result"), record.get("resultRef"), message or maybe)
 
     try:
         return _until(look, seconds, "")

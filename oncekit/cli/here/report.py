@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from oncekit.cli import outcomes
 from oncekit.cli.here.effects import SideEffects
 from oncekit.cli.here.names import shown_name
-from oncekit.cli.outcomes import COLOURS, CONFLICTS, message_in
+from oncekit.cli.outcomes import COLOURS, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say, say_json
 from oncekit.local import Execution
@@ -49,15 +50,8 @@ def as_json(execution: Execution) -> dict[str, Any]:
 
 
 def exit_code(executions: Sequence[Execution]) -> int:
-    """0 when all are done, 3 when the worst is a conflict or work that none of them has completed, else 1."""
-    answered = {each.output["id"] for each in executions if outcome(each) in ("EXECUTED", "REPLAYED")}
-    codes = set()
-    for execution in executions:
-        if execution.status != "SUCCEEDED":
-            codes.add(3 if execution.error in CONFLICTS else 1)
-        elif execution.output["disposition"] == "IN_PROGRESS" and execution.output["id"] not in answered:
-            codes.add(3)
-    return 1 if 1 in codes else max(codes, default=0)
+    """As `outcomes.exit_code` says."""
+    return outcomes.exit_code(((each.output or {}).get("id", ""), outcome(each)) for each in executions)
 
 
 def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:

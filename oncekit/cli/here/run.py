@@ -46,6 +46,9 @@ def run(
     Without --lane, they start in the lane that the template's parameter Lane names, as with `once send` and the
     triggers. Executions of the full lane to which the fast lane hands a request over are shown, too.
 
+    The exit code is that of `once send --wait`: 1 if a request failed, else 3 if one is in conflict or in progress.
+    IN_PROGRESS does not count once the result under that id is known.
+
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """
     raise typer.Exit(_run(events, times, concurrently, real_time, chosen(lane), given(parameter), as_json, template))
