@@ -73,7 +73,10 @@ class TestCloud(LocalCloud):
 
     @contextmanager
     def fault(self, *faults: Fault) -> Iterator[None]:
-        """Each fault happens once while the context is open, at its place."""
+        """Each fault happens once while the context is open, at its place.
+
+        Raises NeverHappened for one that has not happened at its end.
+        """
         with ExitStack() as stack:
             for each in faults:
                 stack.enter_context(each(self))

@@ -8,26 +8,35 @@
 
 A place is a state of the state machine (`AcquireLock`), a step of the function (`step:place`), a call that it makes
 (`call:dynamodb.put_item`, `call:POST https://api.example.com`, the beginning is enough), or its `begin` and `end`.
+
+A fault that has not happened when its context ends is an error, NeverHappened: what the test shows then, it shows of a
+run without a fault.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from oncekit.local.lanes import FAST, MACHINES
 from oncekit.testing.watch import FunctionCall, FunctionInterceptor, Lost, Make, kill
 
 if TYPE_CHECKING:
     from oncekit.local.boundaries import Boundary
+    from oncekit.local.events import Delivery
     from oncekit.testing.cloud import Fault, TestCloud
 
 
 class NoSuchPlace(ValueError):
     """The place of a fault is not written as one."""
+
+
+class NeverHappened(AssertionError):
+    """The context of a fault ended, and the fault had not happened."""
 
 
 @dataclass
@@ -50,13 +59,15 @@ def owner_dies(*, before: str = "", after: str = "", nth: int = 1) -> Fault:
     Recovery hears of it, and another execution takes the lock over.
     """
     place, is_after = _one_of(before, after)
+    name = _name("owner_dies", "after" if is_after else "before", place, nth)
     if _is_state(place):
-        return _at_boundary(place, "leave" if is_after else "enter", Once(nth))
-
-    def strike(cloud: TestCloud) -> AbstractContextManager[None]:
-        return cloud.watch.intercept(_beside(place, is_after, Once(nth), lambda call: stop_owner(cloud, call)))
-
-    return strike
+        return _certain(name, place, nth, lambda cloud, now: dying_at(cloud, place, is_after, now))
+    return _certain(
+        name,
+        place,
+        nth,
+        lambda cloud, now: cloud.watch.intercept(_beside(place, is_after, now, lambda call: stop_owner(cloud, call))),
+    )
 
 
 def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Fault:
@@ -64,36 +75,94 @@ def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Faul
     place, is_after = _one_of(before, after) if before or after else ("begin", False)
     if _is_state(place):
         raise NoSuchPlace(f"a function does not run in {place}: use step:NAME, call:SERVICE.ACTION, begin or end")
-    return lambda cloud: cloud.watch.intercept(_beside(place, is_after, Once(nth), kill))
+    name = _name("function_crashes", "after" if is_after else "before", place, nth)
+    return _certain(name, place, nth, lambda cloud, now: cloud.watch.intercept(_beside(place, is_after, now, kill)))
 
 
 def answer_lost(*, of: str, nth: int = 1) -> Fault:
     """A call of a state, or of the function, is done, and its answer does not arrive: the caller tries again."""
-    if _is_state(of):
-        from oncekit.local import faults
+    name = _name("answer_lost", "of", of, nth)
+    if not _is_state(of):
+        return _certain(name, of, nth, lambda cloud, now: cloud.watch.intercept(_beside(of, True, now, _lose)))
+    from oncekit.local import faults
 
-        return lambda cloud: cloud.intercept(faults.answer_lost(state=of, nth=nth))
+    lost = faults.answer_lost(nth=0)
 
-    def lose(_call: FunctionCall) -> None:
-        raise Lost
+    def strike(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
+        _check_state(cloud, of)
+        return cloud.intercept(lambda call, proceed: lost(call, proceed) if call.state == of and now() else proceed())
 
-    return lambda cloud: cloud.watch.intercept(_beside(of, True, Once(nth), lose))
+    return _certain(name, of, nth, strike)
 
 
 def event_lost() -> Fault:
     """The events that tell recovery of a death are lost; what dies is found by the sweep, after its lease."""
-
-    def strike(cloud: TestCloud) -> AbstractContextManager[None]:
-        return cloud.lose_events(lambda delivery: () if delivery.kind == "rule" else (0.0,))
-
-    return strike
+    return _certain("event_lost()", "", 1, deaf)
 
 
 def runs_twice(*, later: float = 0.0) -> Fault:
     """The next execution in the fast lane is run once more, at once or after so many seconds."""
-    from oncekit.local import faults
 
-    return lambda cloud: cloud.repeating(faults.runs_twice(later=later))
+    def strike(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
+        if (machine := cloud.outputs.get(MACHINES[FAST])) is None:
+            raise NoSuchPlace("the template has no fast lane")
+        fast = machine.replace(":stateMachine:", ":express:")  # recovery is Express, too
+        return cloud.repeating(lambda arn, _text: [later] if arn.startswith(f"{fast}:") and now() else [])
+
+    return _certain("runs_twice()", "", 1, strike)
+
+
+# ---- what must happen ----
+
+Strike = Callable[["TestCloud", Once], AbstractContextManager[None]]
+
+
+def _certain(name: str, place: str, nth: int, strike: Strike) -> Fault:
+    """The fault, which must have happened when its context ends without another error."""
+
+    @contextmanager
+    def struck(cloud: TestCloud) -> Iterator[None]:
+        now = Once(nth)
+        with strike(cloud, now):
+            yield
+        if now.reached < nth:
+            raise NeverHappened(f"{name} did not happen: {_why(cloud, name, place, now)}")
+
+    return struck
+
+
+def _name(fault: str, argument: str, place: str, nth: int) -> str:
+    return f"{fault}({argument}={json.dumps(place)}{'' if nth == 1 else f', nth={nth}'})"
+
+
+def _why(cloud: TestCloud, name: str, place: str, now: Once) -> str:
+    waits = (
+        "; the request must end before the context does: use `run`, `finish`, or `start` and `recover`, inside of it"
+    )
+    if name == "runs_twice()":
+        return f'no execution was started in the fast lane: give lane="fast" to `run`, `finish` or `start`{waits}'
+    if name == "event_lost()":
+        return f"no execution died, so that there was no event: use it together with owner_dies{waits}"
+    if now.reached:
+        times = "once" if now.reached == 1 else f"{now.reached} times"
+        return f"{place} was reached only {times}{waits}"
+    if _is_state(place):
+        return (
+            f"no execution came through {place}, or it makes no call there: `.states` of a result has the states; a "
+            f"duplicate, and the other lane, may take another way{waits}"
+        )
+    seen = dict.fromkeys(_place_of(call) for call, _ in cloud.watch.calls)
+    made = f"the functions made {', '.join(seen)}" if seen else "no function made a call"
+    return f"{place} was not reached; {made}{waits}"
+
+
+def _place_of(call: FunctionCall) -> str:
+    """A place by which a call can be named."""
+    if call.service == "function":
+        return call.action
+    if call.step and call.action == "transact_write_items":
+        return f"step:{call.step}"
+    return f"call:{call.action} {call.parameters}" if call.service == "http" else f"call:{call.service}.{call.action}"
 
 
 # ---- places ----
@@ -132,27 +201,43 @@ def _beside(place: str, is_after: bool, now: Once, act: Callable[[FunctionCall],
     return intercept
 
 
-def _at_boundary(state: str, place: str, now: Once) -> Fault:
-    @contextmanager
-    def struck(cloud: TestCloud) -> Iterator[None]:
-        from oncekit.local.boundaries import boundaries
-        from oncekit.local.engine.history import Abandoned
+def _lose(_call: FunctionCall) -> None:
+    raise Lost
 
-        definitions = [json.loads(machine.definition) for machine in cloud.executions.machines]
-        names = {name for definition in definitions for name in _states_in(definition)}
-        if state not in names:
-            raise NoSuchPlace(f"there is no state {state}; a call of the function is step:NAME or call:SERVICE.ACTION")
 
-        def tell(boundary: Boundary) -> None:
-            if (boundary.state, boundary.place) == (state, place) and now():
-                stop(cloud, boundary.execution_arn)
-                raise Abandoned
+@contextmanager
+def dying_at(cloud: TestCloud, state: str, is_after: bool, now: Once) -> Iterator[None]:
+    """An execution is stopped before or after a state."""
+    from oncekit.local.boundaries import boundaries
+    from oncekit.local.engine.history import Abandoned
 
-        with ExitStack() as stack:
-            stack.enter_context(boundaries(tell))
-            yield
+    _check_state(cloud, state)
 
-    return struck
+    def tell(boundary: Boundary) -> None:
+        if (boundary.state, boundary.place) == (state, "leave" if is_after else "enter") and now():
+            stop(cloud, boundary.execution_arn)
+            raise Abandoned
+
+    with boundaries(tell):
+        yield
+
+
+def deaf(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
+    """No event arrives that tells recovery of a death."""
+
+    def fate(delivery: Delivery) -> Sequence[float]:
+        if delivery.event.get("source") != "aws.states":
+            return (0.0,)
+        now()
+        return ()
+
+    return cloud.lose_events(fate)
+
+
+def _check_state(cloud: TestCloud, state: str) -> None:
+    definitions = [json.loads(machine.definition) for machine in cloud.executions.machines]
+    if state not in {name for definition in definitions for name in _states_in(definition)}:
+        raise NoSuchPlace(f"there is no state {state}; a call of the function is step:NAME or call:SERVICE.ACTION")
 
 
 def _states_in(part: Any) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from oncekit.testing.faults import Once, event_lost, owner_dies, stop_owner
+from oncekit.testing.faults import Once, deaf, dying_at, stop_owner
 from oncekit.testing.watch import FunctionCall, Lost, Make, kill
 
 if TYPE_CHECKING:
@@ -52,14 +52,13 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
 
 
 def _owner_dies(place: str, state: str) -> Strike:
-    when = "after" if place == "leave" else "before"
-    fault = owner_dies(after=state) if place == "leave" else owner_dies(before=state)
+    is_after = place == "leave"
 
     def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
         strike.reached = True
-        return fault(cloud)
+        return dying_at(cloud, state, is_after, Once())
 
-    return Strike(f"the execution dies {when} {state}", lay, of_owner=True)
+    return Strike(f"the execution dies {'after' if is_after else 'before'} {state}", lay, of_owner=True)
 
 
 def dies_at_its_beginning(operation: str) -> Strike:
@@ -84,7 +83,7 @@ def event_is_lost_too(strike: Strike) -> Strike:
     @contextmanager
     def lay(cloud: TestCloud, same: Strike) -> Iterator[None]:
         with ExitStack() as stack:
-            stack.enter_context(event_lost()(cloud))
+            stack.enter_context(deaf(cloud, Once()))
             stack.enter_context(strike.lay(cloud, same))
             yield
 

@@ -12,7 +12,7 @@ import pytest
 
 from oncekit.testing import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
 from oncekit.testing.cloud import Fault, TestCloud
-from oncekit.testing.faults import NoSuchPlace
+from oncekit.testing.faults import NeverHappened, NoSuchPlace
 
 EVENTS = Path(__file__).parents[3] / "events"
 ORDER: dict[str, Any] = json.loads((EVENTS / "place-order.json").read_text())
@@ -51,9 +51,8 @@ def test_a_death_that_nobody_heard_of_is_found_later(once_cloud: TestCloud) -> N
 
 
 def test_an_execution_in_the_fast_lane_runs_twice_and_orders_once(once_cloud: TestCloud) -> None:
-    charge = json.loads((EVENTS / "charge-payment.json").read_text())
     with once_cloud.fault(runs_twice()):
-        assert once_cloud.finish(charge, lane="fast").output["disposition"] == "REPLAYED"
+        assert once_cloud.finish(CHARGE, lane="fast").output["disposition"] == "REPLAYED"
     assert len(once_cloud.rows("ProviderLedgerTable")) == 1
 
 
@@ -64,10 +63,50 @@ def test_each_test_has_a_clean_cloud(once_cloud: TestCloud) -> None:
 def test_a_place_that_is_no_place_is_said(once_cloud: TestCloud) -> None:
     with pytest.raises(NoSuchPlace, match="no state Finalise"), once_cloud.fault(owner_dies(before="Finalise")):
         pass
+    with pytest.raises(NoSuchPlace, match="no state Finalise"), once_cloud.fault(answer_lost(of="Finalise")):
+        pass
     with pytest.raises(NoSuchPlace, match="either before= or after="):
         owner_dies()
     with pytest.raises(NoSuchPlace, match="does not run in Finalize"):
         function_crashes(after="Finalize")
+
+
+CHARGE: dict[str, Any] = json.loads((EVENTS / "charge-payment.json").read_text())
+NEVER = {
+    "runs_twice": (runs_twice(), r"runs_twice\(\) did not happen: no execution was started in the fast lane"),
+    "event_lost": (event_lost(), "no execution died"),
+    "state": (
+        owner_dies(before="BackOff"),
+        r'owner_dies\(before="BackOff"\) did not happen: no execution came through',
+    ),
+    "no call there": (answer_lost(of="ReceiveRequest"), "or it makes no call there"),
+    "step": (function_crashes(after="step:pay"), "step:pay was not reached; the functions made begin, .*end"),
+    "call": (answer_lost(of="call:s3.put_object"), "the functions made begin, .*call:dynamodb"),
+    "nth": (owner_dies(after="AcquireLock", nth=3), r", nth=3\) did not happen: AcquireLock was reached only 2 times"),
+}
+
+
+@pytest.mark.parametrize(("fault", "why"), NEVER.values(), ids=NEVER)
+def test_a_fault_that_never_happened_fails_the_test_and_says_why(once_cloud: TestCloud, fault: Fault, why: str) -> None:
+    with pytest.raises(NeverHappened, match=why), once_cloud.fault(fault):
+        once_cloud.finish(CHARGE)
+
+
+def test_recovery_is_no_execution_in_the_fast_lane(once_cloud: TestCloud) -> None:
+    with pytest.raises(NeverHappened, match="fast lane"), once_cloud.fault(runs_twice(), owner_dies(before="Finalize")):
+        once_cloud.finish(CHARGE)
+
+
+def test_an_error_of_the_test_itself_is_told_and_not_that_of_the_fault(once_cloud: TestCloud) -> None:
+    with pytest.raises(ZeroDivisionError), once_cloud.fault(runs_twice()):
+        1 / 0  # noqa: B018
+
+
+def test_a_fault_can_be_used_again(once_cloud: TestCloud) -> None:
+    fault = owner_dies(after="AcquireLock")
+    for key in ("a", "b"):
+        with once_cloud.fault(fault):
+            once_cloud.finish({**CHARGE, "idempotencyKey": key})
 
 
 def test_a_server_of_the_test_gets_what_is_sent_to_it(application: TestCloud) -> None:
