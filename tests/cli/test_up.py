@@ -54,6 +54,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         shown = up.err.read_text()
         assert r"build-report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "build-report | forged | row" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+        assert "RequestId: " not in shown, "the marks of invocations are in the log only"
 
 
 def assert_answers_containers(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
