@@ -21,7 +21,7 @@ from oncekit.local.engine.limits import MAX_BYTES
 from oncekit.local.engine.values import JSONataError
 from oncekit.proof.fuzz.judge import Judge, Stack
 from oncekit.proof.model.machine import NOW, At, End, Machine, Uncaught
-from oncekit.proof.model.record import ConditionFailed, Record, Table, projected, table
+from oncekit.proof.model.record import Record, Table, projected, table
 
 ROOT = Path(__file__).parents[3]
 LONGEST = 120
@@ -104,12 +104,13 @@ class Services:
 
     def _updated(self, arguments: dict[str, Any]) -> Any:
         try:
-            self.record = self._records.update(self.record, json.dumps(arguments))
-        except ConditionFailed:
-            raise Fault("DynamoDB.ConditionalCheckFailedException", "The conditional request failed") from None
+            written = self._records.update(self.record, json.dumps(arguments))
         except Exception as error:
             raise Fault("DynamoDB.AmazonDynamoDBException", str(error)) from error
-        return {"Attributes": json.loads(self.record)}
+        if written is None:
+            raise Fault("DynamoDB.ConditionalCheckFailedException", "The conditional request failed")
+        self.record = written
+        return {"Attributes": json.loads(written)}
 
     def _told(self, resource: str, arn: object) -> Any:
         """Of an execution; of another machine's the role may not ask."""
@@ -236,19 +237,10 @@ def _history(came: Came) -> list[dict[str, Any]]:
     return [{"Id": number, **event} for number, event in enumerate(events, 1)][::-1]
 
 
-class _Forgetful(Table):
-    """A table that remembers no call: no two cases are the same."""
-
-    def __init__(self, remembering: Table) -> None:
-        self.__dict__.update(remembering.__dict__)
-        self.update = self._update  # type: ignore[assignment]
-        self._holds = self._condition  # type: ignore[assignment]
-
-
 @contextmanager
 def stage(template: Path = ROOT / "template.yaml") -> Iterator[Stage]:
     """The fast lane of a template."""
     definitions = rendered_definitions(template)
     stack = Stack.of(definitions)
     with table(stack.table) as records:
-        yield Stage(definitions, _Forgetful(records), stack)
+        yield Stage(definitions, records, stack)

@@ -10,6 +10,7 @@ from oncekit.proof.model.late_writes import sent_late
 from oncekit.proof.model.logic import LOST, Calls, Raises, Returns, stage_of
 from oncekit.proof.model.machine import End, Uncaught
 from oncekit.proof.model.promises import Broken
+from oncekit.proof.model.record import parsed
 from oncekit.proof.model.services import Error, Services
 from oncekit.proof.model.setting import Move, Setting, is_owner
 from oncekit.proof.model.world import (
@@ -178,7 +179,7 @@ class Executing:
     def _calls_of_function(
         self, world: World, function: Function, stage: Calls, fence: int, label: str
     ) -> Iterator[Move]:
-        if stage.action == "get_item" and not json.loads(stage.call).get("ConsistentRead"):
+        if stage.action == "get_item" and not parsed(stage.call).get("ConsistentRead"):
             raise Broken("P2: a step may read what was there before the last write")
         record, ledger, answer = self._setting.table.transact(world.record, world.ledger, stage.action, stage.call)
         after = world._replace(record=record, ledger=ledger)

@@ -11,6 +11,7 @@ promises P1 to P6; then, from every world that was reached, an end must be in re
 from __future__ import annotations
 
 import argparse
+import functools
 import itertools
 import json
 import os
@@ -27,7 +28,7 @@ from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.machine import Machine
 from oncekit.proof.model.moves import Rules
 from oncekit.proof.model.promises import Broken, Promises
-from oncekit.proof.model.record import table
+from oncekit.proof.model.record import Remembering, table
 from oncekit.proof.model.services import IN_FLIGHT, INPUT, PAGES
 from oncekit.proof.model.setting import Setting
 from oncekit.proof.model.world import FAST, FULL, Budget, World
@@ -169,6 +170,12 @@ def request(more: Mapping[str, str]) -> str:
     return json.dumps([{"body": given | policy}] if "envelope" in more else given | policy, sort_keys=True)
 
 
+@functools.lru_cache(10)
+def _machine(definition: str, age: int = 0) -> Machine:
+    """Of a definition as JSON: settings of the same one share what it has answered."""
+    return Machine(json.loads(definition), age=age)
+
+
 @contextmanager
 def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
     """The rules of a case, from the definitions below `root`."""
@@ -184,14 +191,14 @@ def rules_of(case: Case, root: Path = ROOT) -> Iterator[Rules]:
 
     def branch(state: str) -> Machine:
         processor: Mapping[str, Any] = recovery["States"][state]["ItemProcessor"]
-        return Machine(processor)
+        return _machine(json.dumps(processor))
 
     inputs = tuple(request(each) for each in case.requests)
-    with table(name) as there:
+    with table(name, Remembering) as there:
         yield Rules(
             Setting(
-                operation=Machine(operation),
-                fast=Machine(rendered["fast"], age=case.age),
+                operation=_machine(json.dumps(operation)),
+                fast=_machine(json.dumps(rendered["fast"]), case.age),
                 look=branch("LookAtDeadExecutions"),
                 recover=branch("RecoverRecords"),
                 table=there,
@@ -226,9 +233,8 @@ def explore(rules: Rules, name: str = "", limit: int = 5_000_000) -> Explored:
         try:
             for move in rules.moves(world):
                 moves += 1
-                number = numbers.get(move.world)
-                if number is None:
-                    number = numbers[move.world] = len(worlds)
+                number = numbers.setdefault(move.world, len(worlds))
+                if number == len(worlds):
                     worlds.append(move.world)
                     came_from.append(at)
                 if move.fair and number != at:

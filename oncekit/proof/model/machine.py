@@ -75,6 +75,9 @@ class Machine:
         self._evaluator = evaluator or _EVALUATOR
         self.states: dict[str, Any] = definition["States"]
         self.start: str = definition["StartAt"]
+        self._resources = {
+            name: _resource(state["Resource"]) for name, state in self.states.items() if "Resource" in state
+        }
         self._live = _liveness(self.states)
         remembered: Any = functools.cache if evaluator is None else _anew
         self.call: Callable[[str, str, str, str], str] = remembered(self._call)
@@ -92,8 +95,7 @@ class Machine:
 
     def resource(self, position: str) -> str:
         """The service and action of a Task, e.g. `dynamodb:updateItem`."""
-        resource: str = self.states[position]["Resource"]
-        return resource.removeprefix("arn:aws:states:::").removeprefix("aws-sdk:")
+        return self._resources[position]
 
     def retries(self, position: str, error: str) -> int:
         """How often the Task is called again after this error."""
@@ -182,6 +184,10 @@ class Machine:
         if isinstance(node, str) and node.startswith("{%"):
             return self._evaluator.evaluate(node[2:-2], scope, known)
         return node
+
+
+def _resource(arn: str) -> str:
+    return arn.removeprefix("arn:aws:states:::").removeprefix("aws-sdk:")
 
 
 def _anew(function: Any) -> Any:

@@ -61,7 +61,7 @@ class Rules:
     def moves(self, world: World) -> Iterator[Move]:
         """Raises Broken, with the label of the move in its message, when one breaks a promise."""
         for move in self._all(world):
-            yield move._replace(world=self._canonical(move.world))
+            yield Move(move.label, move.fair, self._canonical(move.world))
 
     def _canonical(self, world: World) -> World:
         heard = tuple(each for each in world.functions if is_attached(world, each) or self._calls(each))

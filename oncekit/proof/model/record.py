@@ -1,4 +1,4 @@
-"""The record's table in the model: moto's own evaluation of condition and update expressions, each asked once.
+"""The record's table in the model: moto's own evaluation of condition and update expressions.
 
 A record is its item as JSON text, None when there is none. The ledger counts what fenced steps have done.
 """
@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from moto import mock_aws
@@ -23,41 +24,36 @@ Record = str | None
 LEDGER = "ledger"
 REGION = "eu-west-1"
 """Not the local cloud's: its tables may be open in this process."""
+REMEMBERED = 10_000
+"""Answers of each kind; a setting has some hundred."""
 
 
-class ConditionFailed(Exception):
-    """The write was refused; nothing has changed."""
-
-
+@dataclass(frozen=True)
 class Table:
     """One table with one record, as a function from what is there and a call to what is there afterwards."""
 
-    def __init__(self, backend: DynamoDBBackend, name: str, client: Any) -> None:
-        self._backend = backend
-        self._name = name
-        self._client = client
-        self.update = functools.cache(self._update)
-        self._holds = functools.cache(self._condition)
-        self.transact = functools.cache(self._transact)
+    _name: str
+    _backend: DynamoDBBackend = field(compare=False)
+    _client: Any = field(compare=False)
 
-    def _update(self, record: Record, call: str) -> str:
-        """The record after UpdateItem with these arguments. Raises ConditionFailed."""
-        arguments = json.loads(call)
+    def update(self, record: Record, call: str) -> Record:
+        """The record after UpdateItem with these arguments; None when its condition does not hold."""
         if not self._holds(_mentioned(record, call), call):
-            raise ConditionFailed
+            return None
+        arguments = json.loads(call)
         self._put(record)
         names, values = arguments.get("ExpressionAttributeNames", {}), arguments.get("ExpressionAttributeValues", {})
         item = self._backend.update_item(self._name, arguments["Key"], arguments["UpdateExpression"], names, values)
         return json.dumps(item.to_json()["Attributes"], sort_keys=True)
 
-    def _condition(self, record: Record, call: str) -> bool:
+    def _holds(self, record: Record, call: str) -> bool:
         item = None if record is None else Item(DynamoType({"S": "id"}), None, json.loads(record))
         return bool(_parsed_condition(call).expr(item))
 
-    def _transact(self, record: Record, ledger: int, action: str, call: str) -> tuple[Record, int, str]:
+    def transact(self, record: Record, ledger: int, action: str, call: str) -> tuple[Record, int, str]:
         """Record, ledger and answer after a client's call; the answer of a refusal is a botocore error response."""
         self._put(record)
-        self._client.put_item(TableName=LEDGER, Item={"id": {"S": "effect"}, "n": {"N": str(ledger)}})
+        self._backend.put_item(LEDGER, {"id": {"S": "effect"}, "n": {"N": str(ledger)}})
         # Without the token: whether DynamoDB still knows it is not what the promises rest on.
         arguments = {name: each for name, each in json.loads(call).items() if name != "ClientRequestToken"}
         try:
@@ -67,22 +63,29 @@ class Table:
             answer = {**error.response, "ResponseMetadata": {"HTTPStatusCode": status}}
         else:
             answer.pop("ResponseMetadata", None)
-        effects = self._client.get_item(TableName=LEDGER, Key={"id": {"S": "effect"}})["Item"]["n"]["N"]
-        return self._get(), int(effects), json.dumps(answer, sort_keys=True)
+        [effects] = self._items(LEDGER)
+        record = next((json.dumps(item, sort_keys=True) for item in self._items(self._name)), None)
+        return record, int(effects["n"]["N"]), json.dumps(answer, sort_keys=True)
 
     def _put(self, record: Record) -> None:
         self._backend.tables[self._name].items.clear()
         if record is not None:
             self._backend.put_item(self._name, json.loads(record))
 
-    def _get(self) -> Record:
-        for item in self._backend.tables[self._name].items.values():
-            return json.dumps(item.to_json()["Attributes"], sort_keys=True)
-        return None
+    def _items(self, table: str) -> list[dict[str, Any]]:
+        return [item.to_json()["Attributes"] for item in self._backend.tables[table].items.values()]
+
+
+class Remembering(Table):
+    """A table that is asked each question once. Tables of a name answer alike, so it is asked once for all settings."""
+
+    update = functools.lru_cache(REMEMBERED)(Table.update)
+    transact = functools.lru_cache(REMEMBERED)(Table.transact)
+    _holds = functools.lru_cache(REMEMBERED)(Table._holds)
 
 
 @contextmanager
-def table(name: str) -> Iterator[Table]:
+def table(name: str, kind: type[Table] = Table) -> Iterator[Table]:
     """The record's table and the ledger, empty."""
     import boto3
 
@@ -102,7 +105,7 @@ def table(name: str) -> Iterator[Table]:
             )
         backend = next(backend[REGION] for backend in dynamodb_backends.values() if name in backend[REGION].tables)
         try:
-            yield Table(backend, name, client)
+            yield kind(name, backend, client)
         finally:  # inside a local cloud the mock forgets nothing
             for each in (name, LEDGER):
                 client.delete_table(TableName=each)

@@ -7,13 +7,14 @@ GetExecutionHistory's does not.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from oncekit.proof.model.machine import NOW, Machine, Next
 from oncekit.proof.model.promises import Broken, Promises, begins_anew, was_failed
-from oncekit.proof.model.record import ConditionFailed, Table, parsed, projected
+from oncekit.proof.model.record import Table, parsed, projected
 from oncekit.proof.model.world import (
     DEAD,
     DEAD_AND_SEEN,
@@ -114,7 +115,7 @@ class Services:
     def asked(self, world: World, call: Call, place: int | None) -> Answer | None:
         """The world after a Task's call; None while it cannot be made."""
         written = call.text()
-        arguments: dict[str, Any] = json.loads(written)
+        arguments = parsed(written)
         match call.resource:
             case "dynamodb:getItem":
                 if arguments.get("ConsistentRead") is not True:
@@ -147,7 +148,7 @@ class Services:
         """The answer that DescribeExecution gives when it does not know yet of the execution's last change."""
         if call.resource != "sfn:describeExecution":
             return None
-        arn = json.loads(call.text())["ExecutionArn"]
+        arn = parsed(call.text())["ExecutionArn"]
         found = execution_of(world, arn)
         if found is None or (found[1].status == RUNNING and not found[1].redriven):
             return None
@@ -155,9 +156,8 @@ class Services:
         return old if isinstance(old, str) else None
 
     def updated(self, world: World, call: str, place: int | None, late: Late | None = None) -> Answer:
-        try:
-            record = self._table.update(world.record, call)
-        except ConditionFailed:
+        record = self._table.update(world.record, call)
+        if record is None:
             return Answer(world, Error("DynamoDB.ConditionalCheckFailedException", "The conditional request failed"))
         self._promises.written(world, record, place, late)
         after = world._replace(record=record)
@@ -167,7 +167,7 @@ class Services:
             after = after._replace(ledger=0, life=Life(), names=names)
         elif was_failed(world.record) and not was_failed(record):
             after = after._replace(life=world.life._replace(started=False, decided=False))
-        return Answer(after, as_json({"Attributes": parsed(record)}))
+        return Answer(after, _attributes(record))
 
     def _described(self, world: World, arn: str, *, stale: bool) -> str | Error:
         if is_fast(arn):
@@ -252,6 +252,11 @@ def execution_of(world: World, arn: str) -> tuple[int, Execution] | None:
         if execution is not None and owner_of(place, execution.lane) == arn:
             return place, execution
     return None
+
+
+@functools.cache
+def _attributes(record: str) -> str:
+    return as_json({"Attributes": parsed(record)})
 
 
 def _cached(payload: dict[str, Any]) -> str:

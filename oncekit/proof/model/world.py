@@ -47,6 +47,10 @@ class Execution(NamedTuple):
         return self.status in (DEAD, DEAD_AND_SEEN)
 
 
+Executions = tuple[Execution | None, ...]
+"""By place."""
+
+
 class Function(NamedTuple):
     """Business logic at work for one attempt; it may outlive its execution."""
 
@@ -113,7 +117,7 @@ class Budget(NamedTuple):
 class World(NamedTuple):
     record: Record
     ledger: int
-    executions: tuple[Execution | None, ...]
+    executions: Executions
     functions: tuple[Function, ...]
     workers: tuple[Worker, ...]
     names: tuple[str, ...]
@@ -133,14 +137,17 @@ class World(NamedTuple):
         return next((place for place, execution in enumerate(self.executions) if execution is None), None)
 
 
+@functools.cache
 def arn_of(place: int) -> str:
     return f"arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:{PLACES[place]}"
 
 
+@functools.cache
 def fast_arn_of(place: int) -> str:
     return f"arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:{PLACES[place]}:0f8e"
 
 
+@functools.cache
 def owner_of(place: int, lane: str) -> str:
     """What the execution in a place calls itself when it writes."""
     return f"{fast_arn_of(place)}:{NONCE}" if lane == FAST else arn_of(place)
@@ -155,11 +162,13 @@ def is_fast(owner: str) -> bool:
     return ":express:" in owner
 
 
+@functools.cache
 def name_first(arn: str) -> str:
     """What the fast lane calls the execution that it hands a request over to before there is a lock."""
     return "first-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
 
 
+@functools.cache
 def name_again(arn: str) -> str:
     """What the recovery machine calls the second execution of a request whose first died without a record."""
     return "again-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
@@ -198,9 +207,33 @@ def _short_fast_of(place: int) -> str:
 def in_order(world: World) -> World:
     """The same world with its executions in an order of their own: which is called A makes no difference."""
     owner = "" if world.record is None else parsed(world.record)["owner"]["S"]
+    order, executions = _ordered(world.executions, owner)
+    if order == tuple(range(len(PLACES))):
+        return world
+
+    def text(value: str) -> str:
+        return renamed(value, order)
+
+    place_of = {old: new for new, old in enumerate(order)} | {-1: -1}
+    return World(
+        None if world.record is None else text(world.record),
+        world.ledger,
+        executions,
+        tuple(sorted(Function(place_of[f.place], text(f.event), tuple(map(text, f.answers))) for f in world.functions)),
+        tuple(sorted(w._replace(variables=text(w.variables), about=place_of[w.about]) for w in world.workers)),
+        tuple(sorted(map(text, world.names))),
+        world.life,
+        world.budget,
+        tuple(sorted(late._replace(place=place_of[late.place], call=text(late.call)) for late in world.late)),
+    )
+
+
+@functools.lru_cache(50_000)
+def _ordered(executions: Executions, owner: str) -> tuple[tuple[int, ...], Executions]:
+    """The places that they had before, in their new order, and the executions as they are there."""
 
     def rank(place: int) -> tuple[object, ...]:
-        execution = world.executions[place]
+        execution = executions[place]
         if execution is None:
             return (2, "", "", "", 0, 0, "", "", place)
         mine = owner_of(place, execution.lane) != owner
@@ -216,27 +249,14 @@ def in_order(world: World) -> World:
         )
 
     order = tuple(sorted(range(len(PLACES)), key=rank))
-    if order == tuple(range(len(PLACES))):
-        return world
-
-    def text(value: str) -> str:
-        return renamed(value, order)
 
     def moved(execution: Execution | None) -> Execution | None:
-        return execution and execution._replace(name=text(execution.name), variables=text(execution.variables))
+        if execution is None:
+            return None
+        name, variables = renamed(execution.name, order), renamed(execution.variables, order)
+        return execution._replace(name=name, variables=variables)
 
-    place_of = {old: new for new, old in enumerate(order)} | {-1: -1}
-    return World(
-        None if world.record is None else text(world.record),
-        world.ledger,
-        tuple(moved(world.executions[old]) for old in order),
-        tuple(sorted(Function(place_of[f.place], text(f.event), tuple(map(text, f.answers))) for f in world.functions)),
-        tuple(sorted(w._replace(variables=text(w.variables), about=place_of[w.about]) for w in world.workers)),
-        tuple(sorted(map(text, world.names))),
-        world.life,
-        world.budget,
-        tuple(sorted(late._replace(place=place_of[late.place], call=text(late.call)) for late in world.late)),
-    )
+    return order, tuple(moved(executions[old]) for old in order)
 
 
 @functools.cache
