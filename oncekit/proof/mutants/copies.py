@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[3]
-LEFT_OUT = (".git", ".venv*", "build", "__pycache__", ".*_cache", "*.egg-info", ".hypothesis", ".aws-sam")
+LEFT_OUT = (".git", ".venv*", "build", ".*_cache", "*.egg-info", ".hypothesis", ".aws-sam")
+"""What was compiled comes along: a worker writes none, and compiling takes seconds of each."""
 SLOWNESS = 5.0
 """A test may take this many times as long as it did without a mutant, and LEAST_SECONDS besides."""
 LEAST_SECONDS = 60.0
