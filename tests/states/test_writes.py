@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from one_state import ME, NOW, THEIRS, State
 
-from oncekit.proof.model.record import ConditionFailed, Table
+from oncekit.proof.model.record import Table
 
 OTHER = "arn:other"
 STATUSES = ("IN_PROGRESS", "COMPLETED", "FAILED", "QUARANTINED")
@@ -94,9 +94,8 @@ def write(state: Callable[..., State], records: Table) -> Write:
 
     def written(name: str, there: Item | None, **more: Any) -> Item | None:
         made = call(name, json.dumps(more))
-        try:
-            after = records.update(None if there is None else json.dumps(there), made)
-        except ConditionFailed:
+        after = records.update(None if there is None else json.dumps(there), made)
+        if after is None:
             return None
         item: Item = json.loads(after)
         return item
