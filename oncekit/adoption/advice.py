@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 
 from oncekit.adoption import folder
+from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
-from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, RECORDS, Code
 from oncekit.adoption.trigger import Trigger
 from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
+_PROCESSORS = ("Properties", "CompatibleArchitectures")
 AWS_KEY = "alias/aws/sqs"
 OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
@@ -21,6 +22,11 @@ BUSINESS_TIMEOUT = 30
 
 def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger | None) -> Iterator[str]:
     """A sentence for each thing to do."""
+    if function is None and template.at("Resources", ONCE_LIBRARY, *_PROCESSORS) != [{"Ref": ARCHITECTURE}]:
+        yield (
+            f"{ONCE_LIBRARY} does not follow the parameter {ARCHITECTURE}, and the new function does: write "
+            f"!Ref {ARCHITECTURE} where {ONCE_LIBRARY} names a processor"
+        )
     if function is not None:
         properties = template.function(function)
         yield from _of_code(template, function, Code.of(properties, template.path.parent))

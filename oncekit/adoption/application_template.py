@@ -13,6 +13,7 @@ from oncekit.adoption.yaml_file import YamlFile
 
 ONCE = "Once"
 LIBRARY = "OnceLibrary"
+ARCHITECTURE = "Architecture"
 APPLICATION = "AWS::Serverless::Application"
 SAM = "AWS::Serverless-2016-10-31"
 EXTENSIONS = "AWS::LanguageExtensions"
@@ -57,8 +58,18 @@ class ApplicationTemplate(YamlFile):
         self.append(("Resources",), text("once.yaml", stage=f"dev # {WHY_PROD}").splitlines(), apart=True)
 
     def add_library(self) -> None:
+        """What every new function needs: the library, the processor of both, and what tells `sam local` from AWS."""
+        self._declare("Parameters", ARCHITECTURE, text("architecture.yaml"))
+        self._declare("Conditions", "RunsInSamLocal", text("sam_local.yaml"))
         if LIBRARY not in self.resources:
             self.append_parts(parts("library.yaml"))
+
+    def _declare(self, section: str, name: str, lines: str) -> None:
+        """Unless there is one of this name, which is taken as it is."""
+        if not self.value.get(section):
+            self.append((), [f"{section}:", *(f"  {line}" for line in lines.splitlines())], apart=True)
+        elif name not in self.value[section]:
+            self.append((section,), lines.splitlines())
 
     def append_parts(self, resources: list[list[str]]) -> None:
         """Add resources, unless one has a name that is taken. Raises Problem."""

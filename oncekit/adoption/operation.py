@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import EXTENSIONS, ApplicationTemplate
+from oncekit.adoption.application_template import ARCHITECTURE, EXTENSIONS, ApplicationTemplate
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.problem import Problem
@@ -94,6 +94,8 @@ class Additions:
         function = text("function.yaml", **places) + (text("function_table.yaml", **places) if wanted.step else "")
         resources = [function.rstrip("\n").split("\n"), *parts("log_group.yaml", **places)]
         self.template.add_library()
+        self._tell(ARCHITECTURE, f"!Ref {ARCHITECTURE}", "Processor of Once's own functions, arm64 or x86_64.")
+        self.operations.set_once(ARCHITECTURE, f"!Ref {ARCHITECTURE}")
         self.template.append_parts(resources + (parts("table.yaml", **places) if wanted.step else []))
         logical_id = f"{operation.camel}Function"
         self._tell(f"{logical_id}Arn", f"!Ref {logical_id}.Alias", f"ARN of the function of {operation.name}.")

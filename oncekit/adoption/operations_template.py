@@ -36,6 +36,11 @@ class OperationsTemplate(YamlFile):
         if name not in (self.value.get("Parameters") or {}):
             self.append(("Parameters",), [f"{name}:", "  Type: String", f"  Description: {description}"])
 
+    def set_once(self, name: str, value: str) -> None:
+        """A parameter of Once itself, unless it is set."""
+        if self.at(*_SETTINGS, name) is None:
+            self.append(_SETTINGS, [f"{name}: {value}"])
+
     def add_operation(
         self, operation: Operation, names: tuple[str, str | None], step: bool, payload_only: bool
     ) -> None:

@@ -58,7 +58,8 @@ def _new_application(root: Path) -> list[str]:
             "start in an empty folder"
         )
     template = root / NAMES[0]
-    template.write_text(f"{text('template.yaml')}{_indented(text('once.yaml', stage='!Ref Stage'))}")
+    parts = {name: _indented(text(f"{name}.yaml")) for name in ("architecture", "sam_local")}
+    template.write_text(text("template.yaml", **parts) + _indented(text("once.yaml", stage="!Ref Stage")))
     (root / sam_config.NAME).write_text(text("samconfig.toml.txt", name=_stack_of(root)))
     if not (root / ".gitignore").exists():
         (root / ".gitignore").write_text(text("gitignore.txt"))

@@ -1,6 +1,6 @@
 """`sam local invoke` with each function's event: in a container, where a container engine is there to run one.
 
-What needs no engine is tried on the local cloud: the lock that place-order's event names, and what sam's answer means.
+What needs no engine is tried without one: what sam starts a container with, and what its answer means.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import rows
-
-from oncekit.local import LocalCloud
+from as_sam import SAM, as_sam
 
 pytestmark = pytest.mark.ours
 
 ROOT = Path(__file__).parents[2]
-SAM = ROOT / ".venv-sam" / "bin" / "sam"
 FUNCTIONS = {
     "ChargePaymentFunction": ("charge-payment", "ProviderLedgerTable"),
     "PlaceOrderFunction": ("place-order", "IdempotencyTable"),
@@ -85,37 +82,12 @@ def answer_of(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 # ---- what needs no container ----
 
-AS_SAM = """
-import json, sys
-from samcli.commands.local.lib.local_lambda import LocalLambdaRunner
-from samcli.lib.providers.sam_function_provider import SamFunctionProvider
-from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
-template, given, file = sys.argv[1:]
-stacks, _ = SamLocalStackProvider.get_stacks(template, parameter_overrides=json.loads(given))[:2]
-runner = LocalLambdaRunner(None, SamFunctionProvider(stacks), None, None, env_vars_values=json.loads(file))
-runner.get_aws_creds = lambda: {}
-functions = [(each, runner._make_env_vars(each).resolve()) for each in runner.provider.get_all()]
-print(json.dumps({each.name: [each.architectures, made] for each, made in functions}))
-"""
-"""What sam would start containers with, by its own code. It has no command that only says so."""
-
 
 @pytest.mark.skipif(not SAM.exists(), reason="`sam` is not installed: run `make sam` before this test")
 def test_sam_starts_a_function_with_the_variables_of_the_file_and_the_architecture(tmp_path: Path) -> None:
     endpoint = "http://host.docker.internal:4599"
     file = {"PlaceOrderFunction": {"ORDERS_TABLE": "once-Orders", "AWS_ENDPOINT_URL": endpoint, "NOT_DECLARED": "x"}}
-    given = {"Architecture": "x86_64"}
-    arguments = [str(ROOT / "template.yaml"), json.dumps(given), json.dumps(file)]
-    ran = subprocess.run(
-        [SAM.with_name("python"), "-c", AS_SAM, *arguments],
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "SAM_CLI_TELEMETRY": "0"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    made = json.loads(ran.stdout.strip().splitlines()[-1])
+    made = as_sam(ROOT / "template.yaml", {"Architecture": "x86_64"}, file, tmp_path)
     assert {tuple(architectures) for architectures, _ in made.values()} == {("x86_64",)}
     order = made["PlaceOrderFunction"][1]
     assert (order["ORDERS_TABLE"], order["AWS_ENDPOINT_URL"]) == ("once-Orders", endpoint)
@@ -141,25 +113,3 @@ def test_what_sam_says_is_shown_when_no_function_answered(code: int) -> None:
 
 def test_an_answer_is_the_last_line() -> None:
     assert answer_of(ended('a print\n{"a": 1}\n', "START")) == {"a": 1}
-
-
-def test_place_order_holds_the_lock_of_the_page_and_takes_the_goods_once(cloud: LocalCloud) -> None:
-    table = cloud.outputs["TableName"]
-    lock = json.loads((ROOT / "events/locks/place-order.json").read_text())
-    cloud.client("dynamodb").put_item(TableName=table, Item=lock, ConditionExpression="attribute_not_exists(id)")
-    text = (ROOT / "events/functions/place-order.json").read_text().replace('"IdempotencyTable"', f'"{table}"')
-    answers = [
-        cloud.client("lambda").invoke(FunctionName="once_op-place-order", Payload=text)["Payload"].read()
-        for _ in range(2)
-    ]
-    assert b"placed" in answers[0] and answers[0] == answers[1]
-    assert rows(cloud, "OrdersTable") == 1
-
-
-def test_nothing_looks_for_the_owner_of_that_lock() -> None:
-    """Nobody has such an execution: with a shard a sweep would find it, and quarantine it."""
-    lock = json.loads((ROOT / "events/locks/place-order.json").read_text())
-    event = json.loads((ROOT / "events/functions/place-order.json").read_text())["lock"]
-    assert "openShard" not in lock
-    assert [lock[name]["S"] for name in ("id", "owner")] == [event["id"], event["owner"]]
-    assert lock["fence"]["N"] == str(event["fence"])

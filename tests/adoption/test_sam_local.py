@@ -1,0 +1,101 @@
+"""What `once new` writes runs in `sam local invoke`: on the processor of this machine, and led to `once up`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from adoption.conftest import ROOT, Application, tool
+from as_sam import as_sam
+
+from oncekit.local.template import parse
+
+ENDPOINT = "http://host.docker.internal:4599"
+
+
+def began(application: Application, name: str) -> Application:
+    """With a new operation, `pay`."""
+    for command in (("init",), ("new", name)):
+        done = application.once(*command)
+        assert done.code == 0, done.err
+    return application
+
+
+@pytest.fixture(params=["empty", "foreign"])
+def ours(request: pytest.FixtureRequest) -> Application:
+    """An application that began with Once, and one that was there before."""
+    return began(request.getfixturevalue(request.param), "pay")
+
+
+def test_sam_runs_new_functions_and_those_of_once_on_the_processor_that_is_given(
+    ours: Application, tmp_path: Path
+) -> None:
+    tool(".venv-sam/bin/sam")
+    variables = {"PayFunction": {"AWS_ENDPOINT_URL": ENDPOINT}}
+    for architecture in ("arm64", "x86_64"):
+        made = as_sam(ours.folder / "template.yaml", {"Architecture": architecture}, variables, tmp_path)
+        assert {tuple(made[name][0]) for name in ("PayFunction", "CacheResponseFunction")} == {(architecture,)}
+        assert made["PayFunction"][1]["AWS_ENDPOINT_URL"] == ENDPOINT
+
+
+def test_processor_is_arm64_until_the_parameter_says_otherwise(ours: Application) -> None:
+    template = parse(ours.text("template.yaml"), ours.folder)
+    whole = parse((ROOT / "template.yaml").read_text(), ROOT)
+    declared, known = (each["Parameters"]["Architecture"] for each in (template, whole))
+    assert (declared["Default"], declared["AllowedValues"]) == (known["Default"], known["AllowedValues"])
+    assert "a fifth less" in declared["Description"] and "parameter-overrides" in declared["Description"]
+    resources, follows = template["Resources"], [{"Ref": "Architecture"}]
+    assert resources["Once"]["Properties"]["Parameters"]["Architecture"] == follows[0]
+    assert resources["PayFunction"]["Properties"]["Architectures"] == follows
+    assert resources["OnceLibrary"]["Properties"]["CompatibleArchitectures"] == follows
+    assert resources["OnceLibrary"]["Metadata"]["BuildArchitecture"] == follows[0]
+    operations = parse(ours.text("once/operations.yaml"), ours.folder)
+    machine = operations["Resources"]["Machine"]["Properties"]
+    assert machine["Parameters"]["Architecture"] == follows[0] and "Architecture" in operations["Parameters"]
+
+
+def test_endpoint_is_declared_for_sam_local_alone_as_in_the_template_of_once(ours: Application) -> None:
+    template = parse(ours.text("template.yaml"), ours.folder)
+    whole = parse((ROOT / "template.yaml").read_text(), ROOT)
+    assert template["Conditions"]["RunsInSamLocal"] == whole["Conditions"]["RunsInSamLocal"]
+    declared, known = (
+        each["Environment"]["Variables"]["AWS_ENDPOINT_URL"]
+        for each in (template["Resources"]["PayFunction"]["Properties"], whole["Globals"]["Function"])
+    )
+    assert declared == known
+
+
+def test_a_second_operation_declares_nothing_again(ours: Application) -> None:
+    once = ours.text("template.yaml"), ours.text("once/operations.yaml")
+    assert ours.once("new", "ship").code == 0
+    for name, before in zip(("template.yaml", "once/operations.yaml"), once, strict=True):
+        for line in ("  Architecture:", "RunsInSamLocal:", "Architecture: !Ref Architecture"):
+            assert ours.text(name).count(line) == before.count(line), (name, line)
+
+
+def test_a_parameter_and_a_condition_that_are_there_stay_as_they_are(foreign: Application) -> None:
+    template, own = foreign.folder / "template.yaml", "Architecture: {Type: String, Default: x86_64}"
+    text = template.read_text()
+    template.write_text(
+        text.replace("Globals:", f"Parameters:\n    {own}\nConditions:\n    A: !Equals [1, 1]\nGlobals:")
+    )
+    value = parse(began(foreign, "pay").text("template.yaml"), template)
+    assert value["Parameters"] == {"Architecture": {"Type": "String", "Default": "x86_64"}}
+    assert list(value["Conditions"]) == ["A", "RunsInSamLocal"]
+
+
+def test_a_library_for_one_processor_is_told(ours: Application) -> None:
+    assert "OnceLibrary" not in ours.once("new", "ship").err
+    template = ours.folder / "template.yaml"
+    fixed = template.read_text().replace(
+        "CompatibleArchitectures: [!Ref Architecture]", "CompatibleArchitectures: [arm64]"
+    )
+    template.write_text(fixed)
+    told = "OnceLibrary does not follow the parameter Architecture, and the new function does"
+    assert told in ours.once("new", "bill").err
+
+
+def test_adopting_a_function_declares_nothing_in_its_template(foreign: Application) -> None:
+    foreign.once("init")
+    assert foreign.once("new", "reserve", "--function", "Warehouse").code == 0
+    assert "Architecture" not in foreign.text("template.yaml") + foreign.text("once/operations.yaml")
