@@ -1,13 +1,16 @@
-"""`once env-vars`: what a function in a container is told of the tables that are there."""
+"""`once env-vars`: what a function in a container is told of the tables that are there, and its event."""
 
 from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import boto3
 import pytest
+from botocore.stub import Stubber
 from commands import Done, once
 from operating import Operator
 from template_parts import OWN_FUNCTIONS, TEMPLATE
@@ -86,3 +89,181 @@ def test_variables_that_cannot_be_decrypted_are_a_problem_that_names_the_permiss
     done = on_aws(Environment={"Error": {"ErrorCode": "AccessDeniedException", "Message": "no kms:Decrypt"}})
     assert (done.code, done.out) == (2, "")
     assert "allow kms:Decrypt" in done.err and len(done.err.splitlines()) == 1
+
+
+# ---- a variable that sam would drop ----
+
+DECLARED = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  PlaceOrderFunction:
+    Type: AWS::Serverless::Function
+    Properties: { Environment: { Variables: { AWS_ENDPOINT_URL: "", A: b } } }
+  ChargePaymentFunction:
+    Type: AWS::Serverless::Function
+    Properties: { Environment: { Variables: { A: b } } }
+  BuildReportFunction:
+    Type: AWS::Lambda::Function
+  NotDeployedFunction:
+    Type: AWS::Serverless::Function
+  Inner:
+    Type: AWS::Serverless::Application
+    Properties: { Location: inner/more.yaml }
+  Elsewhere:
+    Type: AWS::Serverless::Application
+    Properties: { Location: { ApplicationId: an-arn, SemanticVersion: 1.0.0 } }
+  Fn::ForEach::Name: [A, [B], {}]
+"""
+GLOBALS = 'Globals: { Function: { Environment: { Variables: { AWS_ENDPOINT_URL: "" } } } }'
+INNER = "Resources: { CacheResponseFunction: { Type: AWS::Serverless::Function } }"
+
+
+def undeclared(done: Done) -> list[str]:
+    assert done.code == 0, done.err
+    lines = [line for line in done.err.splitlines() if "declares no AWS_ENDPOINT_URL, so sam drops it: add " in line]
+    assert all('AWS_ENDPOINT_URL: !If [RunsInSamLocal, "", !Ref AWS::NoValue]' in line for line in lines)
+    return [line.partition(" ")[0] for line in lines]
+
+
+def test_each_function_that_does_not_declare_the_endpoint_is_told_in_a_line(
+    operator: Operator, at_its_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "more.yaml").write_text(INNER)
+    (tmp_path / "template.yaml").write_text(DECLARED)
+    monkeypatch.chdir(tmp_path / "inner")  # the template is in a folder above it
+    assert undeclared(operator.once("env-vars")) == [
+        "ChargePaymentFunction",
+        "BuildReportFunction",
+        "CacheResponseFunction",
+    ]
+    (tmp_path / "other.yaml").write_text(DECLARED + GLOBALS)
+    told = undeclared(operator.once("env-vars", "--template", "../other.yaml"))
+    assert told == ["BuildReportFunction", "CacheResponseFunction"], "Globals are for functions of SAM, here alone"
+
+
+def test_the_template_of_once_declares_all(operator: Operator, at_its_endpoint: str) -> None:
+    assert undeclared(operator.once("env-vars", "--template", str(TEMPLATE))) == []
+
+
+def test_a_stack_on_aws_has_no_endpoint_to_declare(
+    on_aws: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "template.yaml").write_text(DECLARED)
+    monkeypatch.chdir(tmp_path)
+    assert on_aws().err == ""
+
+
+def test_a_folder_without_a_template_is_told_and_a_file_that_is_none_is_a_problem(
+    operator: Operator, at_its_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = operator.once("env-vars")
+    assert done.code == 0 and "No template.yaml here: give --template" in done.err
+    (tmp_path / "bad.yaml").write_text("Resources: [")
+    for name in ("bad.yaml", "none.yaml"):
+        done = operator.once("env-vars", "--template", name)
+        assert done.code == 2 and name in done.err
+
+
+# ---- an application around Once ----
+
+
+def test_functions_of_the_whole_application_are_found_on_aws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once's own stack, which is two stacks deep in it, has only its own functions."""
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    clients = {
+        name: boto3.client(name, region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
+        for name in ("cloudformation", "lambda")
+    }
+    stack = "AWS::CloudFormation::Stack", "arn:aws:cloudformation:eu-west-1:123456789012:stack/{}/1"
+    listed = {
+        "shop": [
+            ("BillCustomer", "AWS::Lambda::Function", "shop-Bill"),
+            ("Once", stack[0], stack[1].format("shop-Once")),
+        ],
+        "shop-Once": [("CacheResponseFunction", "AWS::Lambda::Function", "shop-Once-Cache")],
+    }
+    with Stubber(clients["cloudformation"]) as resources, Stubber(clients["lambda"]) as functions:
+        for name, rows in listed.items():
+            members = ("LogicalResourceId", "ResourceType", "PhysicalResourceId")
+            told = {"ResourceStatus": "CREATE_COMPLETE", "LastUpdatedTimestamp": "2026-01-01"}
+            gone = {"ResourceStatus": "DELETE_COMPLETE", "LastUpdatedTimestamp": "2026-01-01"}
+            summaries = [{**dict(zip(members, row, strict=True)), **told} for row in rows]
+            summaries += [{"LogicalResourceId": "Gone", "ResourceType": row[1], **gone} for row in rows]
+            resources.add_response("list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": name})
+        for name in ("shop-Once-Cache", "shop-Bill"):
+            functions.add_response(
+                "get_function_configuration", {"Environment": {"Variables": {"IS": name}}}, {"FunctionName": name}
+            )
+        found = Stack("shop-Once-Machine", {}, {}, None, clients=clients)
+        done = once(lambda *_, **__: found, "env-vars", "--stack", "shop")
+    assert json.loads(done.out) == {
+        "BillCustomer": {"IS": "shop-Bill"},
+        "CacheResponseFunction": {"IS": "shop-Once-Cache"},
+    }
+
+
+# ---- the event of a function ----
+
+ORDER = str(TEMPLATE.parent / "events" / "place-order.json")
+
+
+def test_event_is_what_the_state_machine_sends(operator: Operator) -> None:
+    request = json.loads(Path(ORDER).read_text())
+    assert operator.cloud.run(request).status == "SUCCEEDED"
+    (start,) = operator.cloud.invocations("place-order")
+    sent, event = start.event, json.loads(operator.once("env-vars", "--event", ORDER).out)
+    assert event.keys() == sent.keys() - {"replyToken"} and event["lock"].keys() == sent["lock"].keys()
+    own = {"idempotencyKey", "lock"}
+    assert {name: event[name] for name in event.keys() - own} == {name: sent[name] for name in event.keys() - own}
+    assert event["lock"]["table"] == sent["lock"]["table"]
+
+
+def test_steps_work_under_the_lock_of_the_event_and_are_done_once(operator: Operator, tmp_path: Path) -> None:
+    answers = []
+    for _ in range(2):
+        assert operator.once("env-vars", "--event", ORDER, "-o", str(tmp_path / "e.json")).code == 0
+        text = (tmp_path / "e.json").read_bytes()
+        called = operator.cloud.client("lambda").invoke(FunctionName="once_op-place-order", Payload=text)
+        answers.append(called["Payload"].read())
+    assert b"placed" in answers[0] and answers[0] == answers[1]
+    assert (
+        len(operator.cloud.client("dynamodb").scan(TableName=operator.cloud.outputs["OrdersTableName"])["Items"]) == 1
+    )
+
+
+def test_no_request_and_no_sweep_meets_that_lock_and_the_table_deletes_it(operator: Operator) -> None:
+    event = json.loads(operator.once("env-vars", "--event", ORDER).out)
+    record = operator.cloud.record(event["lock"]["id"])
+    assert record is not None and "openShard" not in record
+    assert record["expiresAt"] == int(operator.cloud.clock.now()) + 24 * 3600
+    request = json.loads(Path(ORDER).read_text())
+    assert event["idempotencyKey"] == f"sam-local-{request['idempotencyKey']}"
+    assert operator.cloud.run(request).output["disposition"] == "EXECUTED"
+    assert operator.cloud.run(request | {"idempotencyKey": event["idempotencyKey"]}).error == "PayloadMismatch"
+
+
+def test_a_lock_of_somebody_else_is_left_alone(operator: Operator) -> None:
+    request = json.loads(Path(ORDER).read_text())
+    key = f"sam-local-{request['idempotencyKey']}"
+    operator.cloud.run(request | {"idempotencyKey": key})
+    before = operator.cloud.record(f"acme#place-order#{key}")
+    done = operator.once("env-vars", "--event", ORDER)
+    assert (done.code, done.out) == (2, "") and "is a request of somebody else" in done.err
+    assert operator.cloud.record(f"acme#place-order#{key}") == before
+
+
+def test_a_function_that_knows_nothing_of_once_gets_the_payload_and_no_lock(operator: Operator) -> None:
+    def connected(*place: Any, **needed: Any) -> Stack:
+        stack = operator._connect(*place, **needed)
+        return replace(stack, parameters={**stack.parameters, "PayloadOnlyOperations": "a,place-order"})
+
+    done = once(connected, "env-vars", "--event", ORDER)
+    assert json.loads(done.out) == json.loads(Path(ORDER).read_text())["payload"]
+    assert not operator.cloud.record("acme#place-order#sam-local-basket-77")
+
+
+def test_an_event_that_is_no_request_is_a_problem(operator: Operator) -> None:
+    done = operator.once("env-vars", "--event", "-", stdin='{"operation": "place-order"}')
+    assert (done.code, done.out) == (2, "") and "standard input: " in done.err and "idempotencyKey" in done.err

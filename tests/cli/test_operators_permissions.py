@@ -261,6 +261,7 @@ def sends(operator: Watched) -> None:
 
 def writes_variables(operator: Watched) -> None:
     operator.watch("env-vars")
+    operator.watch("env-vars", "--event", operator.file(json.dumps(operator.request()), "event.json"))
 
 
 PATHS: dict[str, Callable[[Watched], None]] = {

@@ -1,61 +1,119 @@
-"""`once env-vars`: what `sam local invoke` needs to run a function against what is deployed."""
+"""`once env-vars`: the variables and the event with which `sam local invoke` runs a function on what is deployed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 import typer
 
+from oncekit.cli.deployed.function_event import function_event
+from oncekit.cli.deployed.inside import inside
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.reading import read_event, where
+from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Output, Profile, Region, StackName
+from oncekit.cli.options import Output, Profile, Region, StackName, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
 
 FUNCTION = "AWS::Lambda::Function"
+GONE = "DELETE_COMPLETE"
 ENDPOINT = "AWS_ENDPOINT_URL"
+DECLARE_IT = (
+    f'add `{ENDPOINT}: !If [RunsInSamLocal, "", !Ref AWS::NoValue]` to its Environment.Variables in the template '
+    "(docs/adopting.md has the condition)"
+)
 FROM_CONTAINERS = "A container gets an answer of `once up --from-containers` only; docs/sam-local.md says how."
 
+Event = Annotated[
+    str | None,
+    typer.Option(
+        "--event",
+        metavar="EVENT",
+        help="Write the function's event for this request file (JSON; - reads standard input) instead.",
+    ),
+]
 
-def env_vars(output: Output = None, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
+
+def env_vars(
+    event: Event = None,
+    output: Output = None,
+    template: Template = None,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
+) -> None:
     """Write the file for `sam local invoke --env-vars`.
 
     It has the environment variables of each deployed function: the names of the tables and the bucket of a stack, or
     those of `once up` with its endpoint as a container reaches it. Values are written as they are, also secrets.
 
-    JSON: {function: {variable: value}}, each function under its logical id.
+    With --event, it writes what the function gets for a request instead. The key gets a prefix, so that no other
+    request is affected, and its lock is written into the table, so that the function's steps work for a day.
+
+    JSON: {function: {variable: value}}, each function under its logical id; with --event, the event.
     """
-    raise typer.Exit(_env_vars(Place(stack, profile, region), output))
+    place = Place(stack, profile, region)
+    raise typer.Exit(_variables_of_all(place, output, template) if event is None else _event(place, event, output))
 
 
-def _env_vars(place: Place, output: Path | None) -> int:
+def _variables_of_all(place: Place, output: Path | None, template: Path | None) -> int:
     def work(stack: Stack) -> int:
-        found = {logical_id: _variables(stack, name) for logical_id, name in _functions(stack).items()}
-        if output is None:
-            say_json(found, indent=2)
-        else:
-            _write(output, found)
+        found = {logical_id: _variables(stack, name) for logical_id, name in _functions(stack, place.stack).items()}
         if stack.endpoint_url is not None:
+            _tell_undeclared(found, template)
             tell(FROM_CONTAINERS)
+        _put(output, found, f"the variables of {', '.join(sorted(found)) or 'no function'}")
         return 0
 
     return on_stack(place, "", work)
 
 
-def _functions(stack: Stack) -> dict[str, str]:
-    """The names of the stack's functions by their logical ids, which are what `sam local invoke` takes."""
-    pages = stack.client("cloudformation").get_paginator("list_stack_resources").paginate(StackName=stack.name)
-    listed = (each for page in pages for each in page["StackResourceSummaries"])
-    return {
-        each["LogicalResourceId"]: each["PhysicalResourceId"]
-        for each in listed
-        if each["ResourceType"] == FUNCTION and each["ResourceStatus"] != "DELETE_COMPLETE"
+def _event(place: Place, event: str, output: Path | None) -> int:
+    request = read_event(event)
+    if fault := fault_of(request):
+        raise Problem(f"{where(event)}: {fault}; it would be refused")
+
+    def work(stack: Stack) -> int:
+        _put(output, function_event(stack, request), "the event of a function")
+        return 0
+
+    return on_stack(place, where(event), work)
+
+
+def _functions(stack: Stack, name: str) -> dict[str, str]:
+    """The names of the functions of a stack by their logical ids, which are what `sam local invoke` takes. Those of
+    stacks inside of it are among them; the local cloud lists them with its own.
+    """
+    cloudformation = stack.client("cloudformation")
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
+    listed = [each for page in pages for each in page["StackResourceSummaries"] if each["ResourceStatus"] != GONE]
+    found = {
+        each["LogicalResourceId"]: each["PhysicalResourceId"] for each in listed if each["ResourceType"] == FUNCTION
     }
+    for inner in () if stack.is_local else inside(listed):
+        found = _functions(stack, inner) | found
+    return found
+
+
+def _tell_undeclared(found: Mapping[str, Any], template: Path | None) -> None:
+    """A line for each function that sam would not tell the endpoint."""
+    from oncekit.cli.deployed.declared_variables import undeclared  # slow to import
+
+    places = (folder / "template.yaml" for folder in (Path.cwd(), *Path.cwd().parents))
+    if (path := template or next(filter(Path.is_file, places), None)) is None:
+        tell(
+            f"No template.yaml here: give --template to see which functions declare no {ENDPOINT}; sam drops it there."
+        )
+        return
+    for logical_id in undeclared(path, ENDPOINT):
+        if logical_id in found:
+            tell(f"{logical_id} declares no {ENDPOINT}, so sam drops it: {DECLARE_IT}")
 
 
 def _variables(stack: Stack, name: str) -> dict[str, str]:
@@ -74,11 +132,15 @@ def _endpoint(stack: Stack) -> Mapping[str, str]:
     return {ENDPOINT: f"http://{HOST_OF_CONTAINERS}:{urlsplit(stack.endpoint_url).port}"}
 
 
-def _write(output: Path, found: Mapping[str, Any]) -> None:
+def _put(output: Path | None, value: Any, what: str) -> None:
+    """On standard output, or into a file."""
+    if output is None:
+        say_json(value, indent=2)
+        return
     try:
         output.touch(mode=0o600)
         output.chmod(0o600)  # there may be secrets in it, also when the file was there before
-        output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        output.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
-    tell(f"{output}: the variables of {', '.join(sorted(found)) or 'no function'}.")
+    tell(f"{output}: {what}.")

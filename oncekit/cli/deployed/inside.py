@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 DEEPEST = 3
@@ -29,6 +29,11 @@ def _has(stack: Mapping[str, Any], needed: Collection[str]) -> bool:
 def _inside(cloudformation: Any, name: str) -> Iterator[str]:
     """The names of the stacks inside of a stack."""
     for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
-        for each in page["StackResourceSummaries"]:
-            if each["ResourceType"] == _STACK and (arn := each.get("PhysicalResourceId")):
-                yield str(arn).rpartition(":stack/")[2].partition("/")[0]
+        yield from inside(page["StackResourceSummaries"])
+
+
+def inside(listed: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names of the stacks among a stack's resources."""
+    for each in listed:
+        if each["ResourceType"] == _STACK and (arn := each.get("PhysicalResourceId")):
+            yield str(arn).rpartition(":stack/")[2].partition("/")[0]
