@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from adoption.conftest import ROOT, Application, tool
+import yaml
+from adoption.conftest import PAGE, ROOT, Application, tool
 from as_sam import as_sam
 
+from oncekit.local.declared_variables import undeclared
 from oncekit.local.template import parse
 
 ENDPOINT = "http://host.docker.internal:4599"
@@ -99,3 +102,19 @@ def test_adopting_a_function_declares_nothing_in_its_template(foreign: Applicati
     foreign.once("init")
     assert foreign.once("new", "reserve", "--function", "Warehouse").code == 0
     assert "Architecture" not in foreign.text("template.yaml") + foreign.text("once/operations.yaml")
+
+
+def test_lines_of_the_page_lead_the_functions_of_an_application_to_once_up(
+    foreign: Application, tmp_path: Path
+) -> None:
+    (block,) = (each for each in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if each.startswith("Conditions:"))
+    lines, template = parse(f"{block}Resources: {{}}", tmp_path), foreign.folder / "template.yaml"
+    value = parse(template.read_text(), template)
+    assert set(undeclared(template, "AWS_ENDPOINT_URL")) == {"BillCustomer", "Warehouse", "WriteReceipt"}
+    value["Globals"]["Function"] |= lines["Globals"]["Function"]
+    template.write_text(yaml.safe_dump({**value, "Conditions": lines["Conditions"]}))
+    assert not list(undeclared(template, "AWS_ENDPOINT_URL"))
+    tool(".venv-sam/bin/sam")
+    variables = {name: {"AWS_ENDPOINT_URL": ENDPOINT} for name in ("BillCustomer", "WriteReceipt")}
+    made = as_sam(template, {}, variables, tmp_path)
+    assert [made[name][1]["AWS_ENDPOINT_URL"] for name in (*variables, "Warehouse")] == [ENDPOINT, ENDPOINT, ""]

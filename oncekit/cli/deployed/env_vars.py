@@ -103,7 +103,7 @@ def _functions(stack: Stack, name: str) -> dict[str, str]:
 
 def _tell_undeclared(found: Mapping[str, Any], template: Path | None) -> None:
     """A line for each function that sam would not tell the endpoint."""
-    from oncekit.cli.deployed.declared_variables import undeclared  # slow to import
+    from oncekit.local.declared_variables import TemplateError, undeclared  # slow to import, and of the extra
 
     places = (folder / "template.yaml" for folder in (Path.cwd(), *Path.cwd().parents))
     if (path := template or next(filter(Path.is_file, places), None)) is None:
@@ -111,9 +111,11 @@ def _tell_undeclared(found: Mapping[str, Any], template: Path | None) -> None:
             f"No template.yaml here: give --template to see which functions declare no {ENDPOINT}; sam drops it there."
         )
         return
-    for logical_id in undeclared(path, ENDPOINT):
-        if logical_id in found:
-            tell(f"{logical_id} declares no {ENDPOINT}, so sam drops it: {DECLARE_IT}")
+    try:
+        names = list(undeclared(path, ENDPOINT))
+    except TemplateError as error:
+        raise Problem(" ".join(str(error).split())) from error
+    tell(*(f"{each} declares no {ENDPOINT}, so sam drops it: {DECLARE_IT}" for each in names if each in found))
 
 
 def _variables(stack: Stack, name: str) -> dict[str, str]:

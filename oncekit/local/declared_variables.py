@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from oncekit.cli.problem import Problem
 from oncekit.local.template import TemplateError, parse
+
+__all__ = ["TemplateError", "undeclared"]
 
 SERVERLESS = "AWS::Serverless::Function"
 FUNCTIONS = (SERVERLESS, "AWS::Lambda::Function")
@@ -15,11 +16,11 @@ APPLICATION = "AWS::Serverless::Application"
 
 
 def undeclared(template: Path, variable: str) -> Iterator[str]:
-    """The functions, also those of applications inside, that do not declare it. Raises Problem."""
+    """The functions, also those of applications inside, that do not declare it. Raises TemplateError."""
     try:
         body = parse(template.read_text(encoding="utf-8"), template)
-    except (OSError, UnicodeDecodeError, TemplateError) as error:
-        raise Problem(f"{template}: {' '.join(str(error).split())}; give --template") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(f"{template} cannot be read: {error}") from error
     everywhere = _variables(_mapping(_mapping(body.get("Globals")).get("Function")))
     for logical_id, resource in body["Resources"].items():
         resource = _mapping(resource)  # Fn::ForEach has a list
