@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,9 @@ from oncekit.cli.deployed import on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, session_at
 from oncekit.cli.main import main
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+"""What a terminal is told besides text: without colours, too, it makes letters bold or faint."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,22 @@ class Sessions:
         return self._kept[key]
 
 
-def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "") -> Done:
-    """`once` with these arguments; `connect` finds the stack, in place of the one in `oncekit.cli.deployed.stack`."""
-    out, err = io.StringIO(), io.StringIO()
+class Screen(io.StringIO):
+    """Output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
+    """`once` with these arguments; `connect` finds the stack, in place of the one in `oncekit.cli.deployed.stack`.
+
+    Its output is a terminal without colours that has so many columns, or a pipe.
+    """
+    out, err = (io.StringIO(), io.StringIO()) if columns is None else (Screen(), Screen())
+    terminal = {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}
     with (
+        mock.patch.dict("os.environ", {} if columns is None else terminal),
         mock.patch("sys.argv", ["once", *arguments]),
         mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()))),
         mock.patch.object(on_stack, "connect", connect),
@@ -83,4 +99,4 @@ def once(connect: Callable[..., Stack], *arguments: str, stdin: str = "") -> Don
             code = 0
         except SystemExit as ended:
             code = int(ended.code or 0)
-    return Done(code, out.getvalue(), err.getvalue())
+    return Done(code, *(STYLES.sub("", each.getvalue()) for each in (out, err)))

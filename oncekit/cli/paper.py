@@ -1,4 +1,8 @@
-"""Lines with colours, tables, paths, and lines that change. Colours are Rich's, which is used nowhere else."""
+"""Lines with colours, tables, paths, and lines that change. Colours are Rich's, which is used nowhere else.
+
+A line ends where the terminal does: a text goes on below between its words, a path between its states, a row of a table
+between its cells; a value is cut. A file or a pipe has no width: everything is whole there.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,16 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from oncekit.cli.terminal import through, visible
+from oncekit.cli.terminal import Entry, short, through, visible
 
-WIDTH_OF_A_FILE = 140
-"""A file or a pipe has no width: only the last cells of tables are cut, so that a table stays one."""
 LEAST = 20
-"""Columns that the last cell of a table has, however narrow the terminal is."""
+"""Columns that a text or a value has, however narrow the terminal is."""
+LONGEST = 1000
+"""Characters of an entry's text in a terminal."""
+GAP = "  "
+"""Between two cells of a row."""
+INDENT = 4
+"""At most, of what goes on below the first cell of a row."""
 ARROW = " → "
 
 
@@ -38,7 +46,7 @@ class Paper:
     @property
     def width(self) -> int:
         """Columns of the terminal."""
-        return self._console.width if self.is_terminal else WIDTH_OF_A_FILE
+        return self._console.width if self.is_terminal else sys.maxsize
 
     def line(self, text: str = "", style: str = "", end: str = "\n") -> None:
         self._console.print(Text(visible(text), style), end=end, soft_wrap=True)
@@ -46,26 +54,59 @@ class Paper:
     def table(
         self, head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str], below: Sequence[str] = ()
     ) -> None:
-        """Rows of cells; each row's style is that of its first cell. The last cell is cut where the terminal ends.
+        """Rows of cells; each row's style is that of its first cell. The last cell is a value.
 
         `below` has a text for each row, empty where there is none: it stands whole under its row.
         """
         shown = [[visible(cell) for cell in row] for row in (head, *rows)]
-        *widths, last = (max(map(cell_len, column)) for column in zip(*shown, strict=True))
-        room = max(self.width - sum(widths) - 2 * len(widths), LEAST)
+        widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
+        indent = min(widths[0] + len(GAP), INDENT)
+        lines = self._columns(widths, indent)
         for row, style, text in zip_longest(shown, ("bold", *styles), ("", *below), fillvalue=""):
-            cells = [set_cell_size(cell, width) for cell, width in zip(row, widths, strict=False)]
-            line = Text("  ".join([*cells, _cut(row[-1], min(room, last))]))
-            line.stylize(style, 0, len(cells[0]) if row is not shown[0] else None)
-            line.rstrip()
-            self._console.print(line, soft_wrap=True)
-            self.paragraph(text, widths[0] + 2)
+            for columns in lines:
+                line = Text("" if 0 in columns else " " * indent)
+                for each in columns:
+                    is_last = each == len(widths) - 1
+                    cell = self._value(row[each], line.cell_len) if is_last else set_cell_size(row[each], widths[each])
+                    line.append(cell + GAP, style if row is shown[0] or each == 0 else "")
+                line.rstrip()
+                if line or 0 in columns:
+                    self._console.print(line, soft_wrap=True)
+            self.paragraph(text, indent)
 
-    def paragraph(self, text: str, indent: int = 0, style: str = "") -> None:
-        """A text that goes on below, between its words, where the terminal ends."""
-        room = max(self.width - indent, LEAST) if self.is_terminal else sys.maxsize
+    def _columns(self, widths: Sequence[int], indent: int) -> Sequence[Sequence[int]]:
+        """Which columns are on each line of a row: those for which there is no room are on the next one."""
+        lines: list[list[int]] = [[]]
+        taken = 0
+        for number, width in enumerate(widths):
+            needed = min(width, LEAST) if number == len(widths) - 1 else width
+            if lines[-1] and taken + needed > self.width:
+                lines.append([])
+                taken = indent
+            lines[-1].append(number)
+            taken += width + len(GAP)
+        return lines
+
+    def _value(self, text: str, column: int) -> str:
+        """What a line has room for of a value that begins in this column."""
+        room = max(self.width - column, LEAST)
+        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+
+    def entry(self, entry: Entry) -> None:
+        """A text that goes on below itself, or a value that is cut, after its head."""
+        head = visible(entry.head)
+        if entry.is_value:
+            self.line(head + self._value(visible(entry.text), cell_len(head)))
+        else:
+            text = short(entry.text, LONGEST) if self.is_terminal else entry.text
+            self.paragraph(text, cell_len(head), head=head)
+
+    def paragraph(self, text: str, indent: int = 0, style: str = "", head: str = "") -> None:
+        """A text that goes on below, between its words, where the terminal ends. `head` is in its indent, if any."""
+        room = max(self.width - indent, LEAST)
         for line in wrap(visible(text), room, break_long_words=False, break_on_hyphens=False):
-            self.line(" " * indent + line, style)
+            self.line(f"{head:<{indent}}{line}", style)
+            head = ""
 
     def path(self, head: str, indent: int | None = None, style: str = "") -> Path:
         """The beginning of a line on which states follow."""
@@ -102,14 +143,10 @@ class Path:
 
     def _write(self, before: str, text: str, style: str) -> None:
         more = cell_len(before) + cell_len(visible(text))
-        if self._paper.is_terminal and self._column + more > self._paper.width and self._column > self._indent:
+        if self._column + more > self._paper.width and self._column > self._indent:
             self._paper.line()
             self._paper.line(" " * self._indent, end="")
             self._column, before = self._indent, before.lstrip()
             more = cell_len(before) + cell_len(visible(text))
         self._paper.line(before + text, style, end="")
         self._column += more
-
-
-def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"

@@ -13,23 +13,41 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
 import typer
 
 from oncekit.console.visible import visible
 
-__all__ = ["Stream", "ask", "guard", "say", "say_json", "short", "tell", "through", "visible"]
+__all__ = ["Entry", "Stream", "ask", "guard", "say", "say_json", "short", "tell", "text_of", "through", "visible"]
 
 
 def _seen_by_line(text: str) -> str:
     return "\n".join(map(visible, text.split("\n")))
 
 
+def text_of(value: object) -> str:
+    """The text of a value, or the JSON of one that is none."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
 def short(value: object, longest: int = 160) -> str:
-    """The text of a value, or the JSON of one that is none; a longer one ends in how long it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """The same; a longer one ends in how long it is."""
+    text = text_of(value)
     return text if len(text) <= longest else f"{text[: longest - 1]}… ({len(text):,} characters)"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A text after its head, in an answer for people; `Paper.entry` says how a terminal shows it.
+
+    A text is read, or copied from, as a whole; of a value, such as a result in JSON, a terminal shows the beginning.
+    """
+
+    head: str
+    text: str
+    is_value: bool = False
 
 
 class Stream:

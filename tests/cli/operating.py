@@ -27,8 +27,8 @@ class Commands:
 
     cloud: LocalCloud
 
-    def once(self, *arguments: str, stdin: str = "") -> Done:
-        return once(self._connect, *arguments, stdin=stdin)
+    def once(self, *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
+        return once(self._connect, *arguments, stdin=stdin, columns=columns)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         raise NotImplementedError
@@ -89,9 +89,9 @@ class Operator(Commands):
         """Once, just after it; when it raises, its answer is lost."""
         self._after[method] = action
 
-    def once(self, *arguments: str, stdin: str = "") -> Done:
+    def once(self, *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
         with self._heard:
-            return super().once(*arguments, stdin=stdin)
+            return super().once(*arguments, stdin=stdin, columns=columns)
 
     def hear(self, client: Any, event: str, handler: Callable[..., object]) -> None:
         """A handler of an event of a client, until the command has ended."""

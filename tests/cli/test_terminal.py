@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
-import io
 import json
 import re
 
 import pytest
+from commands import STYLES, Screen
 from evil import EVIL, ROOT, SEEN, assert_calm, python
+from operating import ID, Operator, put
+from patient import Patient
+from rich.cells import cell_len
 
-from oncekit.cli.paper import Paper
-from oncekit.cli.terminal import guard, say, say_json, tell, visible
+from oncekit.cli.here.effects import SideEffects
+from oncekit.cli.here.report import print_table
+from oncekit.cli.paper import LEAST, Paper
+from oncekit.cli.terminal import Entry, guard, say, say_json, tell, visible
 
 CLI = ROOT / "oncekit" / "cli"
 
@@ -51,11 +56,8 @@ def test_json_is_valid_and_pure_ascii(capsys: pytest.CaptureFixture[str]) -> Non
     assert_calm(out)
 
 
-class Terminal(io.StringIO):
+class Terminal(Screen):
     encoding = "utf-8"
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_colours_are_all_that_a_terminal_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,17 +105,17 @@ def test_what_the_terminal_cannot_write_comes_out_as_an_escape(encoding: str) ->
 # ---- the width of a terminal ----
 
 
-def narrow(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Standard output becomes a terminal of 40 columns without colours."""
+def narrow(monkeypatch: pytest.MonkeyPatch, columns: int = 40) -> Terminal:
+    """Standard output becomes a terminal without colours."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
-    for name, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "40"}.items():
+    for name, value in {"TERM": "xterm", "NO_COLOR": "1", "COLUMNS": str(columns)}.items():
         monkeypatch.setenv(name, value)
     return terminal
 
 
 def shown(terminal: Terminal) -> list[str]:
-    return re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue()).splitlines()
+    return STYLES.sub("", terminal.getvalue()).splitlines()
 
 
 def test_a_path_goes_on_below_between_two_states(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,6 +150,90 @@ def test_a_file_has_no_width_for_paths_and_messages(capsys: pytest.CaptureFixtur
     path.end()
     Paper(error=False).paragraph("word " * 60)
     assert [len(line) > 250 for line in capsys.readouterr().out.splitlines()] == [True, True]
+
+
+WIDTHS = pytest.mark.parametrize("columns", [60, 80, 140])
+
+
+def too_long(text: str, columns: int) -> list[str]:
+    """Lines that do not fit. A word that is there to be copied, such as an ARN or a link, is on one line."""
+    long = [line for line in text.splitlines() if cell_len(line) > columns]
+    return [line for line in long if max(map(len, line.split())) + LEAST < columns]
+
+
+def test_cells_for_which_there_is_no_room_go_on_below_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    rows = [("✓", "5f4e8d06", "EXECUTED", "x" * 99), ("✗", "17d21c6b", "PayloadMismatch", "")]
+    Paper(error=False).table(("", "execution", "outcome", "result"), rows, ["green", "red"])
+    assert shown(terminal) == [
+        "   execution  outcome",
+        "   result",
+        "✓  5f4e8d06   EXECUTED",
+        f"   {'x' * 36}…",
+        "✗  17d21c6b   PayloadMismatch",
+    ]
+
+
+def test_an_entry_of_an_answer_goes_on_below_its_beginning_and_a_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    paper = Paper(error=False)
+    paper.entry(Entry("  error       ", "PermanentError: the card was declined by its bank"))
+    paper.entry(Entry("  result      ", '{"a":' * 20, is_value=True))
+    assert shown(terminal) == [
+        "  error       PermanentError: the card",
+        "              was declined by its bank",
+        """  result      {"a":{"a":{"a":{"a":{"a":…""",
+    ]
+
+
+def test_a_file_has_no_width_for_tables_and_entries_either(capsys: pytest.CaptureFixture[str]) -> None:
+    paper = Paper(error=False)
+    paper.table(("", "result"), [("✓", "x" * 9999)], ["green"])
+    paper.entry(Entry("error  ", "word " * 999))
+    paper.entry(Entry("result ", "y" * 9999, is_value=True))
+    assert [len(line) for line in capsys.readouterr().out.splitlines()] == [9, 10_002, 7 + 4994, 10_006]
+
+
+@WIDTHS
+def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, columns: int) -> None:
+    result = {f"k{number}": "v" for number in range(99)}
+    operator.script({"return": result})
+    operator.cloud.run(operator.request())
+    failure = {"M": {"name": {"S": "OddError"}, "message": {"S": "the card was declined by its bank " * 9}}}
+    other = "default#told#a-key-with-forty-characters-is-a-usual-one"
+    put(operator, other, "QUARANTINED", 1, error=failure)
+    for command in (("show", ID), ("show", other), ("history", ID), ("ls",), ("ls", "--status", "COMPLETED")):
+        on_screen, in_pipe = operator.once(*command, columns=columns), operator.once(*command)
+        assert on_screen.out and too_long(on_screen.out, columns) == [], command
+        assert "…" not in in_pipe.out and len(in_pipe.out) >= len(on_screen.out) - 200
+    assert json.dumps(result, separators=(",", ":")) in operator.once("show", ID).out
+    [row] = [line for line in operator.once("ls").out.splitlines() if line.startswith(other)]
+    assert row.split()[-1] == "OddError"
+    assert {other, "QUARANTINED", "OddError"} <= set(operator.once("ls", columns=columns).out.split())
+
+
+@WIDTHS
+def test_advice_goes_on_below_its_finding(local_patient: Patient, columns: int) -> None:
+    put(local_patient, "default#told#k", "QUARANTINED", 1)
+    told = local_patient.once("doctor", columns=columns).out
+    assert too_long(told, columns) == []
+    advices = [each["advice"] for each in local_patient.findings() if each["outcome"] in ("wrong", "warning")]
+    in_pipe = local_patient.once("doctor").out
+    assert len(advices) > 1
+    for advice in advices:
+        words = r"(?: +|\n {6})".join(map(re.escape, advice.split()))
+        assert re.search(rf"\n {{6}}{words}\n", told), advice
+        assert f"\n      {advice}\n" in in_pipe
+
+
+@WIDTHS
+def test_the_side_effects_of_a_run_go_on_below(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    terminal = narrow(monkeypatch, columns)
+    starts = dict.fromkeys(("charge-payment", "build-report", "place-order", "send-invoice"), 2)
+    print_table([], SideEffects(starts, {"ProviderLedgerTable": 1, "OrdersTable": 12}))
+    told = shown(terminal)
+    assert too_long("\n".join(told), columns) == []
+    assert "business logic of send-invoice started 2 times; 1 new in ProviderLedgerTable" in " ".join(told)
 
 
 # ---- nothing goes around it ----

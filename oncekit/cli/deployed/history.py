@@ -12,13 +12,9 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.runs import run_on
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.terminal import short
+from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.console.events import iso
 from oncekit.console.run import Run
-
-LONG = 400
-"""Characters of an input or output that people are shown; --json has all."""
-LONGEST_CAUSE = 1000
 
 About = Annotated[
     str,
@@ -73,16 +69,16 @@ def _states(run: Run) -> Iterator[dict[str, Any]]:
         }
 
 
-def _lines(told: dict[str, Any]) -> Iterator[str]:
+def _lines(told: dict[str, Any]) -> Iterator[str | Entry]:
     ended = f" to {told['endedAt']}" if told["endedAt"] else ""
-    yield f"{told['execution'].rpartition(':')[2]}  {told['status']}  {told['startedAt']}{ended}"
+    yield Entry("", f"{told['execution'].rpartition(':')[2]}  {told['status']}  {told['startedAt']}{ended}")
     shown = None
     for each in told["states"]:
         yield f"{each['enteredAt']}  {each['state']}"
         for name in ("input", "output"):
             if each[name] not in (None, shown):  # what goes through states unchanged is shown once
-                yield f"    {name:<8}{short(each[name], LONG)}"
+                yield Entry(f"    {name:<8}", text_of(each[name]), is_value=True)
                 shown = each[name]
         for failure in each["errors"]:
-            cause = f": {short(failure['cause'], LONGEST_CAUSE)}" if failure["cause"] else ""
-            yield f"    {'error':<8}{short(failure['error'] or 'unknown')}{cause}"
+            cause = f": {failure['cause']}" if failure["cause"] else ""
+            yield Entry(f"    {'error':<8}", f"{short(failure['error'] or 'unknown')}{cause}")

@@ -11,15 +11,13 @@ from oncekit.cli.deployed import kept_request, originals, owners
 from oncekit.cli.deployed.fast_owners import LEASE_OVER, MAY_RUN, is_fast, owner_status, where_its_path_is
 from oncekit.cli.deployed.records import OPERATOR, RELEASED, STATUSES, Record, find, has_expired
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.terminal import short
+from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.console.requests import is_deeper, opened
 from oncekit.local.lanes import FAST, FULL
 
 IN_THE_RECORD, WITH_ITS_OWNER = "in the record", "by its owner's execution"
 """Where the request of an open operation is, besides in the bucket."""
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
-LONG = 1000
-"""Characters of what may be copied or is read wholly: a reference, a message."""
 DEEP = 100
 """Levels of a request that is shown; a payload may have ten."""
 MOST_STEPS = 100
@@ -95,53 +93,57 @@ def _console(stack: Stack, owner: str) -> dict[str, str]:
     return found
 
 
-def lines(shown: dict[str, Any], now: float) -> Iterator[str]:
+def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
     """The same for people."""
     record: Record = shown["record"]
     expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
     was_released = record.get("error", {}).get("name") == RELEASED
-    yield f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}"
+    yield Entry("", f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}")
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
-    yield f"  {'lane':<12}{IN_LANE[shown['lane']]}{until}"
+    yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
     if shown["requestKept"] in (IN_THE_RECORD, WITH_ITS_OWNER):
         yield f"  {'request':<12}kept {shown['requestKept']}"
     for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
             yield f"  {key:<12}{short(record[key])}"
     if "error" in record:
-        yield f"  {'error':<12}{short(record['error']['name'])}: {short(record['error']['message'], LONG)}"
+        yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
     for key in ("result", "resultRef", "requestRef"):
         if key in record:  # a reference is there to be copied
-            yield f"  {key:<12}{short(record[key]) if key == 'result' else short(json.dumps(record[key]), LONG)}"
+            yield _entry(key, text_of(record[key]), is_value=key == "result")
     if shown["request"] is not None:
-        yield f"  {'request':<12}{short(shown['request'])}"
+        yield _entry("request", text_of(shown["request"]), is_value=True)
     if shown["requestMissing"]:
-        yield f"  {'request':<12}{short(shown['requestMissing'], LONG)}"
+        yield _entry("request", shown["requestMissing"])
     for name, step in islice(shown["steps"].items(), MOST_STEPS):
         result = step.get("result") if isinstance(step, dict) else step
-        yield f"  {'step done':<12}{short(name)}: {short(result)}"
+        yield _entry("step done", f"{short(name)}: {text_of(result)}", is_value=True)
     if (more := len(shown["steps"]) - MOST_STEPS) > 0:
         yield f"  {'step done':<12}and {more:,} more, with --json"
     yield "owners, the newest first"
     for each in shown["owners"]:
-        yield f"  {each['status']:<12}{short(each['owner'].rpartition(':')[2])}" + (
-            f"  {each['error']}" if each["error"] else ""
-        )
+        error = f"  {each['error']}" if each["error"] else ""
+        yield _entry(each["status"], f"{short(each['owner'].rpartition(':')[2])}{error}")
         for lock in reversed(each["locks"]):
-            yield f"  {'':<12}{lock['acquiredAt']}  {lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
+            taken = f"{lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
+            yield _entry("", f"{lock['acquiredAt']}  {taken}")
         if each["status"] == "GONE":
-            yield f"  {'':<12}its execution is gone; who was before it, nobody can tell"
+            yield _entry("", "its execution is gone; who was before it, nobody can tell")
     if shown["started"]:
-        yield "started by recovery, the fast lane or `once retry`, the newest first"
+        yield Entry("", "started by recovery, the fast lane or `once retry`, the newest first")
     for each in shown["started"]:
-        yield f"  {each['status']:<12}{each['execution'].rpartition(':')[2]}  {each['startedAt']}"
+        yield _entry(each["status"], f"{each['execution'].rpartition(':')[2]}  {each['startedAt']}")
     if shown["log"]:
-        yield f"the owner in the fast lane: {shown['log']}"
+        yield Entry("", f"the owner in the fast lane: {shown['log']}")
     for name, link in shown["console"].items():
         yield f"{name}: {link}"
+
+
+def _entry(name: str, text: str, *, is_value: bool = False) -> Entry:
+    return Entry(f"  {name:<12}", text, is_value)
 
 
 def since(now: float, lease: float) -> str:

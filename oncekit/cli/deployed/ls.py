@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import short, tell, visible
+from oncekit.cli.terminal import Entry, short, tell
 from oncekit.local.lanes import Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
@@ -132,30 +132,37 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
         else:
             found = finished.finished_operations(stack, asked.chosen, asked.wants, limit, asked.has_lane)
             tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
-        return answered(found, as_json, *_table(found, stack.now(), asked))
+        if not as_json and found["operations"]:
+            _print_table(found["operations"], stack.now(), asked)
+        return answered(found, as_json, *_remarks(found, asked))
 
     return on_stack(place, "", work)
 
 
-def _table(found: dict[str, Any], now: float, asked: Asked) -> list[str]:
+def _print_table(operations: Sequence[Mapping[str, Any]], now: float, asked: Asked) -> None:
+    from oncekit.cli.paper import Paper
+
     head = (*HEAD, "lease over since" if asked.are_open else "finished", "error")
-    rows = [head, *(_row(each, now, asked.are_open) for each in found["operations"])]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    rows = [_row(each, now, asked.are_open) for each in operations]
+    Paper(error=False).table(head, rows, [""] * len(rows))
+
+
+def _remarks(found: Mapping[str, Any], asked: Asked) -> Iterator[Entry]:
     if not found["operations"]:
-        lines = [f"{NO_SUCH[asked.are_open]}{f' that matches {asked}' if str(asked) else ''}."]
-    return lines if found["isComplete"] else [*lines, MORE[asked.are_open]]
+        yield Entry("", f"{NO_SUCH[asked.are_open]}{f' that matches {asked}' if str(asked) else ''}.")
+    if not found["isComplete"]:
+        yield Entry("", MORE[asked.are_open])
 
 
-def _row(each: dict[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
+def _row(each: Mapping[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
     lease = since(now, each["leaseExpiresAt"]) if each["overdue"] else "-"
     return (
-        short(visible(each["id"]), LONGEST_ID),
+        short(each["id"], LONGEST_ID),
         each["status"],
         each["lane"],
         str(each["attempts"]),
         str(each["recoveries"]),
-        short(visible(each["acquiredAt"])),
-        lease if is_open else short(visible(each["finishedAt"] or "-")),
-        short(visible(each["error"]["name"])) if each["error"] else "-",
+        short(each["acquiredAt"]),
+        lease if is_open else short(each["finishedAt"] or "-"),
+        each["error"]["name"] if each["error"] else "-",
     )

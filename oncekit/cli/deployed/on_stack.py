@@ -8,7 +8,7 @@ from typing import Any
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import NEEDED, Stack, clear_aws_errors, connect
-from oncekit.cli.terminal import say, say_json, tell
+from oncekit.cli.terminal import Entry, say_json, tell
 
 LONGEST_ID = 400
 """Characters that are printed: no id of a request has more."""
@@ -28,12 +28,19 @@ def on_stack(place: Place, about: str, work: Callable[[Stack], int], needed: Col
             return 3
 
 
-def answered(answer: Any, as_json: bool, *lines: str) -> int:
+def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
     """Print an answer as JSON, or as lines for people."""
     if as_json:
         say_json(answer, indent=2)
-    else:
-        say(*lines)
+        return 0
+    from oncekit.cli.paper import Paper
+
+    paper = Paper(error=False)
+    for line in lines:
+        if isinstance(line, Entry):
+            paper.entry(line)
+        else:
+            paper.line(line)
     return 0
 
 

@@ -16,6 +16,7 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.doctor.verdict import Finding, Outcome
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipped": "-"}
 GRAVITY: tuple[Outcome, ...] = ("wrong", "warning", "ok", "skipped")
@@ -73,7 +74,7 @@ def exit_code(found: Sequence[Finding]) -> int:
     return 1 if any(each.outcome == "wrong" for each in found) else 0
 
 
-def lines(found: Sequence[Finding]) -> Iterator[str]:
+def lines(found: Sequence[Finding]) -> Iterator[str | Entry]:
     """A line for each group of checks with what is fine in it; below it, in full, what is not."""
     for group, members in groupby(found, lambda each: each.name.partition(".")[0]):
         yield from _group(group, list(members))
@@ -81,23 +82,24 @@ def lines(found: Sequence[Finding]) -> Iterator[str]:
     yield _sum(found)
 
 
-def _group(group: str, found: Sequence[Finding]) -> Iterator[str]:
+def _group(group: str, found: Sequence[Finding]) -> Iterator[str | Entry]:
     gravest = min((each.outcome for each in found), key=GRAVITY.index)
     told = group in TOLD
     fine = Counter(_subject(each) + (f": {each.message}" if told else "") for each in found if each.outcome == "ok")
     shown = ("; " if told else ", ").join(
         subject if times == 1 else f"{subject} ×{times}" for subject, times in fine.items()
     )
-    yield f"{MARKS[gravest]} {group:<{WIDTH}}{shown}".rstrip()
+    name = f"{MARKS[gravest]} {group:<{WIDTH}}"
+    yield Entry(name, shown) if shown else name.rstrip()
     for each in found:
         if each.outcome in ("wrong", "warning"):
-            yield f"  {MARKS[each.outcome]} {_subject(each)}  {each.resource}: {each.message}"
-            yield f"      {each.advice}"
+            yield Entry(f"  {MARKS[each.outcome]} ", f"{_subject(each)}  {each.resource}: {each.message}")
+            yield Entry(" " * 6, each.advice)
     skipped = [each for each in found if each.outcome == "skipped"]
     for message in dict.fromkeys(each.message for each in skipped):
         alike = Counter(_subject(each) for each in skipped if each.message == message)
         subjects = ", ".join(subject if times == 1 else f"{subject} ×{times}" for subject, times in alike.items())
-        yield f"  {MARKS['skipped']} {subjects}: {message}"
+        yield Entry(f"  {MARKS['skipped']} ", f"{subjects}: {message}")
 
 
 def _subject(finding: Finding) -> str:

@@ -11,7 +11,7 @@ from oncekit.cli.here.effects import SideEffects
 from oncekit.cli.here.names import shown_name
 from oncekit.cli.outcomes import COLOURS, message_in
 from oncekit.cli.paper import Paper
-from oncekit.cli.terminal import say, say_json
+from oncekit.cli.terminal import say_json
 from oncekit.local import Execution
 from oncekit.local.lanes import lane_of
 
@@ -72,8 +72,10 @@ def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
         for each in executions
     ]
     failures = ["" if each.status == "SUCCEEDED" else message_of(each) for each in executions]
-    Paper(error=False).table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
-    say("", _told(effects))
+    paper = Paper(error=False)
+    paper.table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
+    paper.line()
+    paper.paragraph(_told(effects))
 
 
 def tell_denials(denials: Iterable[Denial]) -> None:
