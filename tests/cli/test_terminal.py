@@ -14,9 +14,12 @@ from patient import Patient
 from rich.cells import cell_len
 
 from oncekit.cli.here.effects import SideEffects
-from oncekit.cli.here.report import print_table
+from oncekit.cli.here.ledger import Row
+from oncekit.cli.here.report import print_table, tell_denials
+from oncekit.cli.here.telling import Telling
 from oncekit.cli.paper import LEAST, Paper
 from oncekit.cli.terminal import Entry, guard, say, say_json, tell, visible
+from oncekit.local.permissions.guard import Denial
 
 CLI = ROOT / "oncekit" / "cli"
 
@@ -234,6 +237,47 @@ def test_the_side_effects_of_a_run_go_on_below(monkeypatch: pytest.MonkeyPatch, 
     told = shown(terminal)
     assert too_long("\n".join(told), columns) == []
     assert "business logic of send-invoice started 2 times; 1 new in ProviderLedgerTable" in " ".join(told)
+
+
+def evidence_on(paper: Paper) -> None:
+    telling = Telling(paper)
+    telling.ledger("12345", [Row("ch_e094f8226022ce66be509054", 4200, "EUR")], [Row("ch_x", 4200, "EUR")] * 9)
+    telling.answer("2,000,000 bytes", "States.DataLimitExceeded")
+
+
+@WIDTHS
+def test_the_evidence_of_the_demo_keeps_to_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    terminal = narrow(monkeypatch, columns)
+    evidence_on(Paper(error=False))
+    assert shown(terminal) == [
+        "  ledger with Once                        without Once",
+        "  ch_e094f8226022ce66be509054  42.00 EUR  42.00 EUR",
+        *[" " * 42 + "42.00 EUR"] * 2,
+        " " * 42 + "and 6 more",
+        "  answer with Once  without Once",
+        "  2,000,000 bytes   States.DataLimitExceeded",
+    ]
+    assert too_long("\n".join(shown(terminal)), columns) == []
+
+
+def test_the_evidence_of_the_demo_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    monkeypatch.delenv("NO_COLOR")
+    evidence_on(Paper(error=False))
+    written = terminal.getvalue()
+    assert written.count("\x1b[31m") == 4 + 1, "without Once"
+    assert "\x1b[32m  ch_e094" in written and "\x1b[32m  2,000,000 bytes" in written
+
+
+def test_a_missing_permission_is_told_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch, 60)
+    monkeypatch.setattr("sys.stderr", terminal)
+    table = "arn:aws:dynamodb:us-east-1:1:table/Orders"
+    denial = Denial("XRole", "once_op-x", "dynamodb:PutItem", table, "no", "allow it in a policy of XRole")
+    tell_denials([denial])
+    told = shown(terminal)
+    assert len(told) > 1 and told[0].startswith("✗ once_op-x") and all(line.startswith("  ") for line in told[1:])
+    assert too_long("\n".join(told), 60) == []
 
 
 # ---- nothing goes around it ----

@@ -148,16 +148,31 @@ def test_changed_function_is_what_runs(copy_of_the_project: Path) -> None:
     assert "mine" in execution["result"], done.stderr
 
 
-def test_demo_prints_what_the_readme_and_the_tutorial_show() -> None:
+@pytest.fixture(scope="module")
+def demo() -> str:
+    """What it prints."""
     done = once("demo")
     assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_each_chapter_of_the_demo_shows_a_path_and_the_same_without_once(demo: str) -> None:
+    *chapters, _ = demo.strip().split("\n\n")
+    assert len(chapters) == 5
+    for chapter in chapters:
+        assert " → " in chapter and " with Once " in chapter and " without Once\n" in chapter, chapter
+    crashes = [chapter for chapter in chapters if "crashes" in chapter]
+    assert [(chapter.count("✗ ABORTED"), chapter.count("TakeOverLock")) for chapter in crashes] == [(1, 1), (1, 1)]
+
+
+def test_demo_prints_what_the_readme_and_the_tutorial_show(demo: str) -> None:
     for page in (README, TUTORIAL):
         [shown] = re.findall(
             r"^(?:\$ make demo\n)?(A charge, .*?\n\d+ of \d+ checks held)", page, re.DOTALL | re.MULTILINE
         )
         place = 0
         for part in shown.split("\n...\n"):
-            place = done.stdout.find(part, place)
+            place = demo.find(part, place)
             assert place >= 0, part
             place += len(part)
 

@@ -81,7 +81,7 @@ def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
 def tell_denials(denials: Iterable[Denial]) -> None:
     """Calls that a role did not allow: who, what, and what to do. On standard error, beside what goes out as JSON."""
     for denial in denials:
-        Paper(error=True).line(f"✗ {denial}", COLOURS["✗"])
+        Paper(error=True).paragraph(str(denial), 2, COLOURS["✗"], head="✗ ")
 
 
 def _told(effects: SideEffects) -> str:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from oncekit.cli.here.ledger import Row, rows, without_once
+from oncekit.cli.here.ledger import Row, plain_report, rows, without_once
 from oncekit.cli.here.report import outcome
 from oncekit.local import Execution, VirtualClock
 
@@ -23,6 +23,8 @@ class Teller(Protocol):
     def path(self, execution: Execution) -> None: ...
 
     def ledger(self, order: str, with_once: Sequence[Row], without: Sequence[Row]) -> None: ...
+
+    def answer(self, with_once: str, error_without: str) -> None: ...
 
 
 CHARGE: dict[str, Any] = {
@@ -61,9 +63,11 @@ def crash_in_mid_work(cloud: LocalCloud, tell: Teller) -> None:
     before = ledger(cloud)
     owner = crashing(cloud, request)
     tell.check("the owner is gone, and the card is charged", ["ABORTED", 1], [owner.status, ledger(cloud) - before])
+    tell.path(owner)
     cloud.settle()
     tell.check("recovery got the event, and the operation is completed", "COMPLETED", record(cloud, request)["status"])
     tell.check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
+    _path_of_heir(cloud, tell, request)
     tell.check("a duplicate gets that answer", "REPLAYED", outcome(cloud.run(request)))
     tell.check("the provider still charged once", 1, ledger(cloud) - before)
     _both_ledgers(cloud, tell, request, [request["payload"]] * 2, crashes=1)
@@ -73,13 +77,15 @@ def crash_unheard(cloud: LocalCloud, tell: Teller) -> None:
     request = charge("unheard")
     assert isinstance(cloud.clock, VirtualClock)
     with cloud.lose_events():
-        crashing(cloud, request)
+        tell.path(crashing(cloud, request))
         cloud.settle()
         tell.check("a duplicate within the lease leaves the lock alone", "IN_PROGRESS", outcome(cloud.run(request)))
     cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
     cloud.settle()
     tell.check("the next sweep after the lease completes it", "COMPLETED", record(cloud, request)["status"])
+    _path_of_heir(cloud, tell, request)
     tell.check("nobody had to send it again", "REPLAYED", outcome(cloud.run(request)))
+    _both_ledgers(cloud, tell, request, [request["payload"]] * 3, crashes=1)
 
 
 def charge(key: str) -> dict[str, Any]:
@@ -115,11 +121,19 @@ def _fence_and_heir(cloud: LocalCloud, request: dict[str, Any], owner: Execution
     return [found.get("fence"), found.get("owner") != owner.arn]
 
 
+def _path_of_heir(cloud: LocalCloud, tell: Teller, request: dict[str, Any]) -> None:
+    if heir := record(cloud, request).get("owner"):
+        tell.path(cloud.describe(heir))
+
+
 def large_report(cloud: LocalCloud, tell: Teller) -> None:
     first, again = cloud.run(REPORT), cloud.run(REPORT)
+    report = answer(cloud, first)
     tell.check("the report is built, and its result is in S3", True, "resultRef" in (first.output or {}))
-    tell.check("it has 2 MB", True, len(answer(cloud, first)) >= REPORT["payload"]["bytes"])
+    tell.path(first)
+    tell.check("it has 2 MB", True, len(report) >= REPORT["payload"]["bytes"])
     tell.check("a duplicate gets the same bytes (SHA-256)", digest(cloud, first), digest(cloud, again))
+    tell.answer(f"{len(report):,} bytes", plain_report(cloud, REPORT["payload"]))
 
 
 def payload_mismatch(cloud: LocalCloud, tell: Teller) -> None:

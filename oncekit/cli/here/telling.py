@@ -1,8 +1,9 @@
-"""What people see of a chapter of `once demo`: checks, the paths of executions, the ledger with and without Once."""
+"""What people see of a chapter of `once demo`: checks, the paths of executions, the same with and without Once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 from oncekit.cli.here.ledger import Row
@@ -11,8 +12,6 @@ from oncekit.cli.paper import Paper
 from oncekit.local import Execution
 
 MOST_ROWS = 3
-COLUMN = 44
-"""Characters of a row with Once: an id, an amount and a currency."""
 
 
 class Telling:
@@ -41,19 +40,30 @@ class Telling:
     def path(self, execution: Execution) -> None:
         path = self._paper.path("  ", style="dim")
         path.add(execution.states)
-        path.end()
+        if execution.status == "ABORTED":
+            path.end(f"✗ {execution.status}", COLOURS["✗"])
+        else:
+            path.end()
 
     def ledger(self, order: str, with_once: Sequence[Row], without: Sequence[Row]) -> None:
         """Both ledgers side by side. What a plain function calls its charges is made at random, and says nothing."""
         self.ledgers.append(
             {"order": order, "withOnce": list(map(str, with_once)), "withoutOnce": list(map(str, without))}
         )
-        sides = _shown([str(each) for each in with_once]), _shown([each.money for each in without])
-        self._paper.line(f"  {'ledger with Once':<{COLUMN}}ledger without Once", "bold")
-        for number in range(max(map(len, sides))):
-            left, right = (side[number] if number < len(side) else "" for side in sides)
-            self._paper.line(f"  {left:<{COLUMN}}", "green", end="")
-            self._paper.line(right, "red" if len(without) > 1 else "")
+        rows = [str(each) for each in with_once], [each.money for each in without]
+        self._beside("ledger with Once", *rows, is_bad=len(without) > 1)
+
+    def answer(self, with_once: str, error_without: str) -> None:
+        """What the sender gets; a plain state machine, which ends in an error, gives none."""
+        self._beside("answer with Once", [with_once], [error_without], is_bad=True)
+
+    def _beside(self, head: str, with_once: Sequence[str], without: Sequence[str], *, is_bad: bool) -> None:
+        left, right = _shown(with_once), _shown(without)
+        width = max(map(len, (head, *left)))
+        self._paper.line(f"  {head:<{width}}  without Once", "bold")
+        for one, other in zip_longest(left, right, fillvalue=""):
+            self._paper.line(f"  {one:<{width}}  ", "green", end="")
+            self._paper.line(other, "red" if is_bad else "")
 
 
 def _shown(lines: Sequence[str]) -> list[str]:
