@@ -29,9 +29,13 @@ def exit_code(ended: Iterable[tuple[str, str]]) -> int:
 
 
 def message_in(cause: str | None) -> str | None:
-    """Error and message in the cause of a failure, which is JSON where the state machine wrote it."""
+    """Error and message in the cause of a failure, which is JSON where the state machine or Lambda wrote it."""
     try:
         told = json.loads(cause or "")
-        return ": ".join(str(part) for part in (told.get("name"), told["message"]) if part)
+        return ": ".join(
+            str(part)
+            for part in (told.get("name"), told["errorMessage" if "errorMessage" in told else "message"])
+            if part
+        )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return cause

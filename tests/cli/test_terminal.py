@@ -216,6 +216,20 @@ def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operato
 
 
 @WIDTHS
+def test_errors_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, columns: int) -> None:
+    operator.script({"raise": "PermanentError"})
+    operator.cloud.run(operator.request())
+    operator.cloud.run(operator.request() | {"idempotencyKey": "refused", "payload": 1})
+    for command in (("history", ID), ("replay-rejected", "--dry-run")):
+        told = operator.once(*command, columns=columns).out
+        assert told and too_long(told, columns) == [], command
+    assert "    error   OperationFailed: PermanentError" in operator.once("history", ID).out
+    failed = [each for each in operator.once("history", ID, "--json").answer["states"] if each["errors"]]
+    causes = [f"    cause   {visible(each['errors'][0]['cause'])}" for each in failed]
+    assert causes and set(causes) <= set(operator.once("history", ID).out.splitlines())
+
+
+@WIDTHS
 def test_advice_goes_on_below_its_finding(local_patient: Patient, columns: int) -> None:
     put(local_patient, "default#told#k", "QUARANTINED", 1)
     told = local_patient.once("doctor", columns=columns).out

@@ -12,6 +12,7 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.runs import run_on
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.outcomes import message_in
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.console.events import iso
 from oncekit.console.run import Run
@@ -80,5 +81,8 @@ def _lines(told: dict[str, Any]) -> Iterator[str | Entry]:
                 yield Entry(f"    {name:<8}", text_of(each[name]), is_value=True)
                 shown = each[name]
         for failure in each["errors"]:
-            cause = f": {failure['cause']}" if failure["cause"] else ""
-            yield Entry(f"    {'error':<8}", f"{short(failure['error'] or 'unknown')}{cause}")
+            cause = failure["cause"]
+            message = message_in(cause)
+            yield Entry(f"    {'error':<8}", short(failure["error"] or "unknown") + (f": {message}" if message else ""))
+            if message != cause:
+                yield Entry(f"    {'cause':<8}", cause, is_value=True)

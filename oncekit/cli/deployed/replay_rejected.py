@@ -12,7 +12,7 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import short
+from oncekit.cli.terminal import Entry, short
 
 Error = Annotated[
     str | None,
@@ -50,13 +50,15 @@ def replay_rejected(
     def work(stack: Stack) -> int:
         done = rejected.replay(stack, error, dry_run, limit, discard)
         lines = [
-            f"{each['outcome']:<16}  {short(each['error'] or '-')}  "
-            + short(each["id"] or each["messageId"], LONGEST_ID)
-            + "".join(f"  {short(each[key], 1000)}" for key in ("message", "reason", "executionArn") if each[key])
-            + (f"  and {each['copies']} more of its messages" if each["copies"] else "")
+            Entry(
+                f"{each['outcome']:<16}  ",
+                f"{short(each['error'] or '-')}  {short(each['id'] or each['messageId'], LONGEST_ID)}"
+                + "".join(f"  {each[key]}" for key in ("message", "reason", "executionArn") if each[key])
+                + (f"  and {each['copies']} more of its messages" if each["copies"] else ""),
+            )
             for each in done
         ]
-        answered({"messages": done}, as_json, *(lines or ["No such message is in the queue."]))
+        answered({"messages": done}, as_json, *(lines or [Entry("", "No such message is in the queue.")]))
         return 1 if any(each["outcome"] in rejected.LEFT for each in done) else 0
 
     raise typer.Exit(on_stack(Place(stack, profile, region), "", work))
