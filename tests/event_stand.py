@@ -66,7 +66,9 @@ class Stand:
     def deploy(self, resources: str) -> None:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
-        stack = deploy(load(path), self.cloud._door.quickly, self.cloud.functions, self.cloud.endpoint_url, self._stack)
+        stack = deploy(
+            load(path), self.cloud._service_calls.quickly, self.cloud.functions, self.cloud.endpoint_url, self._stack
+        )
         self.cloud._exchange.deploy(stack.resources)
         self._stack = stack
 

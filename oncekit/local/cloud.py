@@ -18,7 +18,7 @@ from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import count_items, empty_everything
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.engine.repeats import Again, Repeats
-from oncekit.local.engine.service_calls import Door, Interceptor
+from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, state_of
@@ -134,19 +134,19 @@ class Cloud:
         self._stack.enter_context(
             serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
         )
-        self._door = Door(self.functions, self.permissions, self._keys.own)
+        self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
         kept_in = beside(self._path), self.endpoint_url
-        self._stack.enter_context(install(self.clock, self._door, self._repeats, self._dice, kept_in))
+        self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._stack.enter_context(quick_update_expressions())
         self._stack.enter_context(quick_calls())
-        self._exchange = Exchange(self.clock, self._door.direct, self.permissions, self._events)
+        self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self._caller, self.permissions, self.clock)
-        self._gateway = Gateway(callers, self._door.quickly, self.permissions, self.clock)
+        self._gateway = Gateway(callers, self._service_calls.quickly, self.permissions, self.clock)
         self._gateway_server = GatewayServer(self._gateway, self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template, None)
@@ -229,7 +229,7 @@ class Cloud:
 
     def client(self, service: str) -> Any:
         """A boto3 client of a service, on the backend in this process; interceptors do not see its calls."""
-        return self._door.direct(service)
+        return self._service_calls.direct(service)
 
     # ---- deployment ----
 
@@ -254,7 +254,7 @@ class Cloud:
             self.redeploy(*before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
-        deployed = deploy(template, self._door.quickly, self.functions, self.endpoint_url, before)
+        deployed = deploy(template, self._service_calls.quickly, self.functions, self.endpoint_url, before)
         for name in set(before.functions if before else ()) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
         self.permissions.deploy(deployed.resources)
@@ -281,7 +281,7 @@ class Cloud:
     def start_machine(self, arn: str, text: str, name: str) -> str:
         """Start an execution of a state machine and return its ARN. Raises ClientError as StartExecution does."""
         given = {"stateMachineArn": arn, "input": text, "name": name}
-        return str(self._door.quickly("stepfunctions", "start_execution", given)["executionArn"])
+        return str(self._service_calls.quickly("stepfunctions", "start_execution", given)["executionArn"])
 
     def describe(self, arn: str) -> Execution:
         """The execution as it is now. Raises NoSuchExecution."""
@@ -330,7 +330,7 @@ class Cloud:
     @contextmanager
     def intercept(self, *interceptors: Interceptor) -> Iterator[None]:
         """Interceptors between the state machine and the services, the first outermost, while the context is open."""
-        with self._door.intercept(*interceptors):
+        with self._service_calls.intercept(*interceptors):
             yield
 
     # ---- what is delivered ----
@@ -368,7 +368,7 @@ class Cloud:
 
         Schedules start again; messages of deliveries and the lists of allowed and denied calls are deleted, too.
         """
-        self._door.reset()
+        self._service_calls.reset()
         self._repeats.forget()
         self._fall_silent()
         self.permissions.reset()

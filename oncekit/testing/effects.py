@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OF_ONCE = ("IdempotencyTable", "ResponseBucket")
 """Logical ids of what the library writes to by itself."""
-DOORS = ("RequestQueue", "RequestBus", "OperationStateMachine", "FastStateMachine")
+ENTRANCES = ("RequestQueue", "RequestBus", "OperationStateMachine", "FastStateMachine")
 """Logical ids of what takes requests."""
 SEEN_AS_CONTENTS = ("dynamodb", "s3", "http", "function", "lambda")
 """Services whose effects are what they hold, or what the functions do that are called."""
@@ -87,12 +87,12 @@ def _objects(cloud: TestCloud) -> Iterator[Document]:
 def _messages(cloud: TestCloud) -> Iterator[Document]:
     """What was sent by services whose effects cannot be looked at afterwards."""
     known = set()
-    doors = [f'"{cloud.resources[name]}"' for name in DOORS if name in cloud.resources]
+    entrances = [f'"{cloud.resources[name]}"' for name in ENTRANCES if name in cloud.resources]
     for call, done in list(cloud.watch.calls):
         if done and not call.is_read and call.service not in (*SEEN_AS_CONTENTS, *TELEMETRY):
             token = next((f"{call.action} {call.parameters[name]}" for name in TOKENS if name in call.parameters), None)
-            if any(door in call.names for door in doors):  # the same request again is a duplicate, which Once answers
-                token = call.names
+            if any(each in call.names for each in entrances):
+                token = call.names  # the same request again is a duplicate, which Once answers
             if token is None or token not in known:
                 known.add(token)
                 yield Document.of(f"{call.service}.{call.action}", call.parameters)

@@ -1,4 +1,4 @@
-"""Ways around the rules of the console's door, each tried."""
+"""Ways around the rules of who may use the console, each tried."""
 
 from __future__ import annotations
 

@@ -501,7 +501,10 @@ def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCl
         "ExpressionAttributeValues": {":one": {"N": "1"}, ":none": {"N": "0"}},
     }
     update["UpdateExpression"] = "SET fence = if_not_exists(fence, :none) + :one"
-    ways = [lambda: client.update_item(**update), lambda: cloud._door.quickly("dynamodb", "update_item", dict(update))]
+    ways = [
+        lambda: client.update_item(**update),
+        lambda: cloud._service_calls.quickly("dynamodb", "update_item", dict(update)),
+    ]
     with forced_switching(), ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: ways[n % 2](), range(200)))
     assert client.get_item(TableName=table, Key={"id": {"S": "n"}})["Item"]["fence"] == {"N": "200"}
@@ -518,7 +521,7 @@ def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
         update = {"TableName": table, "Key": {"id": {"S": key}}, "UpdateExpression": "SET a = :a"}
         given = {"ConditionExpression": "attribute_not_exists(id)", "ExpressionAttributeValues": {":a": {"N": "1"}}}
         try:
-            cloud._door.quickly("dynamodb", "update_item", {**update, **given})
+            cloud._service_calls.quickly("dynamodb", "update_item", {**update, **given})
         except ClientError:
             return False
         return True

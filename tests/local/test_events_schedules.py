@@ -14,7 +14,7 @@ from oncekit.local import RealClock
 from oncekit.local.events import Delivery
 from oncekit.local.events.deliveries import iso
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
-from oncekit.local.events.schedules import Schedule, Turns, period_of
+from oncekit.local.events.schedules import Schedule, ScheduleRuns, period_of
 from oncekit.local.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
@@ -165,12 +165,12 @@ def test_removed_schedule_takes_no_more_turns(stand: Stand) -> None:
 def test_in_real_time_turns_come_by_themselves() -> None:
     clock, activity, taken = RealClock(), Activity(), []
     delivery_queue = DeliveryQueue(clock, activity)
-    turns = Turns(clock, delivery_queue, lambda shipment: taken.append(shipment.delivery.at))
-    turns.run([Schedule("s", "arn", 0.05, {"Arn": "arn:aws:states:::m"}, enabled=True)])
+    runs = ScheduleRuns(clock, delivery_queue, lambda shipment: taken.append(shipment.delivery.at))
+    runs.run([Schedule("s", "arn", 0.05, {"Arn": "arn:aws:states:::m"}, enabled=True)])
     began = time.monotonic()
     while len(taken) < 3 and time.monotonic() - began < 10:
         time.sleep(0.01)
-    turns.run([])
+    runs.run([])
     delivery_queue.close()
     assert len(taken) >= 3
     assert [round(b - a, 6) for a, b in itertools.pairwise(taken[:3])] == [0.05, 0.05], "each at its own time"

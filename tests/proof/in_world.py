@@ -14,7 +14,7 @@ from typing import Any
 from oncekit.proof.simulation import plans, schedules
 from oncekit.proof.simulation.cells import cells_at, places_of, strikes_of
 from oncekit.proof.simulation.fast_paths import PATHS
-from oncekit.proof.simulation.weather import Weather
+from oncekit.proof.simulation.injector import Injector
 from oncekit.proof.simulation.world import World
 
 
@@ -60,11 +60,11 @@ def shrink(world: World, first: int, count: int) -> list[Any]:
 
 def sent(world: World, requests: list[list[Any]]) -> list[str]:
     """Broken promises after some requests, each with the name of its execution, one after the other."""
-    world.begin(Weather())
+    world.begin(Injector())
     with world.running():
         for given, name in requests:
             world.start(given, name)
-            world.turns.rest()
+            world.scheduler.rest()
         world.recover()
     return [str(each) for each in world.faults()]
 

@@ -13,7 +13,7 @@ import pytest
 from oncekit.proof.fuzz.judge import Judge, Stack
 
 ROOT = Path(__file__).parents[2]
-FAST, CLOUD = ("request", "reply", "record"), ("message", "http", "door", "cli")
+FAST, CLOUD = ("request", "reply", "record"), ("message", "endpoint", "http-api", "cli")
 
 
 def fuzz(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +38,7 @@ def test_odd_input_crashes_nothing_prints_nothing_raw_and_touches_nothing_of_ano
 ) -> None:
     done = fuzz(*only(*kinds), "--cases", str(cases), "--seed", "10")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
-    assert re.findall(r"^✓ (\w+): [1-9]\d* cases, 0 findings$", done.stdout, re.MULTILINE) == list(kinds)
+    assert re.findall(r"^✓ ([\w-]+): [1-9]\d* cases, 0 findings$", done.stdout, re.MULTILINE) == list(kinds)
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_odd_input_crashes_nothing_prints_nothing_raw_and_touches_nothing_of_ano
             "Key: \"{% 'requests/' & $request.idHash",
             "puts another's object",
         ),
-        ("door", 15, "$util.urlEncode($input.body)", "$input.body", "refuses what should be taken"),
-        ("door", 15, "$util.urlEncode($headers.get($name))", "$headers.get($name)", "refuses what should be taken"),
+        ("http-api", 15, "$util.urlEncode($input.body)", "$input.body", "refuses what should be taken"),
+        ("http-api", 15, "$util.urlEncode($headers.get($name))", "$headers.get($name)", "refuses what should be taken"),
     ],
     ids=["tenant", "kept request", "spliced body", "spliced header"],
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oncekit.proof.simulation.scheduler import Turns
+from oncekit.proof.simulation.scheduler import Scheduler
 
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
@@ -39,13 +39,13 @@ def test_schedules_go_red_when_a_promise_is_broken_and_are_made_smaller(
 
 
 def test_a_schedule_goes_on_after_a_leap_and_time_never_goes_back() -> None:
-    turns, ticks = Turns(0.0), []
+    scheduler, ticks = Scheduler(0.0), []
 
     def tick(due: float) -> None:
-        ticks.append(turns.now())
-        turns.at(due + 300, lambda: tick(due + 300))
+        ticks.append(scheduler.now())
+        scheduler.at(due + 300, lambda: tick(due + 300))
 
-    turns.at(300, lambda: tick(300))
-    turns.leap(10_000)
-    turns.wait(until=turns.now() + 1000)
-    assert (ticks, turns.now()) == ([10_300, 10_600, 10_900], 11_000)
+    scheduler.at(300, lambda: tick(300))
+    scheduler.leap(10_000)
+    scheduler.wait(until=scheduler.now() + 1000)
+    assert (ticks, scheduler.now()) == ([10_300, 10_600, 10_900], 11_000)

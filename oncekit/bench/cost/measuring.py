@@ -62,7 +62,7 @@ class Bench:
             for arn in counter.started:  # grows while they run
                 count(self.cloud.wait(arn))
         cost = counter.cost
-        cost.puts = max(cost.puts, self._objects() - objects)  # those of functions do not come by the door
+        cost.puts = max(cost.puts, self._objects() - objects)  # functions make these calls themselves
         printed = [
             logged.as_on_lambda(line, _FUNCTION)
             for name, now in self._lines().items()

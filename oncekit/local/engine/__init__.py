@@ -39,7 +39,7 @@ from oncekit.local.start_errors import EngineReplaced
 if TYPE_CHECKING:
     from oncekit.local.clock import Clock
     from oncekit.local.engine.repeats import Repeats
-    from oncekit.local.engine.service_calls import Call, Door, Interceptor
+    from oncekit.local.engine.service_calls import Call, Interceptor, ServiceCalls
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
 
@@ -56,7 +56,7 @@ def check_pins() -> None:
 @contextmanager
 def install(
     clock: Clock,
-    door: Door,
+    service_calls: ServiceCalls,
     repeats: Repeats,
     dice: random.Random | None = None,
     kept_in: tuple[Path, str] | None = None,
@@ -90,8 +90,8 @@ def install(
             limits.patch(),
             jsonata.patch(clock, chance),
             states.patch(),
-            services.patch(door),
-            tasks.patch(door, chance),
+            services.patch(service_calls),
+            tasks.patch(service_calls, chance),
             branching.patch(),
             timing.patch(clock),
             history.patch(clock),
@@ -115,12 +115,12 @@ def _deep_recursion(limit: int) -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-__all__ = ["Call", "Door", "EngineReplaced", "Interceptor", "check_pins", "install"]
+__all__ = ["Call", "EngineReplaced", "Interceptor", "ServiceCalls", "check_pins", "install"]
 
 
 def __getattr__(name: str) -> Any:
     """Calls on first use: with them come boto3 and moto, and some commands need of this package only a small module."""
-    if name in ("Call", "Door", "Interceptor"):
+    if name in ("Call", "ServiceCalls", "Interceptor"):
         from oncekit.local.engine import service_calls
 
         return getattr(service_calls, name)

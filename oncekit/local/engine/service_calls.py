@@ -53,7 +53,7 @@ class Where:
     timeout: float
 
 
-class Door:
+class ServiceCalls:
     """Cached clients, and the interceptors that stand between the interpreter and them.
 
     An interceptor gets the call and `proceed`. Raising before `proceed` means the call never arrived, raising after it
@@ -177,13 +177,13 @@ def _around(interceptor: Interceptor, call: Call, make: Callable[[], dict[str, A
 class _Guarded:
     """Takes the place of a boto3 client in the interpreter."""
 
-    def __init__(self, door: Door, service: str) -> None:
-        self._door = door
+    def __init__(self, service_calls: ServiceCalls, service: str) -> None:
+        self._service_calls = service_calls
         self._service = service
 
     @property
     def meta(self) -> Any:
-        return self._door.direct(self._service).meta
+        return self._service_calls.direct(self._service).meta
 
     def __getattr__(self, action: str) -> Callable[..., dict[str, Any]]:
-        return lambda **parameters: self._door.call(self._service, action, parameters)
+        return lambda **parameters: self._service_calls.call(self._service, action, parameters)

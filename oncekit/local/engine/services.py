@@ -51,7 +51,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.limits import text_of
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.service_calls import Door
+from oncekit.local.engine.service_calls import ServiceCalls
 
 SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
 """Where a name in an error is not just the service's with a capital letter."""
@@ -105,9 +105,9 @@ def _plain(value: Any) -> Any:
 
 
 @contextmanager
-def _calls_through(door: Door) -> Iterator[None]:
+def _calls_through(service_calls: ServiceCalls) -> Iterator[None]:
     def boto_client_for(region: str, service: str, state_credentials: Any = None) -> Any:
-        return door.client(service)
+        return service_calls.client(service)
 
     with ExitStack() as stack:
         for found in pkgutil.walk_packages(integrations.__path__, integrations.__name__ + "."):
@@ -167,12 +167,12 @@ def _function_failed(self: Any, env: Any, ex: Any) -> FailureEvent:
 
 
 @contextmanager
-def patch(door: Door) -> Iterator[None]:
+def patch(service_calls: ServiceCalls) -> Iterator[None]:
     def model_of(task: Any) -> Any:
-        return door.direct(task._get_boto_service_name()).meta.service_model
+        return service_calls.direct(task._get_boto_service_name()).meta.service_model
 
     def operation(task: Any) -> Any:
-        methods = door.direct(task._get_boto_service_name()).meta.method_to_api_mapping
+        methods = service_calls.direct(task._get_boto_service_name()).meta.method_to_api_mapping
         return model_of(task).operation_model(methods[task._get_boto_service_action()])
 
     def sdk_parameters(self: Any, parameters: dict[str, Any], *_: Any) -> None:
@@ -215,7 +215,7 @@ def patch(door: Door) -> Iterator[None]:
     sfn_case = functools.cache(StateTaskService._to_sfn_cased)
     # A body that is no text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
     with (
-        _calls_through(door),
+        _calls_through(service_calls),
         replaced(
             (state_task_service, "camel_to_snake_case", snake_case),
             (StateTaskService, "_to_sfn_cased", staticmethod(sfn_case)),

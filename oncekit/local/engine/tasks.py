@@ -20,7 +20,7 @@ from moto.stepfunctions.parser.asl.component.state.exec.execute_state import Exe
 from oncekit.local.engine.history import record
 from oncekit.local.engine.limits import matches
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.service_calls import Door, Where
+from oncekit.local.engine.service_calls import ServiceCalls, Where
 from oncekit.local.engine.states import give_output
 
 
@@ -75,12 +75,14 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
 
 
 @contextmanager
-def patch(door: Door, dice: random.Random) -> Iterator[None]:
+def patch(service_calls: ServiceCalls, dice: random.Random) -> Iterator[None]:
     def evaluate(self: Any, env: Any) -> None:
-        """In the execution's own thread: only a function takes real time, and the door waits for it."""
+        """In the execution's own thread: only a function takes real time, and `service_calls` waits for it."""
         context = env.states.context_object.context_object_data
         self.timeout.eval(env=env)
-        door.at(Where(env.run, context["State"]["Name"], context["State"].get("RetryCount", 0), env.stack.pop()))
+        service_calls.at(
+            Where(env.run, context["State"]["Name"], context["State"].get("RetryCount", 0), env.stack.pop())
+        )
         self._eval_execution(env)
         if self._is_language_query_jsonpath():
             _take_result_by_path(self, env)

@@ -15,7 +15,7 @@ from oncekit.local.events.deliveries import Delivery, Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.left_out import is_run
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
-from oncekit.local.events.schedules import Schedule, Turns
+from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
 from oncekit.local.permissions import Guard
@@ -32,7 +32,7 @@ class Exchange:
         self._attempts = Attempts(clock, self._delivery_queue, Targets(clients, guard))
         self._buses = rules.Buses()
         self._schedules: list[Schedule] = []
-        self._turns = Turns(clock, self._delivery_queue, self._attempts.ship)
+        self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship)
         self._open_pipes: list[Pipe] = []
         self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, self._await_end, guard)
         self._awaited: dict[str, Callable[[str], None]] = {}
@@ -67,7 +67,7 @@ class Exchange:
         self._run()
 
     def _run(self) -> None:
-        self._turns.run(self._schedules if self._on else [])
+        self._schedule_runs.run(self._schedules if self._on else [])
         self._pipes.run(self._open_pipes if self._on else [])
 
     # ---- what happens ----
@@ -158,7 +158,7 @@ class Exchange:
             self._attempts.made.clear()
             self._attempts.fates = []
             self._on = on
-            self._turns.restart()
+            self._schedule_runs.restart()
 
 
 def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed]:

@@ -83,7 +83,7 @@ def period_of(logical_id: str, expression: str) -> float:
     return float(number * _SECONDS[unit])
 
 
-class Turns:
+class ScheduleRuns:
     """Makes the runs of schedules."""
 
     def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship) -> None:

@@ -40,8 +40,8 @@ KINDS = {
     "reply": Kind("replies", "stage", 70),
     "record": Kind("records", "stage", 55),
     "message": Kind("messages", "cloud", 4),
-    "http": Kind("http", "cloud", 8),
-    "door": Kind("door", "cloud", 8),
+    "endpoint": Kind("endpoint", "cloud", 8),
+    "http-api": Kind("http_api", "cloud", 8),
     "cli": Kind("command_line", "cloud", 3),
 }
 LANES = {"stage": "stage", "cloud": "lane"}

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from oncekit.local.access_keys import authorization
 from oncekit.proof.fuzz.cloud import Lane
-from oncekit.proof.fuzz.door_requests import Asked
+from oncekit.proof.fuzz.http_api_requests import Asked
 
 PATIENCE = 30.0
 """Seconds of the real clock."""

@@ -118,7 +118,7 @@ CASES: Mapping[str, Case] = {
     "fast-careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=1, errors=1), lanes=(FAST, FULL)),
     "fast-released": Case((RETRY, RETRY), Budget(2, losses=1, errors=1), lanes=(FAST, FAST), age=200),
     "fast-released-careful": Case((CAREFUL, CAREFUL), Budget(2, crashes=1, errors=1), lanes=(FAST, FAST), age=200),
-    "fast-door": Case(
+    "fast-full-only": Case(
         (RETRY, RETRY), Budget(2, losses=1), lanes=(FAST, FAST), parameters={"FullLaneOperations": "charge"}
     ),
     "fast-recovery": Case((MESSAGE,), Budget(1, crashes=1), workers=1, lanes=(FAST,)),
@@ -150,7 +150,7 @@ DEEP = {
     "fast-losses",
     "fast-released",
     "fast-released-careful",
-    "fast-door",
+    "fast-full-only",
     "fast-recovery-losses",
     "fast-recovery-large",
     "fast-recovery-gone",

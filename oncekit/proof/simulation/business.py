@@ -20,14 +20,14 @@ from oncekit.local.engine.patching import replaced
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, rows_of
 from oncekit.proof.simulation.functions import Functions
-from oncekit.proof.simulation.scheduler import Turns
+from oncekit.proof.simulation.scheduler import Scheduler
 
 
 class Business:
     """The functions that are not in the template, and the books."""
 
-    def __init__(self, cloud: LocalCloud, turns: Turns, functions: Functions) -> None:
-        self._cloud, self._turns, self._functions = cloud, turns, functions
+    def __init__(self, cloud: LocalCloud, scheduler: Scheduler, functions: Functions) -> None:
+        self._cloud, self._scheduler, self._functions = cloud, scheduler, functions
         self.handlers: dict[str, Callable[[Any, Any], Any]] = {"plain-work": self._plain}
         self.keys: dict[str, Counter[str]] = {}
         """By id: how often which key was handed to a provider outside."""
@@ -59,7 +59,7 @@ class Business:
                 what
             ]("as the script says")
         if what == "slow":
-            self._turns.sleep(20)
+            self._scheduler.sleep(20)
         if what == "error":
             raise RuntimeError("as the script says")
         return {"attempt": request.attempt, "return": what}
@@ -119,10 +119,10 @@ class Business:
 
 
 @contextmanager
-def pauses_in(turns: Turns) -> Iterator[None]:
+def pauses_in(scheduler: Scheduler) -> Iterator[None]:
     """The library's pauses pass in virtual time, and are as long as they can be."""
     from once import step_log
 
-    patient = partial(step_log.StepLog, pause=turns.sleep, uniform=lambda _low, high: high)
+    patient = partial(step_log.StepLog, pause=scheduler.sleep, uniform=lambda _low, high: high)
     with replaced((step_log, "StepLog", patient)):
         yield

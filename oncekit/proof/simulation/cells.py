@@ -1,6 +1,6 @@
 """A cell of the crash matrix: a path, a place in it, a fault there; and the result.
 
-The places are those of a recorded run: calls through the service door, states entered and left, points of functions. So
+The places are those of a recorded run: service calls, states entered and left, points of functions. So
 a new state is covered without anyone adding it.
 """
 
@@ -11,24 +11,24 @@ from dataclasses import dataclass
 
 from oncekit.promises import checker
 from oncekit.promises.faults import Fault
-from oncekit.proof.simulation import fault_weather
-from oncekit.proof.simulation.fault_weather import Killing, Recording, Striking, Throttling
+from oncekit.proof.simulation import one_fault
+from oncekit.proof.simulation.injector import Injector
 from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
+from oncekit.proof.simulation.one_fault import Killing, Recording, Striking, Throttling
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.paths import Path, prepare, run_on
 from oncekit.proof.simulation.scheduler import Endless
-from oncekit.proof.simulation.weather import Weather
 from oncekit.proof.simulation.world import World
 
 FAULTS = {
-    "call": fault_weather.CALL_FAULTS,
-    "boundary": fault_weather.BOUNDARY_FAULTS,
-    "point": fault_weather.POINT_FAULTS,
+    "call": one_fault.CALL_FAULTS,
+    "boundary": one_fault.BOUNDARY_FAULTS,
+    "point": one_fault.POINT_FAULTS,
 }
 ENDS = ("COMPLETED", "FAILED", "QUARANTINED")
 LATE = "arrives late"
 HARMLESS = (
-    fault_weather.JOINED,
+    one_fault.JOINED,
     *("never arrives", "answer lost", "fails once", "fails thrice", "fails for good", "slow", "late"),
     *("down for hours", LATE),
 )
@@ -40,8 +40,8 @@ LASTING = ("fails for good", "slow", "late", "down for hours")
 SWEEPS_THAT_MAY_FAIL = 2
 """Of executions that died without a record recovery promises to find those of three periods, and of a late start."""
 
-Lay = Callable[[Weather], Weather]
-"""Lays a weather over another one, which then is what there is besides."""
+Lay = Callable[[Injector], Injector]
+"""Puts an injector in front of another one, which then injects its own faults as before."""
 
 
 @dataclass(frozen=True)
@@ -80,21 +80,19 @@ class Place:
         if sends and self.action in WRITES:
             yield LATE
         if self.kind == "boundary" and path.uses_fast_lane:
-            yield fault_weather.HANGS
+            yield one_fault.HANGS
         if self.kind != "call":
             return
         if path.joined and self.state not in UNTOUCHED:
-            yield fault_weather.JOINED
+            yield one_fault.JOINED
         if self.state == "ReadKeptRequest":
-            yield fault_weather.MISSING
+            yield one_fault.MISSING
         if path.enduring and is_first and self.state not in UNTOUCHED:
-            yield from fault_weather.FIRST_FAULTS
-        if is_first and self.action in fault_weather.ASKING:
-            yield from (
-                fault_weather.ASKING_FAULTS if self.action != "redrive_execution" else fault_weather.ASKING_FAULTS[:1]
-            )
+            yield from one_fault.FIRST_FAULTS
+        if is_first and self.action in one_fault.ASKING:
+            yield from (one_fault.ASKING_FAULTS if self.action != "redrive_execution" else one_fault.ASKING_FAULTS[:1])
         if path.operated and self.state not in UNTOUCHED:
-            yield from fault_weather.OPERATOR_FAULTS
+            yield from one_fault.OPERATOR_FAULTS
 
 
 @dataclass(frozen=True)
@@ -171,7 +169,7 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
     kind = fault.partition(":")[0]
     # An owner in the fast lane does not outlive what is slow or down for long; then nobody knows what it did.
     outlived = path.uses_fast_lane and "quarantine" in str(path.all_requests) and kind in LASTING
-    if outlived or kind not in HARMLESS or (kind == "down for hours" and place.action in fault_weather.ASKING):
+    if outlived or kind not in HARMLESS or (kind == "down for hours" and place.action in one_fault.ASKING):
         return
     if place.kind == "point" or place.action != "invoke":
         statuses = tuple(sorted({str(record["status"]) for record in checker.all_records(world.cloud).values()}))
@@ -179,48 +177,48 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
             yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
 
-def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tuple[Weather, list[Fault]]:
-    """The weather that there was, and what was stuck before anybody sent anything again."""
-    world.begin(Weather(), climate=path.climate)
+def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tuple[Injector, list[Fault]]:
+    """The injector of the run, and what was stuck before anybody sent anything again."""
+    world.begin(Injector(), background=path.background)
     with world.running():
         prepare(world, path)
-        weather = lay(_under(world, path))
-        if isinstance(weather, Striking):
-            weather.operators = Operators(world, checker.id_of(path.all_requests[0]))
-            weather.join = lambda: world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
-        world.weather = weather
+        injector = lay(_under(world, path))
+        if isinstance(injector, Striking):
+            injector.operators = Operators(world, checker.id_of(path.all_requests[0]))
+            injector.join = lambda: world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
+        world.injector = injector
         for number, request in enumerate(path.requests):
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}", path.lane_of(number))
         world.recover(SWEEPS_THAT_MAY_FAIL)
-        if isinstance(weather, Striking) and weather.hides_the_dead:
-            weather.end()
+        if isinstance(injector, Striking) and injector.hides_the_dead:
+            injector.end()
         world.recover()
-        if isinstance(weather, Striking) and weather.down_until:
-            world.pass_time(max(0.0, weather.down_until - world.turns.now()))
+        if isinstance(injector, Striking) and injector.down_until:
+            world.pass_time(max(0.0, injector.down_until - world.scheduler.now()))
             world.recover()
-        silent = _silent_faults(world, weather)
-        if isinstance(weather, Striking) and weather.blinds_recovery:
-            weather.end()
+        silent = _silent_faults(world, injector)
+        if isinstance(injector, Striking) and injector.blinds_recovery:
+            injector.end()
             world.recover()
         stuck = [*silent, *world.unfinished()]
         if sends_again:
-            _send_again(world, path, weather)
+            _send_again(world, path, injector)
         run_on(world, path)
-    return weather, stuck
+    return injector, stuck
 
 
-def _under(world: World, path: Path) -> Weather:
-    """The weather besides the fault."""
+def _under(world: World, path: Path) -> Injector:
+    """The injector behind the one of the fault."""
     if path.killed:
         return Killing(world, path.killed)
-    return Throttling(world, path.throttled) if path.throttled else Weather()
+    return Throttling(world, path.throttled) if path.throttled else Injector()
 
 
-def _silent_faults(world: World, weather: Weather) -> list[Fault]:
+def _silent_faults(world: World, injector: Injector) -> list[Fault]:
     """Where recovery can ask for no owner, it may not guess whether one lives: the records wait, and its runs fail."""
-    if not isinstance(weather, Striking) or not weather.blinds_recovery:
+    if not isinstance(injector, Striking) or not injector.blinds_recovery:
         return []
     name = world.cloud.outputs["RecoveryStateMachineArn"].rpartition(":")[2]
     runs = [each for machine in world.cloud.executions.machines if machine.name == name for each in machine.executions]
@@ -229,15 +227,15 @@ def _silent_faults(world: World, weather: Weather) -> list[Fault]:
     return [Fault("P5", "stuck", "recovery could ask for no owner, and no run of it failed")]
 
 
-def _send_again(world: World, path: Path, weather: Weather) -> None:
+def _send_again(world: World, path: Path, injector: Injector) -> None:
     """Every request once more, when the fault is over; what is held until then arrives, too."""
-    if isinstance(weather, Striking):
-        world.weather = Weather()
+    if isinstance(injector, Striking):
+        world.injector = Injector()
     for number, request in enumerate(path.all_requests):
         world.start(request, f"duplicate-{number}", path.lane_of_duplicate(number))
-        world.turns.rest()
-    if isinstance(weather, Held):
-        weather.arrive()
+        world.scheduler.rest()
+    if isinstance(injector, Held):
+        injector.arrive()
     world.recover()
 
 

@@ -49,11 +49,11 @@ ALONE: tuple[Path, ...] = (
     Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
 )
 TWICE: tuple[Path, ...] = (
-    Path("fast: twice at once", (charge(),), climate="fast twice"),
-    Path("fast: twice, the second soon", (SLOW_AND_WAITED_FOR,), climate="fast soon", faults=ENDS_EARLY),
-    Path("fast: twice, the second late", (LARGE,), climate="fast late", killed="Finalize", faults=ENDS_EARLY),
-    Path("fast: twice at once, for the full lane", (ORDER,), climate="fast twice", faults=ENDS_EARLY),
-    Path("fast: twice at once, no time left", (charge(),), throttled=200.0, climate="fast twice", faults=ENDS_EARLY),
+    Path("fast: twice at once", (charge(),), background="fast twice"),
+    Path("fast: twice, the second soon", (SLOW_AND_WAITED_FOR,), background="fast soon", faults=ENDS_EARLY),
+    Path("fast: twice, the second late", (LARGE,), background="fast late", killed="Finalize", faults=ENDS_EARLY),
+    Path("fast: twice at once, for the full lane", (ORDER,), background="fast twice", faults=ENDS_EARLY),
+    Path("fast: twice at once, no time left", (charge(),), throttled=200.0, background="fast twice", faults=ENDS_EARLY),
 )
 MIXED: tuple[Path, ...] = (
     Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="mixed"),

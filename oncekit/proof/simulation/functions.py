@@ -25,7 +25,7 @@ from oncekit.local.engine import Call
 from oncekit.local.engine.patching import replaced
 from oncekit.local.once_cloud import PREFIX
 from oncekit.promises.journal import Actor, Journal
-from oncekit.proof.simulation.scheduler import Dropped, Turns
+from oncekit.proof.simulation.scheduler import Dropped, Scheduler
 
 ROOT = Path(__file__).parents[3]
 Handler = Callable[[Any, Any], Any]
@@ -54,10 +54,10 @@ AtPoint = Callable[[Point], None]
 
 @dataclass
 class Functions:
-    """Runs functions; an interceptor of the service door."""
+    """Runs functions; an interceptor of service calls."""
 
     cloud: LocalCloud
-    turns: Turns
+    scheduler: Scheduler
     journal: Journal
     at_point: AtPoint
     plain: dict[str, Handler] = field(default_factory=dict)
@@ -82,7 +82,7 @@ class Functions:
             lock = event.get("lock", {})
             owner = str(lock.get("owner", call.execution_arn))
             actor = Actor("function", owner, call.state, int(lock.get("fence", 0)))
-            self._at[self.turns.current.number] = name, actor
+            self._at[self.scheduler.current.number] = name, actor
             try:
                 with self.journal.acting(actor):
                     self._pass("begin", "")
@@ -95,11 +95,11 @@ class Functions:
                     _failure("Runtime.ExitError", "RequestId: 0 Error: Runtime exited with error: signal: killed")
                 ]
             finally:
-                del self._at[self.turns.current.number]
+                del self._at[self.scheduler.current.number]
 
-        task = self.turns.spawn(work, name)
+        task = self.scheduler.spawn(work, name)
         patience = float(self.cloud.parameters["BusinessTimeoutSeconds"]) + 5 if is_business else 35.0
-        self.turns.wait(lambda: task.done, self.turns.now() + patience)
+        self.scheduler.wait(lambda: task.done, self.scheduler.now() + patience)
         if not task.done:
             raise TimeoutError
         return answers[0]
@@ -119,9 +119,9 @@ class Functions:
         raise AssertionError
 
     def _pass(self, place: str, action: str, make: Callable[[], Any] | None = None) -> None:
-        if self.turns.current.dropped:
+        if self.scheduler.current.dropped:
             raise Dropped
-        known = self._at.get(self.turns.current.number)
+        known = self._at.get(self.scheduler.current.number)
         if known is not None:
             name, actor = known
 

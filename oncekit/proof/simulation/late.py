@@ -13,7 +13,7 @@ from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Point
-from oncekit.proof.simulation.weather import Proceed, Weather
+from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.world import World
 
 WRITES = (
@@ -30,20 +30,20 @@ UNTOUCHED = ("CountShard", "QueryShard", "PublishMetrics", "ListExecutions")
 """States of a sweep that look at all there is, or write nothing that anybody reads."""
 
 
-class Held(Weather):
+class Held(Injector):
     """The n-th call or point (from 0) is lost, and arrives before the k-th after it; never when k is None."""
 
     def __init__(self, world: World, kind: str, n: int, k: int | None) -> None:
         self._world, self._kind, self._n, self._k = world, kind, n, k
-        self._under = Weather()
+        self._under = Injector()
         self._seen = 0
         self._sending: Callable[[], object] | None = None
         self.later = 0
         """Calls and points since then."""
         self.struck_at: float | None = None
 
-    def over(self, under: Weather) -> Weather:
-        """Lays it over a weather."""
+    def over(self, under: Injector) -> Injector:
+        """Puts it in front of another injector."""
         self._under = under
         return self
 
@@ -82,7 +82,7 @@ class Held(Weather):
 
     def _lose(self, sending: Callable[[], object]) -> None:
         self._sending = sending
-        self.struck_at = self._world.turns.now()
+        self.struck_at = self._world.scheduler.now()
         raise ConnectionClosedError(endpoint_url="the proof")
 
     def _another(self) -> None:

@@ -115,8 +115,8 @@ class _Client:
 
     def _in_turn(self, name: str, make: Callable[..., Any]) -> Callable[..., Any]:
         def call(**parameters: Any) -> Any:
-            self._world.turns.wait()
+            self._world.scheduler.wait()
             asked = Call("operator", "", name, parameters, "", 0)
-            return self._world.climate.at_call(asked, lambda: make(**parameters))
+            return self._world.background.at_call(asked, lambda: make(**parameters))
 
         return call

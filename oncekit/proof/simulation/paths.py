@@ -31,7 +31,7 @@ class Path:
     """The state at whose call the first of `requests` is killed, so that recovery is on the path."""
     ends: tuple[str, ...] = ("COMPLETED",)
     """Statuses of the records in the end, whatever happens that kills nobody and leaves business logic alone."""
-    climate: str = "mild"
+    background: str = "calm"
     aged: float = 200.0
     """Seconds since the owner of `before` died; the lease is over, and the next sweep is still to come."""
     recoveries: int = 0
@@ -140,15 +140,21 @@ FAILS_ONCE = again("PermanentError", "ok")
 TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after", "dies before, event lost", "dies after, event lost", "dies", "dies, event lost")
 HARD_PATHS: tuple[Path, ...] = (
-    Path("redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", climate="stale", enduring=True),
-    Path("take-over by two duplicates, stale", TWO, before=(charge(),), dead="ExecuteBusinessLogic", climate="stale"),
+    Path(
+        "redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", background="stale", enduring=True
+    ),
+    Path(
+        "take-over by two duplicates, stale", TWO, before=(charge(),), dead="ExecuteBusinessLogic", background="stale"
+    ),
     Path("failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,), enduring=True),
     Path("failed, tried again by two", (FAILS_ONCE, FAILS_ONCE), before=(FAILS_ONCE,)),
     Path("failed, tried again, recovered", (FAILS_ONCE,), before=(FAILS_ONCE,), killed="Finalize"),
     Path("in an envelope, recovered", (enveloped(charge()),), killed="ExecuteBusinessLogic"),
-    Path("recovered, stale", (charge(),), killed="Finalize", climate="stale", faults=DEATHS),
-    Path("recovered twice at once", (charge(),), killed="Finalize", climate="recovery twice", faults=DEATHS),
-    Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", climate="recovery late", faults=DEATHS),
+    Path("recovered, stale", (charge(),), killed="Finalize", background="stale", faults=DEATHS),
+    Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice", faults=DEATHS),
+    Path(
+        "recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late", faults=DEATHS
+    ),
     Path(
         "escapes, recovered",
         (ESCAPED,),
@@ -192,13 +198,13 @@ PATHS = PLAIN_PATHS + HARD_PATHS
 
 def prepare(world: World, path: Path) -> None:
     """What was there before the faults begin."""
-    from oncekit.proof.simulation.fault_weather import LONG, Killing
+    from oncekit.proof.simulation.one_fault import LONG, Killing
 
     for number, given in enumerate(path.before):
         if path.dead:
-            world.weather = Killing(world, path.dead, lose_events=True)
+            world.injector = Killing(world, path.dead, lose_events=True)
         world.start(given, f"before-{number}", path.lane_before)
-        world.turns.rest()
+        world.scheduler.rest()
         if path.dead:
             world.leap(path.aged) if path.aged > LONG else world.pass_time(path.aged)
         if path.recoveries:
@@ -210,4 +216,4 @@ def run_on(world: World, path: Path) -> None:
     if path.kept:
         ends = [record["expiresAt"] for record in all_records(world.cloud).values() if "expiresAt" in record]
         if ends:
-            world.leap(float(min(ends)) - 60 - world.turns.now())
+            world.leap(float(min(ends)) - 60 - world.scheduler.now())

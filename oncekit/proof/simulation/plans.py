@@ -51,7 +51,7 @@ class Plan:
     faults: Mapping[int, str] = field(default_factory=dict)
     switches: Mapping[int, int] = field(default_factory=dict)
     fates: Mapping[int, str] = field(default_factory=dict)
-    climate: str = "mild"
+    background: str = "calm"
 
     @property
     def uses_fast_lane(self) -> bool:
@@ -60,7 +60,7 @@ class Plan:
     @property
     def size(self) -> int:
         parts = (self.sendings, self.acts, self.faults, self.switches, self.fates)
-        return sum(map(len, parts)) + (self.climate != "mild") + self.uses_fast_lane
+        return sum(map(len, parts)) + (self.background != "calm") + self.uses_fast_lane
 
     def smaller(self) -> Iterator[Plan]:
         """Plans with something left out: halves first, then single ones."""
@@ -75,8 +75,8 @@ class Plan:
             yield replace(self, faults=faults)
         for fates in _with_less(self.fates):
             yield replace(self, fates=fates)
-        if self.climate != "mild":
-            yield replace(self, climate="mild")
+        if self.background != "calm":
+            yield replace(self, background="calm")
         if self.uses_fast_lane:
             yield replace(self, sendings=tuple(replace(each, lane="full") for each in self.sendings))
 
@@ -111,9 +111,9 @@ FAULTS = (
 HELD = (1, 2, 3, 5, 8, 13, 30, 80)
 DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
 ACTS = ("retry", "resolve", "abort", "redrive", "once redrive", "once redrive", "once release")
-FAST_CLIMATES = ("mild",) * 4 + ("fast twice", "fast soon", "fast late")
-"""Where it is mild, and something is in the fast lane."""
-CLIMATES = ("mild",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")
+FAST_BACKGROUNDS = ("calm",) * 4 + ("fast twice", "fast soon", "fast late")
+"""Where it is calm, and something is in the fast lane."""
+BACKGROUNDS = ("calm",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")
 
 
 def draw(seed: int) -> Plan:
@@ -147,11 +147,11 @@ def draw(seed: int) -> Plan:
         faults[dice.randrange(steps)] = fault + amount
     switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
     fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
-    climate = dice.choice(CLIMATES)
+    background = dice.choice(BACKGROUNDS)
     drawn = _in_lanes(random.Random(-1 - seed), sendings)  # noqa: S311 no secret
-    if climate == "mild" and any(each.lane == "fast" for each in drawn):
-        climate = dice.choice(FAST_CLIMATES)
-    return Plan(seed, drawn, tuple(acts), faults, switches, fates, climate)
+    if background == "calm" and any(each.lane == "fast" for each in drawn):
+        background = dice.choice(FAST_BACKGROUNDS)
+    return Plan(seed, drawn, tuple(acts), faults, switches, fates, background)
 
 
 def _in_lanes(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:

@@ -1,4 +1,4 @@
-"""Turns: threads that run one at a time, in an order that somebody chooses, in virtual time.
+"""A scheduler: threads that run one at a time, in an order that somebody chooses, in virtual time.
 
 Every execution, function and delivery is a task with a thread of its own. A task runs until it waits; then the next one
 is chosen from those that can go on. When none can, time goes on to the earliest end of a wait. So a run depends on
@@ -63,7 +63,7 @@ class _Timer:
     action: Callable[[], None] = field(compare=False)
 
 
-class Turns:
+class Scheduler:
     """The order of everything, and the clock of the local cloud. Made and used by the main thread."""
 
     def __init__(self, start: float = 1_767_225_600.0) -> None:  # 2026-01-01T00:00:00Z
@@ -240,35 +240,35 @@ class Turns:
 class _Joined:
     """What the interpreter asks of a thread."""
 
-    turns: Turns
+    scheduler: Scheduler
     task: Task
 
     def join(self, _timeout: float | None = None) -> None:
-        self.turns.wait(lambda: self.task.done)
+        self.scheduler.wait(lambda: self.task.done)
 
 
 class DeliveryQueue:
     """Does what is to be delivered, each delivery as a task: see `oncekit.local.events.delivery_queue`."""
 
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
         self._round = 0
         self._cancels: dict[int, Callable[[], None]] = {}
         self._numbers = itertools.count()
 
     def soon(self, work: Callable[[], None]) -> None:
         round_ = self._round
-        self._turns.spawn(lambda: work() if round_ == self._round else None, "delivery")
+        self._scheduler.spawn(lambda: work() if round_ == self._round else None, "delivery")
 
     def later(self, seconds: float, work: Callable[[], None]) -> None:
         round_ = self._round
 
         def wait_and_work() -> None:
-            self._turns.sleep(seconds)
+            self._scheduler.sleep(seconds)
             if round_ == self._round:
                 work()
 
-        self._turns.spawn(wait_and_work, "delivery")
+        self._scheduler.spawn(wait_and_work, "delivery")
 
     def at(self, when: float, work: Callable[[], None]) -> Callable[[], None]:
         number = next(self._numbers)
@@ -277,7 +277,7 @@ class DeliveryQueue:
             self._cancels.pop(number, None)
             self.soon(work)
 
-        cancel = self._turns.at(when, go)
+        cancel = self._scheduler.at(when, go)
         self._cancels[number] = cancel
         return cancel
 

@@ -21,9 +21,9 @@ from botocore.exceptions import ClientError
 
 from oncekit.promises import checker
 from oncekit.proof.simulation.operators import Operators
+from oncekit.proof.simulation.planned_faults import PlannedFaults
 from oncekit.proof.simulation.plans import Plan, draw
 from oncekit.proof.simulation.scheduler import Endless
-from oncekit.proof.simulation.storm import Storm
 from oncekit.proof.simulation.world import World
 
 BATCH = 25
@@ -47,27 +47,27 @@ class Outcome:
 
 def run_plan(world: World, plan: Plan) -> Outcome:
     """Run a plan to its end, let recovery have its time, send everything again, and check."""
-    storm = Storm(world, plan)
-    world.begin(storm, plan.seed, plan.climate)
+    planned = PlannedFaults(world, plan)
+    world.begin(planned, plan.seed, plan.background)
     operators = Operators(world)
-    world.turns.choose = storm.choose
+    world.scheduler.choose = planned.choose
     try:
         with world.running():
             for number, sending in enumerate(plan.sendings):
-                world.turns.spawn(
+                world.scheduler.spawn(
                     _at(world, sending.at, lambda n=number, s=sending: world.start(s.request, f"r{n}", s.lane)), "send"
                 )
             for act in plan.acts:
-                world.turns.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
+                world.scheduler.spawn(_at(world, act.at, lambda a=act: operators.act(a, plan)), "operator")
             world.recover()
-            storm.arrive()
-            storm.end_of_silence()
+            planned.arrive()
+            planned.end_of_silence()
             world.recover()
             for number, sending in enumerate(plan.sendings):
                 lane = sending.other_lane if plan.uses_fast_lane else "full"
                 world.start(sending.request, f"again{number}", lane)
             world.recover()
-            storm.end_of_silence()
+            planned.end_of_silence()
             world.recover()
         faults = [str(each) for each in operators.tolerated(world.faults())]
     except Endless as endless:
@@ -78,7 +78,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
 
 def _at(world: World, seconds: float, act: Any) -> Any:
     def work() -> None:
-        world.turns.sleep(seconds)
+        world.scheduler.sleep(seconds)
         with suppress(ClientError):
             act()
 
@@ -147,7 +147,7 @@ def tell(outcome: Outcome) -> list[str]:
     lines += [f"  {act}" for act in plan.acts]
     return [
         *lines,
-        f"  {plan.climate}, faults {plan.faults}, switches {plan.switches}, fates {plan.fates}",
+        f"  {plan.background}, faults {plan.faults}, switches {plan.switches}, fates {plan.fates}",
         *outcome.trace,
     ]
 

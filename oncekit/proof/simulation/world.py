@@ -24,11 +24,11 @@ from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Actor, Journal
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation import business
-from oncekit.proof.simulation.climates import CLIMATES, Climate
+from oncekit.proof.simulation.background import BACKGROUNDS, Background
 from oncekit.proof.simulation.express import Express
 from oncekit.proof.simulation.functions import Functions, Point
-from oncekit.proof.simulation.scheduler import Turns, seeded_uuid
-from oncekit.proof.simulation.weather import Proceed, Weather
+from oncekit.proof.simulation.injector import Injector, Proceed
+from oncekit.proof.simulation.scheduler import Scheduler, seeded_uuid
 
 ROOT = Path(__file__).parents[3]
 BEGIN = 1_767_225_600.0  # 2026-01-01T00:00:00Z
@@ -44,10 +44,10 @@ class World:
     """The cloud and all that stands around it."""
 
     def __init__(self, template: Path = ROOT / "template.yaml", parameters: Mapping[str, object] | None = None) -> None:
-        self.turns = Turns(BEGIN)
+        self.scheduler = Scheduler(BEGIN)
         self.dice = random.Random(0)  # noqa: S311 no secret
-        self.weather = Weather()
-        self.climate = Climate(self.turns)
+        self.injector = Injector()
+        self.background = Background(self.scheduler)
         self.trace: list[str] = []
         self._template, self._parameters = template, {**PARAMETERS, **(parameters or {})}
         self._stack = ExitStack()
@@ -59,43 +59,43 @@ class World:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.turns.drop()
+        self.scheduler.drop()
         self._stack.close()
 
     def _open(self, stack: ExitStack) -> None:
         stack.enter_context(redirect_stdout(io.StringIO()))  # the functions' logs
-        stack.enter_context(self.turns.installed())
-        cloud = LocalCloud(self._template, parameters=self._parameters, clock=self.turns, dice=self.dice)
+        stack.enter_context(self.scheduler.installed())
+        cloud = LocalCloud(self._template, parameters=self._parameters, clock=self.scheduler, dice=self.dice)
         self.cloud = stack.enter_context(cloud)
         self.journal = stack.enter_context(Journal(self.cloud).open())
-        self.functions = Functions(self.cloud, self.turns, self.journal, self._at_point)
-        self.business = business.Business(self.cloud, self.turns, self.functions)
+        self.functions = Functions(self.cloud, self.scheduler, self.journal, self._at_point)
+        self.business = business.Business(self.cloud, self.scheduler, self.functions)
         self.functions.plain.update(self.business.handlers)
         stack.enter_context(self.functions.installed())
-        stack.enter_context(business.pauses_in(self.turns))
-        self.express = stack.enter_context(Express(self.turns).watching())
+        stack.enter_context(business.pauses_in(self.scheduler))
+        self.express = stack.enter_context(Express(self.scheduler).watching())
         stack.enter_context(boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
-    def begin(self, weather: Weather, seed: int = 0, climate: str = "mild") -> None:
+    def begin(self, injector: Injector, seed: int = 0, background: str = "calm") -> None:
         """Everything empty, and the clock at its beginning."""
-        self.turns.drop()
-        self.turns.restart(BEGIN)
+        self.scheduler.drop()
+        self.scheduler.restart(BEGIN)
         self.cloud.reset()
         self.journal.clear()
         self.business.clear()
         self.trace.clear()
         self.dice.seed(seed)
-        self.weather = weather
-        self.climate = CLIMATES[climate](self.turns)
+        self.injector = injector
+        self.background = BACKGROUNDS[background](self.scheduler)
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Calls, deliveries and boundaries are under the weather while the context is open."""
+        """Calls, deliveries and boundaries go through the injector while the context is open."""
         with (
             self.cloud.intercept(self._at_call, self.journal.interceptor, self.functions.interceptor),
             self.cloud.lose_events(self._of_delivery),
-            self.cloud.repeating(lambda arn, _input: self.climate.of_run(arn)),
+            self.cloud.repeating(lambda arn, _input: self.background.of_run(arn)),
         ):
             yield
 
@@ -117,20 +117,20 @@ class World:
 
     def pass_time(self, seconds: float) -> None:
         """In the main thread."""
-        self.turns.wait(until=self.turns.now() + seconds)
+        self.scheduler.wait(until=self.scheduler.now() + seconds)
 
     def leap(self, seconds: float) -> None:
         """In the main thread, while nothing goes on: time passes without any turn of the schedule."""
-        self.turns.leap(seconds)
+        self.scheduler.leap(seconds)
 
     def recover(self, periods: int = 12) -> None:
         """Let recovery have its time: the schedule, until nothing is open, for at most some turns of it."""
-        self.turns.rest()
+        self.scheduler.rest()
         for _ in range(periods):
             if not self.is_unfinished():
                 return
             self.pass_time(self._period + 1)
-            self.turns.rest()
+            self.scheduler.rest()
 
     def unfinished(self) -> list[Fault]:
         """What recovery should find, or should have found."""
@@ -153,28 +153,28 @@ class World:
     def faults(self) -> list[Fault]:
         return [*checker.faults(self.journal), *self.business.faults()]
 
-    # ---- where the weather comes in ----
+    # ---- where faults come in ----
 
     def note(self, what: str) -> None:
-        self.trace.append(f"{self.turns.now() - BEGIN:10.1f}  {what}")
+        self.trace.append(f"{self.scheduler.now() - BEGIN:10.1f}  {what}")
 
     def _at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        return self.weather.at_call(call, lambda: self.climate.at_call(call, proceed))
+        return self.injector.at_call(call, lambda: self.background.at_call(call, proceed))
 
     def _at_boundary(self, boundary: Boundary) -> None:
-        self.weather.at_boundary(boundary)
+        self.injector.at_boundary(boundary)
 
     def _at_point(self, point: Point) -> None:
-        self.weather.at_point(point)
+        self.injector.at_point(point)
 
     def _of_delivery(self, delivery: Delivery) -> Sequence[float]:
         if delivery.kind == "schedule" and not self._sweep_would_find():
             return ()
-        return self.weather.of_delivery(delivery)
+        return self.injector.of_delivery(delivery)
 
     def _sweep_would_find(self) -> bool:
         """A sweep that finds nothing dead is left out: it costs a hundred calls and changes nothing but metrics."""
-        now = self.turns.now()
+        now = self.scheduler.now()
         for record in checker.all_records(self.cloud).values():
             overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
             if overdue and (is_fast(record["owner"]) or self.journal.status_of(record["owner"]) != "RUNNING"):
@@ -183,7 +183,7 @@ class World:
 
     def saw_death_lately(self) -> bool:
         """Whether an execution died so recently that a sweep finds it without a record, with some time to spare."""
-        return any(self.turns.now() - ended < 4 * self._period for ended in self._deaths())
+        return any(self.scheduler.now() - ended < 4 * self._period for ended in self._deaths())
 
     def _deaths(self) -> Iterator[float]:
         """When executions ended that did not come to one of their own ends."""

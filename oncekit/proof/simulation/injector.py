@@ -14,8 +14,8 @@ Proceed = Callable[[], dict[str, Any]]
 """Makes the call, and gives its answer."""
 
 
-class Weather:
-    """A fine one: each method is asked at its place, and does nothing unless a weather of its own says otherwise."""
+class Injector:
+    """Injects nothing: each method is called at its place, and a subclass makes something go wrong there."""
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         return proceed()

@@ -1,5 +1,6 @@
-"""Climates: what holds for a whole run, beneath the one fault of its weather.
+"""What holds for a whole run, behind whatever fault its injector adds.
 
+calm               nothing
 stale              DescribeExecution and ListExecutions tell what was true some seconds ago
 recovery twice     every run of the recovery machine comes twice, at once and in step
 recovery late      every run of it comes twice, the second long after
@@ -15,8 +16,8 @@ from typing import Any
 
 from oncekit.local.engine import Call
 from oncekit.local.engine.views import behind
-from oncekit.proof.simulation.scheduler import Turns
-from oncekit.proof.simulation.weather import Proceed
+from oncekit.proof.simulation.injector import Proceed
+from oncekit.proof.simulation.scheduler import Scheduler
 
 LAG = 20.0
 """Seconds for which a change may be unseen; AWS names no bound ("may not reflect very recent updates and changes")."""
@@ -25,11 +26,11 @@ LATE = 400.0
 SOON = 2.0
 
 
-class Climate:
-    """A mild one: nothing happens."""
+class Background:
+    """A calm one: nothing happens."""
 
-    def __init__(self, turns: Turns) -> None:
-        self._turns = turns
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         return proceed()
@@ -39,7 +40,7 @@ class Climate:
         return ()
 
 
-class Stale(Climate):
+class Stale(Background):
     """Also for operators."""
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
@@ -49,27 +50,27 @@ class Stale(Climate):
             return proceed()
 
 
-class Doubled(Climate):
+class Doubled(Background):
     """A machine that is asynchronous and Express may run twice."""
 
-    def __init__(self, turns: Turns, machine: str, after: float) -> None:
-        super().__init__(turns)
+    def __init__(self, scheduler: Scheduler, machine: str, after: float) -> None:
+        super().__init__(scheduler)
         self._machine, self._after = machine, after
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        self._turns.wait()  # so that the other one goes on between any two calls
+        self._scheduler.wait()  # so that the other one goes on between any two calls
         return proceed()
 
     def of_run(self, arn: str) -> Sequence[float]:
         return (self._after,) if self._machine in arn else ()
 
 
-CLIMATES: Mapping[str, Callable[[Turns], Climate]] = {
-    "mild": Climate,
+BACKGROUNDS: Mapping[str, Callable[[Scheduler], Background]] = {
+    "calm": Background,
     "stale": Stale,
-    "recovery twice": lambda turns: Doubled(turns, "Recovery", 0.0),
-    "recovery late": lambda turns: Doubled(turns, "Recovery", LATE),
-    "fast twice": lambda turns: Doubled(turns, "Fast", 0.0),
-    "fast soon": lambda turns: Doubled(turns, "Fast", SOON),
-    "fast late": lambda turns: Doubled(turns, "Fast", LATE),
+    "recovery twice": lambda scheduler: Doubled(scheduler, "Recovery", 0.0),
+    "recovery late": lambda scheduler: Doubled(scheduler, "Recovery", LATE),
+    "fast twice": lambda scheduler: Doubled(scheduler, "Fast", 0.0),
+    "fast soon": lambda scheduler: Doubled(scheduler, "Fast", SOON),
+    "fast late": lambda scheduler: Doubled(scheduler, "Fast", LATE),
 }

@@ -391,7 +391,7 @@ def test_keys_are_others_in_each_run() -> None:
     assert len(one.own.id) >= 32 and one.own.secret != one.own.id
 
 
-# ---- the other doors of this machine ----
+# ---- the other listeners of this machine ----
 
 
 @pytest.mark.parametrize("headers", [{"Host": "evil.example"}, {"Origin": EVIL}, {"Sec-Fetch-Site": "cross-site"}])

@@ -17,7 +17,7 @@ from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.promises.faults import Fault
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.functions import Died, Point
-from oncekit.proof.simulation.weather import Proceed, Weather
+from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.world import World
 
 LONG = 700.0
@@ -65,17 +65,17 @@ CODES = {
 }
 
 
-class Recording(Weather):
+class Recording(Injector):
     """What happens is taken down."""
 
     def __init__(self) -> None:
-        self._under = Weather()
+        self._under = Injector()
         self.calls: list[str] = []
         self.boundaries: list[str] = []
         self.points: list[str] = []
 
-    def over(self, under: Weather) -> Weather:
-        """Lays it over a weather."""
+    def over(self, under: Injector) -> Injector:
+        """Puts it in front of another injector."""
         self._under = under
         return self
 
@@ -103,7 +103,7 @@ def label_of_point(point: Point) -> str:
     return f"{point.function.rpartition('-')[2]} {point.place} {point.action}".strip()
 
 
-class Killing(Weather):
+class Killing(Injector):
     """The first execution is killed just before its call in a state."""
 
     def __init__(self, world: World, state: str, lose_events: bool = False) -> None:
@@ -121,14 +121,14 @@ class Killing(Weather):
         return () if self._lose else (0.0,)
 
 
-class Throttling(Weather):
+class Throttling(Injector):
     """For a while no business function is to be had."""
 
     def __init__(self, world: World, seconds: float) -> None:
-        self._world, self._until = world, world.turns.now() + seconds
+        self._world, self._until = world, world.scheduler.now() + seconds
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        if call.state == "ExecuteBusinessLogic" and self._world.turns.now() < self._until:
+        if call.state == "ExecuteBusinessLogic" and self._world.scheduler.now() < self._until:
             raise throttled()
         return proceed()
 
@@ -141,10 +141,10 @@ class Operator(Protocol):
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]: ...
 
 
-class Striking(Weather):
-    """One fault, at the n-th call, boundary or point (from 0) of a run; `under` is the weather besides."""
+class Striking(Injector):
+    """One fault, at the n-th call, boundary or point (from 0) of a run; `under` is the injector behind it."""
 
-    def __init__(self, world: World, place: str, n: int, fault: str, under: Weather) -> None:
+    def __init__(self, world: World, place: str, n: int, fault: str, under: Injector) -> None:
         self._world, self._place, self._n, self._fault, self._under = world, place, n, fault, under
         self._seen = {"call": 0, "boundary": 0, "point": 0}
         self._again: tuple[str, str, str] | None = None
@@ -168,13 +168,13 @@ class Striking(Weather):
         self._seen[place] += 1
         if (place, number) != (self._place, self._n):
             return False
-        self.struck_at = self._world.turns.now()
+        self.struck_at = self._world.scheduler.now()
         return True
 
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
         if delivery.kind == "rule" and self._fault.endswith("event lost"):
             return ()
-        if delivery.kind == "schedule" and self._world.turns.now() < self.down_until:
+        if delivery.kind == "schedule" and self._world.scheduler.now() < self.down_until:
             self._sweeps += 1
             # One an hour, for they come to nothing; but all of them where one may find a death that nobody heard of.
             if self._sweeps % 12 and not self._world.saw_death_lately():
@@ -204,13 +204,13 @@ class Striking(Weather):
         if kind == JOINED:
             assert self.join is not None
             joined = self.join()
-            self._world.turns.wait(lambda: self._world.journal.has_ended(joined), self._world.turns.now() + 5)
+            self._world.scheduler.wait(lambda: self._world.journal.has_ended(joined), self._world.scheduler.now() + 5)
             return proceed()
         if kind == MISSING:
             raise refusal(call, "NoSuchKey")
         if kind == "down for hours":
-            self.down_until = self._world.turns.now() + HOURS
-            self._down = lambda each: each.action == call.action and self._world.turns.now() < self.down_until
+            self.down_until = self._world.scheduler.now() + HOURS
+            self._down = lambda each: each.action == call.action and self._world.scheduler.now() < self.down_until
             return self._refuse(call, proceed)
         if kind.endswith("for ever"):
             self.blinds_recovery = kind == "refused for ever" and call.state == "AskOwner"
@@ -227,7 +227,7 @@ class Striking(Weather):
         if kind == "late":
             return arrives_late(self._world, proceed)
         if kind == "slow":
-            self._world.turns.sleep(LONG)
+            self._world.scheduler.sleep(LONG)
         if kind == "never arrives":
             raise ConnectionClosedError(endpoint_url=call.service)
         try:
@@ -260,7 +260,7 @@ class Striking(Weather):
             if self._fault != HANGS:
                 self._world.stop(boundary.execution_arn)
                 raise Abandoned
-            self._world.turns.sleep(LONG)
+            self._world.scheduler.sleep(LONG)
             if is_fast(boundary.execution_arn):
                 raise Abandoned
 
@@ -272,7 +272,7 @@ class Striking(Weather):
         if struck and self._fault == "function dies":
             raise Died
         if struck and self._fault == "hangs":
-            self._world.turns.sleep(LONG)
+            self._world.scheduler.sleep(LONG)
         broken = (struck and self._fault == "connection breaks") or self._again == key
         if broken and point.action:  # a function at its beginning or end has no connection that could break
             raise ConnectionClosedError(endpoint_url=point.function)
@@ -296,11 +296,11 @@ def arrives_late(world: World, proceed: Proceed) -> NoReturn:
     """The task times out, and the call is made long after."""
 
     def arrive() -> None:
-        world.turns.sleep(LONG)
+        world.scheduler.sleep(LONG)
         world.note("a late call arrives")
         with suppress(Exception, Abandoned, TimedOut):
             proceed()
 
-    world.turns.spawn(arrive, "late call")
-    world.turns.sleep(10)
+    world.scheduler.spawn(arrive, "late call")
+    world.scheduler.sleep(10)
     raise TimeoutError

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from oncekit.proof.fuzz.cloud import OPERATION, Lane
-from oncekit.proof.fuzz.door_requests import Asked, drawn, lookup
+from oncekit.proof.fuzz.http_api_requests import Asked, drawn, lookup
 from oncekit.proof.fuzz.knock import Said, knock
 from oncekit.proof.fuzz.requests import EITHER, NAME, REFUSED, TAKEN, has_lambda, verdict
 from oncekit.proof.fuzz.strict_json import NotJson, parsed, plain
@@ -82,7 +82,7 @@ def expected(asked: Asked) -> str:
 def _judged(lane: Lane, asked: Asked, said: Said) -> Iterator[str]:
     must = expected(asked)
     starts = lane.cloud.invocations()
-    if said.status >= 500 and not _unknown_operation(asked, said):
+    if said.status >= 500:
         yield f"answers {said} to {asked}"
     if must == REFUSED and (starts or said.status < 400):
         yield f"takes what should be refused: {said} to {asked}"
@@ -95,9 +95,9 @@ def _judged(lane: Lane, asked: Asked, said: Said) -> Iterator[str]:
 
 
 def _unknown_operation(asked: Asked, said: Said) -> bool:
-    """No function has this name, which only an operator can put right."""
+    """The request is refused because its operation, which may be called so, has no function."""
     named = NAME.match(asked.operation) is not None and asked.operation != OPERATION
-    return named and said.status == 500 and "needs-attention" in said.body
+    return named and said.status == 400 and f"operation {asked.operation} has no function" in said.body
 
 
 def _misread(event: dict[str, Any], request: Any, asked: Asked) -> Iterator[str]:

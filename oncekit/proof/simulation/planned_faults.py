@@ -1,4 +1,4 @@
-"""The weather of a schedule: what its plan says goes wrong, at the step where it can, and who goes on when."""
+"""The injector of a schedule: what its plan says goes wrong, at the step where it can, and who goes on when."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
 from oncekit.local.lambda_runtime.refusals import throttled
-from oncekit.proof.simulation.fault_weather import ASKING, LONG, arrives_late, label_of_call, refusal
 from oncekit.proof.simulation.functions import Died, Point
+from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.late import WRITES
+from oncekit.proof.simulation.one_fault import ASKING, LONG, arrives_late, label_of_call, refusal
 from oncekit.proof.simulation.plans import Plan
 from oncekit.proof.simulation.scheduler import Task
-from oncekit.proof.simulation.weather import Proceed, Weather
 from oncekit.proof.simulation.world import World
 
 
-class Storm(Weather):
-    """The weather of a plan."""
+class PlannedFaults(Injector):
+    """Injects what a plan says."""
 
     def __init__(self, world: World, plan: Plan) -> None:
         self._world, self._plan = world, plan
@@ -47,7 +47,7 @@ class Storm(Weather):
 
     def _step(self, what: str, possible: Callable[[str], bool]) -> str | None:
         """Let others go on; what goes wrong here, if anything: a fault waits for a step where it is possible."""
-        self._world.turns.wait()
+        self._world.scheduler.wait()
         if (drawn := self._plan.faults.get(self._steps)) is not None:
             self._due.append(drawn)
         fault = next(filter(possible, self._due), None)
@@ -63,7 +63,7 @@ class Storm(Weather):
         due = [sending for until, sending in self._held if until < step]
         self._held = [each for each in self._held if each[0] >= step]
         for sending in due:
-            self._world.turns.spawn(partial(self._let_in, sending), "held call")
+            self._world.scheduler.spawn(partial(self._let_in, sending), "held call")
 
     def _let_in(self, sending: Callable[[], object]) -> None:
         self._world.note("a held call arrives")
@@ -72,7 +72,7 @@ class Storm(Weather):
 
     def end_of_silence(self) -> None:
         """DescribeExecution answers again. Until then nobody may end an operation: its owner counts as alive."""
-        if self._down.pop("describe_execution", 0.0) > self._world.turns.now():
+        if self._down.pop("describe_execution", 0.0) > self._world.scheduler.now():
             self._world.note("DescribeExecution answers again")
 
     def _hold(self, fault: str, sending: Callable[[], object]) -> None:
@@ -83,8 +83,8 @@ class Storm(Weather):
         who = call.execution_arn.rpartition(":")[2]
         fault = self._step(f"{who} {label_of_call(call)}", partial(is_possible, call))
         if fault is not None and fault.startswith(("down ", "unasked ")):
-            self._down[call.action] = self._world.turns.now() + float(fault.partition(" ")[2])
-        if self._world.turns.now() < self._down.get(call.action, 0.0):
+            self._down[call.action] = self._world.scheduler.now() + float(fault.partition(" ")[2])
+        if self._world.scheduler.now() < self._down.get(call.action, 0.0):
             raise refusal(call)
         if fault is None:
             return proceed()
@@ -93,7 +93,7 @@ class Storm(Weather):
         if fault == "late":
             return arrives_late(self._world, proceed)
         if fault == "slow":
-            self._world.turns.sleep(LONG)
+            self._world.scheduler.sleep(LONG)
         if fault == "never arrives":
             raise ConnectionClosedError(endpoint_url=call.service)
         if fault == "fails":
@@ -122,7 +122,7 @@ class Storm(Weather):
         if fault in ("dies before", "dies after"):
             raise Died
         if fault in ("slow", "late"):
-            self._world.turns.sleep(LONG)
+            self._world.scheduler.sleep(LONG)
         if fault is not None and point.send is not None and fault.startswith("held "):
             self._hold(fault, point.send)
         if fault in ("answer lost", "never arrives", "fails"):
