@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from oncekit.cli.doctor.timeouts import lease_texts
 from oncekit.gate.finding import Finding
 from oncekit.gate.machine import Machine, State, Text
 from oncekit.gate.project import FUNCTION, MACHINE, Project
@@ -23,6 +22,7 @@ from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 from oncekit.local.intrinsics import Resolver
 from oncekit.local.quotas import EXPRESS_SECONDS
+from oncekit.promises.leases import lease_texts
 
 LAMBDA_LIMIT = 900
 _NOW = 1_800_000_000

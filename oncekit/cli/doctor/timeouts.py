@@ -6,14 +6,15 @@ import functools
 import json
 import random
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from oncekit.promises.leases import lease_texts
 
 FULL_LANE_ONLY = ("ClaimRedrive",)
 """States that set a lease and that no way leads to in the fast lane, although its definition has them."""
 INVOKES = "arn:aws:states:::lambda:invoke"
-_LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 _PARTITION = re.compile(r"^arn:[a-z-]+:")
 
 
@@ -48,15 +49,6 @@ def timeouts_of(definition: str, is_fast: bool = False) -> Timeouts:
         if (seconds := _seconds(text, stops_at)) != 0
     }
     return Timeouts(tasks, leases, execution)
-
-
-def lease_texts(state: Mapping[str, Any]) -> Iterator[str]:
-    """What a state sets as the end of a lease: a number or an expression, as it is written."""
-    arguments = state.get("Arguments")
-    if isinstance(arguments, Mapping) and str(state.get("Resource", "")).endswith(":dynamodb:updateItem"):
-        update = str(arguments.get("UpdateExpression", "")).partition("SET ")[2]
-        for value in _LEASE.findall(update):
-            yield str(arguments.get("ExpressionAttributeValues", {}).get(value, {}).get("N", ""))
 
 
 @functools.cache
