@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LIVE = "live"
-"""The alias by which a function is invoked that is found by its name."""
+"""The alias of a deployment: of every function that is found by its name, and of the state machines."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.addresses import run_address
 from oncekit.console.server.serving import ConsoleServer
+from oncekit.local.account import ACCOUNT
 from oncekit.local.once_cloud import LocalCloud
 from oncekit.local.without_collections import rare_collections
 
@@ -89,7 +90,7 @@ def _long_run(cloud: LocalCloud) -> str:
     }
     client = cloud.client("stepfunctions")
     definition = json.dumps({"QueryLanguage": "JSONata", "StartAt": "Begin", "States": states})
-    role = "arn:aws:iam::123456789012:role/bench"
+    role = f"arn:aws:iam::{ACCOUNT}:role/bench"
     machine = client.create_state_machine(name="bench-loop", definition=definition, roleArn=role)["stateMachineArn"]
     arn: str = cloud.start_machine(machine, "{}", "long")
     assert len(cloud.wait(arn, 600).events) >= EVENTS

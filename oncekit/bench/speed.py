@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.account import REGION
 from oncekit.local.once_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 RUNS = 7
 EXECUTIONS = 200
-BASELINE = """
+BASELINE = f"""
 import boto3
 from aws_lambda_powertools import Logger, Metrics
-client, logger, metrics = boto3.client("dynamodb", region_name="us-east-1"), Logger(service="x"), Metrics("Once", "x")
+client, logger, metrics = boto3.client("dynamodb", region_name="{REGION}"), Logger(service="x"), Metrics("Once", "x")
 """
 
 
@@ -38,7 +39,7 @@ def speed_lines(cloud: LocalCloud) -> Iterator[str]:
 
 def _import_seconds(source: str, folder: Path) -> float:
     """The median time of a process that imports, over some runs."""
-    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'shared'}", "AWS_REGION": "us-east-1"}
+    environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'shared'}", "AWS_REGION": REGION}
     taken = []
     for _ in range(RUNS):
         started = time.perf_counter()

@@ -13,13 +13,14 @@ from typing import Any
 
 from oncekit.gate.finding import Finding
 from oncekit.gate.project import Project
+from oncekit.local.account import REGION
 
 
 def check(project: Project) -> Iterator[Finding]:
     from cfnlint.api import ManualArgs, lint  # type: ignore[import-untyped]  # here: it takes half a second
 
     body, files = _plain(project)
-    for match in lint(json.dumps(body), config=ManualArgs(regions=["us-east-1"])):
+    for match in lint(json.dumps(body), config=ManualArgs(regions=[REGION])):
         path = [str(part) for part in getattr(match, "path", None) or []]
         if match.rule.id.startswith("E") and not _is_mistaken(match.rule.id, path, body):
             yield _finding(project, files, path, f"{match.message} (cfn-lint {match.rule.id}); see its rules")

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.engine.patching import replaced
+from oncekit.operation_functions import LIVE
 
 STACK = "once"
-ALIAS = "live"
-"""The logical id of the operation machine in the template."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ def aliases_of_state_machines() -> Iterator[None]:
 
     def describe_state_machine_alias(self: Any, arn: str) -> Any:
         machine, name = _qualified(arn)
-        if name != ALIAS or describe(self, machine).aliases:
+        if name != LIVE or describe(self, machine).aliases:
             return describe_alias(self, arn)
         route = {"stateMachineVersionArn": f"{machine}:1", "weight": 100}
         return StateMachineAlias(name, machine, [route], None)

@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from oncekit.local.account import ACCOUNT, REGION
+
 if TYPE_CHECKING:
     from once import Request
 
-TABLE, BUCKET, REGION = "IdempotencyTable", "responses", "us-east-1"
-OWNER = "arn:aws:states:us-east-1:123456789012:execution:Operation:test"
+TABLE, BUCKET = "IdempotencyTable", "responses"
+OWNER = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:Operation:test"
 ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",

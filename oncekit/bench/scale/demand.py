@@ -16,6 +16,7 @@ from oncekit.bench.scale import quotas
 from oncekit.bench.scale.quotas import Quota
 from oncekit.bench.scale.simulation import Stage, Way
 from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.quotas import EXPRESS_SECONDS
 from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[3] / "template.yaml"
@@ -24,8 +25,6 @@ RULE_FIRST_S, RULE_LONGEST_S = 1, 600
 RULE_TRIES = 185
 RECORDS_OF_A_PAGE = 3
 """Of a shard, in `statemachine/recovery.asl.yaml`."""
-ENDED_S = 300
-"""When AWS has ended an Express execution, at the latest. The lease is longer, and the next sweep later still."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +119,13 @@ def _death(bench: Bench, lane: str) -> Cost:
 
 
 def _longest_wait(parameters: Mapping[str, str]) -> float:
+    """Until AWS has ended an Express execution at the latest, its lease is over, and the next sweep comes."""
     names = ("BusinessTimeoutSeconds", "LeaseMarginSeconds")
-    return ENDED_S + sum(float(parameters[name]) for name in names) + 60 * float(parameters["RecoveryPeriodMinutes"])
+    return (
+        EXPRESS_SECONDS
+        + sum(float(parameters[name]) for name in names)
+        + 60 * float(parameters["RecoveryPeriodMinutes"])
+    )
 
 
 def _sweep(parameters: Mapping[str, str]) -> Quota:

@@ -10,8 +10,8 @@ from oncekit.cli.doctor import alarms
 from oncekit.cli.doctor.deployment import NOT_LOCAL, Deployment
 from oncekit.cli.doctor.machines import ALIASES, timeouts
 from oncekit.cli.doctor.verdict import CannotLook, Check, Gone, Verdict, ok, skipped, warning, wrong
+from oncekit.operation_functions import LIVE
 
-LIVE = "live"
 CACHE, CACHES = "CacheResponseFunction", "CacheResponse"
 """The function that keeps results, and the state that calls it."""
 WATCHED = ("Errors", "Throttles")

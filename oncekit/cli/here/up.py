@@ -24,6 +24,7 @@ from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
+from oncekit.local.account import REGION
 from oncekit.local.lanes import FAST, FULL, MACHINES
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
     by_http = (
         [
             f"# Requests by HTTP: {outputs['RequestApiUrl']}. With the lines below pasted, send this twice:",
-            "#   curl -i --aws-sigv4 aws:amz:us-east-1:execute-api \\",
+            f"#   curl -i --aws-sigv4 aws:amz:{REGION}:execute-api \\",
             "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
             f"#     -w '\\n' -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
             f"#     -d {example.payload} \\",

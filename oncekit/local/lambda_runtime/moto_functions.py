@@ -22,7 +22,8 @@ from oncekit.local.engine.patching import replaced
 from oncekit.local.function_names import function_arn
 from oncekit.local.lambda_runtime.descriptions import VERSION, configuration
 from oncekit.local.lambda_runtime.runtime import LambdaRuntime
-from oncekit.local.lambda_runtime.spec import ALIAS, FunctionSpec
+from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.operation_functions import LIVE
 
 Answer = tuple[int, dict[str, Any], str]
 Properties = Mapping[str, Mapping[str, Any]]
@@ -119,10 +120,10 @@ class CreatedFunctions:
         """Every function of the runtime has the alias `live`, and no other."""
         if name not in self._made:
             raise _not_found(function_arn(name))
-        if given["Name"] != ALIAS:
-            raise Refused(400, "InvalidParameterValueException", f"the local cloud has the alias {ALIAS} only")
-        arn = function_arn(name, ALIAS)
-        return {"AliasArn": arn, "Name": ALIAS, "FunctionVersion": given["FunctionVersion"]}
+        if given["Name"] != LIVE:
+            raise Refused(400, "InvalidParameterValueException", f"the local cloud has the alias {LIVE} only")
+        arn = function_arn(name, LIVE)
+        return {"AliasArn": arn, "Name": LIVE, "FunctionVersion": given["FunctionVersion"]}
 
     def _delete(self, name: str) -> None:
         if name not in self._made:

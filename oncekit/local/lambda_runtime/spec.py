@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ALIAS = "live"
-"""The alias that every function has; others are those of the template."""
+from oncekit.operation_functions import LIVE
+
 Code = frozenset[tuple[str, int, int]]
 """Path, time of change and size of every file that a function is made of."""
 
@@ -27,7 +27,7 @@ class FunctionSpec:
     """Folders after the code's own on the import path: the layers."""
     role: str | None = None
     """ARN of the role whose policies its calls are checked against; None for no check."""
-    aliases: frozenset[str] = frozenset({ALIAS})
+    aliases: frozenset[str] = frozenset({LIVE})
     """Each stands for the newest code."""
 
 

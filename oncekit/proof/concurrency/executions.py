@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.proof.concurrency.server import Connection, Refused
 from oncekit.proof.model.machine import At, End, Machine, Next, Uncaught
 from oncekit.proof.model.world import FAST, FULL
 
-ARN = "arn:aws:states:us-east-1:123456789012"
+ARN = f"arn:aws:states:{REGION}:{ACCOUNT}"
 SUCCESS = "+"
 ACTIONS = {"dynamodb:updateItem": "UpdateItem", "dynamodb:getItem": "GetItem"}
 CLAIMED_WITHIN = 3.0

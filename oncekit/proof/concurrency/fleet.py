@@ -22,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.account import REGION
 from oncekit.proof.concurrency.executions import Journals
 from oncekit.proof.concurrency.outcome import Outcome, check
 from oncekit.proof.concurrency.server import DYNOXIDE, ROOT, Connection, server
@@ -119,7 +120,7 @@ def _client(port: int) -> Any:
 
     return get_session().create_client(
         "dynamodb",
-        region_name="us-east-1",
+        region_name=REGION,
         endpoint_url=f"http://127.0.0.1:{port}",
         aws_access_key_id="local",
         aws_secret_access_key="local",  # noqa: S106

@@ -12,9 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from oncekit.local.account import REGION
+
 ROOT = Path(__file__).parents[3]
 DYNOXIDE = ROOT / "build" / "npm" / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
-_SIGNED = "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0"
+_SCOPE = f"20260101/{REGION}/dynamodb/aws4_request"
+_SIGNED = f"AWS4-HMAC-SHA256 Credential=local/{_SCOPE}, SignedHeaders=host, Signature=0"
 
 
 class Refused(Exception):

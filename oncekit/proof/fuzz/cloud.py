@@ -12,6 +12,7 @@ from typing import Any
 from unittest import mock
 
 from oncekit.local import LocalCloud, VirtualClock
+from oncekit.operation_functions import LIVE
 from oncekit.proof.fuzz.judge import Stack
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +35,7 @@ class Lane:
             outputs["ResponseBucketName"],
             outputs["RejectedQueueUrl"],
             outputs["FunctionPrefix"] + "-",
-            "live",
+            LIVE,
             "",
         )
         self.begin()

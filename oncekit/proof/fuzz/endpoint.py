@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
+from oncekit.local.account import REGION
 from oncekit.proof.fuzz.cloud import Lane
 from oncekit.proof.fuzz.values import Odd
 
@@ -25,7 +26,7 @@ PATHS = (
     "/once-responsebucket/requests/acme/x.json",
     "/2015-03-31/functions",
     "/?Action=DescribeStacks",
-    "/?X-Amz-Credential=local/20260101/us-east-1/s3/aws4_request&X-Amz-Signature=0",
+    f"/?X-Amz-Credential=local/20260101/{REGION}/s3/aws4_request&X-Amz-Signature=0",
 )
 TARGETS = (
     "DynamoDB_20120810.Scan",
@@ -65,7 +66,7 @@ def _asked(lane: Lane, odd: Odd) -> bytes:
     if odd.chance(0.4):
         headers.append("Origin: " + dice.choice(("null", "http://evil.example", f"http://{own}", odd.plain(5))))
     if odd.chance(0.5):
-        scope = f"20260101/us-east-1/{dice.choice(('dynamodb', 's3', 'lambda', 'states', 'sqs'))}/aws4_request"
+        scope = f"20260101/{REGION}/{dice.choice(('dynamodb', 's3', 'lambda', 'states', 'sqs'))}/aws4_request"
         headers.append(
             f"Authorization: AWS4-HMAC-SHA256 Credential={dice.choice(KEYS)}/{scope}, SignedHeaders=host, Signature=0"
         )

@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.engine.limits import MAX_BYTES
 
 _SENDABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What SQS does not take (SendMessage, *Important*: the characters of XML 1.0)."""
 _LOOKS = ("describeExecution", "getExecutionHistory")
 """Of an execution, which changes nothing: recovery looks at one that died before its request could be read."""
-_EXECUTION = "arn:aws:states:us-east-1:123456789012:execution:OperationStateMachine-local:"
+_EXECUTION = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:OperationStateMachine-local:"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import json
 import re
 from typing import NamedTuple
 
+from oncekit.local.account import ACCOUNT, REGION
 from oncekit.proof.model.record import Record, parsed
 
 PLACES = "ABCD"
@@ -139,12 +140,12 @@ class World(NamedTuple):
 
 @functools.cache
 def arn_of(place: int) -> str:
-    return f"arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:{PLACES[place]}"
+    return f"arn:aws:states:{REGION}:{ACCOUNT}:execution:once-OperationStateMachine:{PLACES[place]}"
 
 
 @functools.cache
 def fast_arn_of(place: int) -> str:
-    return f"arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:{PLACES[place]}:0f8e"
+    return f"arn:aws:states:{REGION}:{ACCOUNT}:express:once-FastStateMachine:{PLACES[place]}:0f8e"
 
 
 @functools.cache
