@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.local.engine import states
@@ -20,6 +20,8 @@ class Boundary:
     state: str
     execution_arn: str
     machine: str
+    execution: Any = field(compare=False, repr=False)
+    """Moto's: two runs of an Express execution have one ARN."""
 
 
 @contextmanager
@@ -41,4 +43,4 @@ def boundaries(tell: Callable[[Boundary], None]) -> Iterator[None]:
 
 def _boundary(place: str, state: Any, env: Any) -> Boundary:
     execution = env.run.execution
-    return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name)
+    return Boundary(place, state.name, execution.exec_arn, execution.state_machine.name, execution)

@@ -24,10 +24,11 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.branches_
 from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.state_parallel import StateParallel
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
+from oncekit.local.engine import runs
 from oncekit.local.engine.history import Abandoned, record
 from oncekit.local.engine.limits import exceeded, is_within, text_of
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.runs import Branch, start_thread
+from oncekit.local.engine.runs import Branch
 from oncekit.local.engine.states import failure, hand_on
 
 AT_ONCE = 40
@@ -81,7 +82,7 @@ class _Branches:
                     clock.leave()
 
         name = self._env.run.execution.name
-        threads = [start_thread(work, f"{name}-{number}") for number in range(count)]
+        threads = [runs.start_thread(work, f"{name}-{number}") for number in range(count)]
         for thread in threads:
             thread.join()
 

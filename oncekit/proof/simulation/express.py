@@ -6,14 +6,10 @@ A thread that sleeps in a call cannot see to that itself. So each run has a time
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from moto.stepfunctions.parser.api import ExecutionStatus
 
-from oncekit.local.engine import states
-from oncekit.local.engine.patching import replaced
 from oncekit.proof.simulation.scheduler import Scheduler
 
 
@@ -25,18 +21,6 @@ class Express:
         self._at_work: dict[int, Any] = {}
         """Moto's execution by the number of a task: two runs can have one ARN."""
 
-    @contextmanager
-    def watching(self) -> Iterator[Express]:
-        """From the first state of each run on."""
-        enter = states.enter
-
-        def on_enter(state: Any, env: Any) -> None:
-            self._begun(env.run.execution)
-            enter(state, env)
-
-        with replaced((states, "enter", on_enter)):
-            yield self
-
     def kill(self, latest: Any) -> None:
         """The run that this task is at work on; `latest` if it is at work on none with that ARN."""
         mine = self._at_work.get(self._scheduler.current.number)
@@ -44,7 +28,8 @@ class Express:
         details = {"error": "Killed", "cause": "by the proof"}
         execution.exec_worker.env.run.end(ExecutionStatus.ABORTED, details)
 
-    def _begun(self, execution: Any) -> None:
+    def entered(self, execution: Any) -> None:
+        """Call it whenever a state begins, in the task of the execution."""
         number = self._scheduler.current.number
         if self._at_work.get(number) is execution:
             return

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from oncekit.local.engine import branching, runs
+from oncekit.local.engine import runs
 from oncekit.local.engine.patching import replaced
 
 Choose = Callable[[list["Task"], "Task | None"], "Task"]
@@ -230,7 +230,6 @@ class Scheduler:
 
         with replaced(
             (runs, "start_thread", start_thread),
-            (branching, "start_thread", start_thread),
             (exchange, "DeliveryQueue", lambda _clock, _activity: DeliveryQueue(self)),
         ):
             yield

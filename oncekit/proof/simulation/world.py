@@ -73,7 +73,7 @@ class World:
         self.functions.plain.update(self.business.handlers)
         stack.enter_context(self.functions.installed())
         stack.enter_context(business.pauses_in(self.scheduler))
-        self.express = stack.enter_context(Express(self.scheduler).watching())
+        self.express = Express(self.scheduler)
         stack.enter_context(boundaries(self._at_boundary))
         stack.enter_context(replaced((uuid, "uuid4", seeded_uuid(self.dice))))
 
@@ -162,6 +162,8 @@ class World:
         return self.injector.at_call(call, lambda: self.background.at_call(call, proceed))
 
     def _at_boundary(self, boundary: Boundary) -> None:
+        if boundary.place == "enter":
+            self.express.entered(boundary.execution)
         self.injector.at_boundary(boundary)
 
     def _at_point(self, point: Point) -> None:
