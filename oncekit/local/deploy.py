@@ -85,7 +85,7 @@ def deploy(
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
     """The rendered definition of every state machine of the template at `path`, by the machine's name; creates nothing.
 
-    `operation` is the name of OperationStateMachine. Two machines can have one file with other substitutions.
+    See `machine_name`. Two machines can have one file with other substitutions.
     """
     template = load(path, parameters)
     deployment = _Deployment(template, _no_call, "", {}, dry=True)
@@ -93,7 +93,7 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
 
 
 def machine_name(logical_id: str) -> str:
-    """`operation` for OperationStateMachine."""
+    """A logical id without its end `StateMachine`, in small letters."""
     return logical_id.removesuffix("StateMachine").lower()
 
 

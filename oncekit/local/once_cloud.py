@@ -1,4 +1,8 @@
-"""The local cloud with Once's template: the only module that knows operations, requests and records."""
+"""The local cloud with Once's template: starts requests, and shows invocations of operations, and records.
+
+The cloud beneath it, `cloud.py`, runs any template. All that it has of Once is the name of its stack, the alias `live`,
+and what its messages advise: commands of `once`.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from oncekit.local.engine.patching import replaced
 from oncekit.operation_functions import LIVE
 
 STACK = "once"
+"""The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
 
 
 @dataclass(frozen=True)
