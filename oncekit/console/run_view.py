@@ -22,8 +22,6 @@ LEFT_OUT = Markup('<em class="left-out">left out</em>')
 BAR = 1000
 """Units of width that the whole time of a run has."""
 LEAST_BAR = 6
-STATUS_KINDS = {"SUCCEEDED": "succeeded", "RUNNING": "running", "FAILED": "failed"}
-ANSWERED = {"EXECUTED": "executed", "REPLAYED": "replayed", "IN_PROGRESS": "in progress"}
 
 
 NOTHING_PRINTED: Log = {}

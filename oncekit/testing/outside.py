@@ -13,7 +13,7 @@ import http.client
 import json
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -47,10 +47,6 @@ class Answer:
     status: int
     content: bytes
     kind: str = "application/json"
-
-
-Reply = Callable[[Sent], Any]
-"""The JSON that a provider answers with."""
 
 
 class Outside:

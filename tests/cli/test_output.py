@@ -122,9 +122,9 @@ def test_of_a_function_that_prints_much_the_newest_lines_are_shown(cloud: LocalC
 
 def test_line_of_a_function_does_not_cut_the_line_of_an_execution_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     speaking: list[bool] = []
-    monkeypatch.setattr(voices, "tell", lambda *_: speaking.append(voices.is_somebody_speaking()))
-    monkeypatch.setattr(ends, "tell_end", lambda *_: speaking.append(voices.is_somebody_speaking()))
+    monkeypatch.setattr(voices, "tell", lambda *_: speaking.append(voices._alone.locked()))
+    monkeypatch.setattr(ends, "tell_end", lambda *_: speaking.append(voices._alone.locked()))
     cloud = SimpleNamespace(outputs={"StateMachineArn": "m"})
     News(cast(LocalCloud, cloud), Path("template.yaml")).tell_end("m", cast(Execution, None))
     voices.tell_alone("told | printed")
-    assert speaking == [True, True] and not voices.is_somebody_speaking()
+    assert speaking == [True, True] and not voices._alone.locked()

@@ -29,7 +29,6 @@ class Cost:
     gigabyte_seconds: float = 0.0
     """Of Express executions."""
     writes: int = 0
-    refused_writes: int = 0
     reads: int = 0
     write_units: int = 0
     index_units: int = 0
@@ -149,7 +148,6 @@ class Counter:
         try:
             answer = proceed()
         except ClientError:
-            self.cost.refused_writes += 1
             self.cost.write_units += max(1, math.ceil(before / 1024))
             raise
         new = self._item(table, key)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from oncekit.bench.cost import prices
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import Bench
 from oncekit.bench.cost.paths import Path, paths
@@ -44,15 +43,6 @@ class Costs:
             "paths": [self._object(path) for path in self.paths],
             "peers": [self._object(Path(name, "", cost), "lane") for name, cost in self.peers.items()],
         }
-
-    def break_even_seconds(self) -> float:
-        """How long business logic runs when a new request with a result of 1 KB costs the same in both lanes.
-
-        The fast lane pays for the time that it waits for business logic, the full one does not.
-        """
-        name = "new request, 1 KB result"
-        fast, full = (self.of(lane, name).dollars_per_million for lane in ("fast", "full"))
-        return prices.LOGIC_MS / 1000 + (full - fast) / prices.of_a_second()
 
     def of(self, lane: str, name: str) -> Cost:
         """What a path costs in a lane."""

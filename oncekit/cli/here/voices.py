@@ -22,7 +22,3 @@ def tell_alone(*lines: str) -> None:
     """Whole lines on standard error, from any thread."""
     with _alone:
         tell(*lines)
-
-
-def is_somebody_speaking() -> bool:
-    return _alone.locked()

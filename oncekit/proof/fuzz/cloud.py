@@ -46,14 +46,6 @@ class Lane:
         self.cloud.reset()
         self.cloud.add_function(OPERATION, self._code)
 
-    def forget_messages(self) -> None:
-        """A queue may be purged once a minute only."""
-        from moto.sqs.models import sqs_backends
-
-        for backends in sqs_backends.values():
-            for queue in backends[os.environ["AWS_DEFAULT_REGION"]].queues.values():
-                queue._messages.clear()
-
 
 @contextmanager
 def lane(template: Path = ROOT / "template.yaml") -> Iterator[Lane]:

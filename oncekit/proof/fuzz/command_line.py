@@ -71,7 +71,6 @@ def case(lane: Lane, dice: random.Random) -> Iterator[str]:
     if odd.chance(0.3):
         yield from _given(lane, _arguments(odd), None)
         return
-    lane.forget_messages()
     _put(lane, odd)
     for command in dice.sample(ON_A_RECORD, 2):
         extra = ("--json",) if odd.chance(0.3) else ()

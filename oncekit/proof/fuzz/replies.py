@@ -108,7 +108,7 @@ class _Replying:
     """Returns something odd."""
 
     def __init__(self, stage: Stage, judge: Judge, odd: Odd) -> None:
-        self._stage, self._judge, self._odd = stage, judge, odd
+        self._stage, self._judge = stage, judge
         self._kind = odd.dice.choice(KINDS)
         self._seed = odd.dice.randrange(2**32)
         self.reply: JSON = None
