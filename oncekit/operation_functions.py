@@ -38,7 +38,7 @@ class OperationFunctions:
         return self.named.get(operation, by_prefix)
 
     def operation_of(self, function: str) -> str | None:
-        """The operation of a function by its name; None when it is no operation's."""
+        """The operation of a function by its name; None when it is not an operation's."""
         for operation, named in self.named.items():
             if named.name == function:
                 return operation

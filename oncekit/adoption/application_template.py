@@ -54,7 +54,7 @@ class ApplicationTemplate(YamlFile):
         """For the stage dev. Raises Problem for a template that is not SAM's."""
         transform = self.value.get("Transform")
         if SAM not in (transform if isinstance(transform, list) else [transform]):
-            raise Problem(f"{self.path} is no template of SAM: it needs Transform: {SAM}")
+            raise Problem(f"{self.path} is not a template of SAM: it needs Transform: {SAM}")
         self.append(("Resources",), text("once.yaml", stage=f"dev # {WHY_PROD}").splitlines(), apart=True)
 
     def add_library(self) -> None:
@@ -109,7 +109,7 @@ class ApplicationTemplate(YamlFile):
 
 
 def find_template(root: Path, given: Path | None) -> Path | None:
-    """The template of the application in a folder; None where there is none. Raises Problem if `given` is no file."""
+    """The template of the application in a folder; None where there is none. Raises Problem if `given` is missing."""
     if given is not None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")

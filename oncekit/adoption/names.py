@@ -20,7 +20,7 @@ class Operation:
     def __post_init__(self) -> None:
         if not _OPERATION.fullmatch(self.name) or not _PARTS.fullmatch(self.name):
             raise Problem(
-                f"{self.name!r} is no name for an operation: it begins with a small letter and has at most 40 small "
+                f"{self.name!r} is not a name for an operation: it begins with a small letter and has at most 40 small "
                 "letters, digits and single hyphens, such as place-order"
             )
 

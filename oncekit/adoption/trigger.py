@@ -21,7 +21,7 @@ _MEMBERS = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 @dataclass(frozen=True)
 class Source:
-    """A resource of the template that events come from, and how the folder's template is told of it."""
+    """A resource of the template that events come from, and how the folder's template learns of it."""
 
     logical_id: str
     type: str
@@ -192,7 +192,7 @@ def _pattern(given: str, sources: Sequence[str]) -> Mapping[str, Any]:
         pattern = json.loads(given)
         check(pattern)
     except (ValueError, PatternError) as error:
-        raise Problem(f"--from-rule: {given} is no event pattern: {error}") from error
+        raise Problem(f"--from-rule: {given} is not an event pattern: {error}") from error
     assert isinstance(pattern, dict)
     return pattern
 

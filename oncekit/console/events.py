@@ -50,7 +50,7 @@ def moment(at: Any) -> datetime.datetime:
 
 
 def type_of_state(event: Raw) -> str:
-    """Task, Choice, Wait... of an event that tells of a state's beginning."""
+    """Task, Choice, Wait... of an event that says that a state begins."""
     return kind_of(event).removesuffix(_ENTERED_SUFFIX)
 
 

@@ -22,7 +22,7 @@ INDENT = "  "
 
 
 def set_out(text: str) -> Markup:
-    """As HTML; what is no JSON is shown as it is."""
+    """As HTML; what is not JSON is shown as it is."""
     is_json = len(text) <= LONGEST and _is_json(text)
     return Markup("").join(_parts(_PIECE.findall(text))) if is_json else as_it_is(text)
 

@@ -193,7 +193,7 @@ def _message(text: str) -> Message:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        return Message("", "it is no message of Once, and nothing starts it again", "", "", text)
+        return Message("", "it is not a message of Once, and nothing starts it again", "", "", text)
     request = body.get("inputText") or (json.dumps(body["input"], ensure_ascii=False) if "input" in body else "")
     said = {name: str(body.get(name) or "") for name in ("error", "message", "executionArn")}
     id = id_in(str(request)) if request else id_of(body)

@@ -37,7 +37,7 @@ def picture(definition: Definition, run: Run | None, heading: str) -> str:
 
 
 def picture_in_page(definition: Definition, run: Run) -> str:
-    """The same for a page, each state a link to where the page tells of it."""
+    """The same for a page, each state a link to where the page describes it."""
     from oncekit.console.drawing.svg import embedded
 
     lay_out(definition)

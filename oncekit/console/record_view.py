@@ -37,7 +37,7 @@ NAMES = {
 
 
 TOLD = {"status": "status", "attempts": "attempts", "leaseExpiresAt": "lease until", "error": "error"}
-"""Attributes that a write tells of, and how it calls them."""
+"""Attributes that the page shows of a write, and what it calls them."""
 
 
 @dataclass(frozen=True)

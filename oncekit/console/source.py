@@ -161,10 +161,10 @@ class Source(Protocol):
 
 
 class Actions(Protocol):
-    """What can be done from the page. Each raises Refused with the reason, and else says what it did."""
+    """What can be done from the page. Each says what it did, or raises Refused with the reason."""
 
     def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
-        """Start a request so often; the first execution meets the fault, if one is named."""
+        """Start a request `times` times; the fault, if one is named, happens in the first execution."""
 
     def faults(self) -> Mapping[str, str]:
         """What can go wrong on purpose: a sentence for each name."""

@@ -26,7 +26,7 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         inner = project.path.parent / location
         if not inner.is_file():
-            yield Finding(project.path.name, name, f"its Location {location} is no file")
+            yield Finding(project.path.name, name, f"its Location {location} is not a file")
         elif not Project.at(inner).resources("AWS::StepFunctions::StateMachine"):  # else it is Once itself
             yield from check(Project.at(inner))
 

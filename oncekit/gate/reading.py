@@ -194,7 +194,7 @@ class _Reader:
         procedure, arguments = node.procedure, node.arguments or []
         called = procedure.value if procedure.type == "variable" else None
         if procedure.type == "path" and procedure.steps[0].type == "name" and len(procedure.steps) == 1:
-            self._problem(f"{procedure.steps[0].value}(...) is no call; a function is called with a dollar sign")
+            self._problem(f"{procedure.steps[0].value}(...) is not a call; a function is called with a dollar sign")
         elif called is None:
             self.visit(procedure, at)
         elif called == "eval":

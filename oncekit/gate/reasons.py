@@ -16,7 +16,7 @@ MAY_FAIL_UNCAUGHT: Reasons = {
         "KeepRequest": _IS_REDRIVEN,
         "RecordQuarantine": _IS_REDRIVEN,
         "TakeOverLock": "the lock is still the dead owner's, or has a lease that ends: recovery goes on",
-        "ClaimRedrive": "the owner is as dead as before, and the next sweep begins anew",
+        "ClaimRedrive": "the owner is as dead as before, and the next sweep begins again",
         "RenewLock": "nothing was started since BackOff: the lease ends, and recovery goes on",
         "KeepRefused": "nothing was started, and its history says so: recovery goes on",
         "UndoLock": "nothing was started, and its history says so: recovery goes on",

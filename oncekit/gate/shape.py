@@ -43,7 +43,7 @@ def check(machine: Machine) -> Iterator[Finding]:
 def _ways(machine: Machine, scope: Scope) -> Iterator[Finding]:
     if scope.start not in scope.states:
         yield machine.finding(
-            scope.owner, f"StartAt names {scope.start or 'nothing'}, which is no state; name the first"
+            scope.owner, f"StartAt names {scope.start or 'nothing'}, which is not a state; name the first"
         )
         return
     for state in scope.states.values():
@@ -51,7 +51,7 @@ def _ways(machine: Machine, scope: Scope) -> Iterator[Finding]:
             if way.target not in scope.states:
                 where = ".".join(way.path)
                 yield machine.finding(
-                    state, f"{where} goes to {way.target}, which is no state beside it; name one that is"
+                    state, f"{where} goes to {way.target}, which is not a state beside it; name one that is"
                 )
         if state.name not in scope.reached:
             yield machine.finding(state, "no way leads here; remove the state, or let another one go to it")
@@ -62,7 +62,7 @@ def _state(state: State) -> Iterator[str]:
     if len(comment) <= _SHORTEST_COMMENT or "\n" in comment:
         yield "has no Comment of one line that says why the state exists; write it"
     if not _NAME.fullmatch(state.name):
-        yield "is no name for a state: words in CamelCase, letters only, at most 80; rename it"
+        yield "is not a name for a state: words in CamelCase, letters only, at most 80; rename it"
     if state.type == "Choice" and "Default" not in state.raw:
         yield "has no Default, so a case that nobody thought of ends the execution as States.NoChoiceMatched; add it"
     if state.type not in ("Choice", *_ENDS) and not {"Next", "End"} & set(state.raw):

@@ -51,7 +51,7 @@ def _problems(state: State, known: frozenset[str]) -> Iterator[str]:
         for placeholder in _ANY.findall(text.value):
             name = _PLACEHOLDER.fullmatch(placeholder)
             if name is None:
-                yield f"{text.field}: {placeholder} is no placeholder: ${{ and }} around letters and digits; correct it"
+                yield f"{text.field}: {placeholder} is not a placeholder: ${{ and }} around letters and digits; fix it"
             elif name[1] not in known:
                 yield f"{text.field}: {placeholder} has no substitution; add it to DefinitionSubstitutions"
         if any("${" in key for key in text.path):

@@ -157,7 +157,7 @@ def _is_caught_after_retries(state: State) -> bool:
 
 
 def _tries(clause: Mapping[str, Any]) -> float:
-    """How often a Retry tries again; that a number is no string is another check's business."""
+    """How often a Retry tries again; whether a number is a string is another check's business."""
     return _number(clause.get("MaxAttempts", 3)) or 0
 
 

@@ -54,7 +54,7 @@ def _misnamed(machine: Machine, scope: Scope, above: _Names) -> Iterator[Finding
                 yield machine.finding(state, f"{where}: ${name} is AWS's own name; take another one for the variable")
             elif not _VALID.fullmatch(name):
                 yield machine.finding(
-                    state, f"{where} is no name of a variable: up to 80 letters, digits and underscores"
+                    state, f"{where} is not a name of a variable: up to 80 letters, digits and underscores"
                 )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from oncekit.local.account import REGION
 
-# The whole header, from its beginning: moto reads it so, and would else be told of another service than the guard.
+# The whole header, from its beginning: moto reads it so, and would otherwise see another service than the guard.
 _IN_HEADER = re.compile(r"AWS4-HMAC-SHA256 +Credential=([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request *(?:,.*)?")
 _SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
 

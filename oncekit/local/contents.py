@@ -19,7 +19,7 @@ def take_contents(kind: str, ref: str) -> Mapping[str, Any]:
     """Takes the contents out of a resource, by attribute; afterwards it is empty, and may be deleted."""
     model = _model(kind, ref)
     if kind == "AWS::DynamoDB::Table":
-        model.deletion_protection_enabled = False  # nothing is deleted: it is made anew, with what it held
+        model.deletion_protection_enabled = False  # nothing is deleted: it is made again, with what it held
     held = {attribute: getattr(model, attribute) for attribute in _CONTENTS.get(kind, ())}
     for attribute, content in held.items():
         setattr(model, attribute, type(content)())

@@ -13,7 +13,7 @@ type. What moto ignores is added here, and nowhere else:
     AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
                                       its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
-    What neither moto nor this knows  only gets a name, and `events/left_out.py` tells of it
+    What neither moto nor this knows  only gets a name, and `events/left_out.py` reports it
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class _Deployment:
             return self._named(kind, logical_id, properties)
         name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
         held: Mapping[str, Any] = {}
-        if known is not None:  # changed: made anew under the same name, so the old one goes first
+        if known is not None:  # changed: made again under the same name, so the old one goes first
             held = take_contents(kind, known.ref)
             self._delete(kind, known)
         try:

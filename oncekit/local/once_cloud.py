@@ -125,7 +125,7 @@ class LocalCloud(Cloud):
         return list(map(json.loads, self.rejected_texts()))
 
     def rejected_texts(self) -> list[str]:
-        """The same as they are, also those that are no JSON."""
+        """The same as they are, also those that are not JSON."""
         from moto.sqs.models import sqs_backends
 
         name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]

@@ -25,7 +25,7 @@ def way_around(environ: Environ) -> str | None:
     """moto's control paths besides the AWS services: they reset everything, or set answers."""
     if not environ["PATH_INFO"].lstrip("/").startswith("moto-api"):
         return None
-    return "the local cloud has no /moto-api; `reset` of the LocalCloud makes it empty, and so does `once up` anew"
+    return "the local cloud has no /moto-api; `reset` of the LocalCloud empties it, and so does a new `once up`"
 
 
 class Server:

@@ -222,7 +222,7 @@ def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     for record in records.values():
         found += record_faults(cloud, record)
     if at_rest:
-        # Elsewhere the machine may be told of refusals that never were.
+        # Elsewhere the machine may hear refusals that never happened.
         found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
         found += end_faults(cloud, executions, records)
     return found

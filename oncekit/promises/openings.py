@@ -33,10 +33,10 @@ def is_tried_again(write: Write) -> bool:
 
 
 def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
-    """By id: the fences under which an operation began anew.
+    """By id: the fences under which an operation began again.
 
     Its answer had expired, its sender asked for another try of a failure, or an operator said so. Whatever else opens
-    a closed record is no new life: what business logic does then, it does a second time.
+    a closed record is not a new life: what business logic does then, it does a second time.
     """
     opened: dict[str, list[int]] = defaultdict(list)
     for write in writes:

@@ -49,7 +49,7 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
 
 
 def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dict[str, list[int]]) -> Iterator[Fault]:
-    """P2: what business logic decided is not asked for again, unless the operation began anew meanwhile."""
+    """P2: what business logic decided is not asked for again, unless the operation began again meanwhile."""
     for each in ended:
         if each.error not in DECISIONS[:2] or each.is_unknown:
             continue

@@ -18,7 +18,7 @@ from oncekit.testing.outside import Outside
 from oncekit.testing.watch import Watch
 
 PERIODS = 8
-"""So often recovery gets its time before something counts as stuck."""
+"""How many recovery periods pass before something counts as stuck."""
 OPEN = "IN_PROGRESS"
 
 

@@ -1,7 +1,7 @@
 """What a run has left in the world, as documents that can be compared; and how the world of a struck run differs.
 
 What changes from run to run without any fault - times, random ids, the number of the attempt - is found out by runs
-that nothing disturbs, and is no difference.
+that nothing disturbs, and is not a difference.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class Usual:
         """Of a number: whether it went further than usual, or not so far. Of a member: whether it is one more."""
         if was is None or is_now is None:
             return "twice" if was is None else "lost"
-        if " " in place:  # a request to another system is no counter
+        if " " in place:  # a request to another system is not a counter
             return "differs"
         try:
             starts = {
@@ -209,7 +209,7 @@ def _varying(one: Iterable[Document], other: Iterable[Document]) -> Iterator[tup
 
 
 def _of_attempts(first: Sequence[Document], second: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    """What differs because it is the second attempt, which is no effect. A number is one that is named so."""
+    """What differs because it is the second attempt, which is not an effect. A number is one that is named so."""
     values = [_by_path(first), _by_path(second)]
     for place, path in _varying(first, second):
         texts = [*values[0][place, path], *values[1][place, path]]

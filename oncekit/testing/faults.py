@@ -262,7 +262,7 @@ def stop_owner(cloud: TestCloud, call: FunctionCall) -> None:
 
 
 def _caller(cloud: TestCloud) -> str:
-    """The execution that runs a function which is told of no lock: a test has one at a time."""
+    """The execution that runs a function which gets no lock: a test has one at a time."""
     from oncekit.local.execution import state_of
 
     running = cloud.executions.running()

@@ -1,4 +1,4 @@
-"""What is told of an attempt: one line, with whom it was for and how it ended, never its payload or result.
+"""What the log says about an attempt: one line, with whom it was for and how it ended, never its payload or result.
 
 CloudWatch takes metrics out of the same line (embedded metric format): by stack and service (the operation), one of
 `Executed`, `PermanentError`, `NeedsAttention`, `LockLostError`, `OtherError` (count 1), `Duration` (ms), `ResultBytes`.

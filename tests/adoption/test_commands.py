@@ -103,7 +103,7 @@ def test_a_folder_with_other_files_and_no_template_is_left_alone(empty: Applicat
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("Transform: AWS::Serverless-2016-10-31", "", "is no template of SAM"),
+        ("Transform: AWS::Serverless-2016-10-31", "", "is not a template of SAM"),
         ("    Ledger:\n", "    Once:\n", "has a resource Once of its own"),
         ("Resources:", "Resources: [", "is not YAML"),
     ],
@@ -192,9 +192,9 @@ def ready(foreign: Application) -> Application:
 
 RULE = "ShopBus/InvoiceIssued"
 WRONG = [
-    (("Charge",), "is no name for an operation"),
-    (("a--b",), "is no name for an operation"),
-    (("x" * 41,), "is no name for an operation"),
+    (("Charge",), "is not a name for an operation"),
+    (("a--b",), "is not a name for an operation"),
+    (("x" * 41,), "is not a name for an operation"),
     (("pay", "--function", "Bill"), "no function of this name; it has BillCustomer, Warehouse, WriteReceipt"),
     (("pay", "--function", "Ledger"), "Ledger is a AWS::DynamoDB::Table; it has BillCustomer"),
     (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDeadLetters, WarehouseQueue"),
@@ -207,8 +207,8 @@ WRONG = [
         ("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.invoice.number", "--example", "samples/invoice.json"),
         'the rule does not take this event; its pattern is {"detail-type": ["P"]}',
     ),
-    (("pay", "--from-rule", 'ShopBus/{"a": 1}', "--key", "$.id"), "is no event pattern"),
-    (("pay", "--from-rule", "ShopBus/{", "--key", "$.id"), "is no event pattern"),
+    (("pay", "--from-rule", 'ShopBus/{"a": 1}', "--key", "$.id"), "is not an event pattern"),
+    (("pay", "--from-rule", "ShopBus/{", "--key", "$.id"), "is not an event pattern"),
     (("pay", "--from-rule", "ShopBus/Paid"), "--key is needed"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "id"), "a path begins with $"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "$.a[*]"), "a path with * is a list"),

@@ -239,7 +239,7 @@ def test_a_failure_that_is_to_be_tried_again_is_not_its_own_end(operator: Operat
 
 FAULTS = [
     ("{}", "/operation is missing"),
-    ("[]", "it is no JSON object"),
+    ("[]", "it is not a JSON object"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": 1}', "/payload must be an object"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": [1e400]}}', "no double can hold"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": {"_jsonata_lambda": true}}}', "_jsonata_lambda"),

@@ -46,7 +46,7 @@ def test_what_aws_evaluates_is_no_problem(source: str) -> None:
         ("$list.($$.name)", "$$ is the input"),
         ("name", "name is a name without anything"),
         ("$map($list, function($e) { size })", "size is a name without anything"),
-        ("uppercase($x)", "uppercase(...) is no call"),
+        ("uppercase($x)", "uppercase(...) is not a call"),
         ("$x.name ?? 'none'", "?? came after"),
         ("$map($list, $eval)", "no $eval"),
         ("$x.$shout()", "no function $shout"),

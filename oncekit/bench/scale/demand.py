@@ -81,7 +81,7 @@ class Demand:
         return [Stage(takes, _by_state(retry), retry["MaxAttempts"] + 1, otherwise)] if takes else []
 
     def recovery(self, lane: str, after_s: float = 0.0) -> Way:
-        """The stages of an operation whose owner died in a lane. Events tell of deaths in the full lane only."""
+        """The stages of an operation whose owner died in a lane. Events report deaths in the full lane only."""
         cost = self.death[lane]
         asked = {quotas.DESCRIBES: cost.describes, quotas.HISTORIES: cost.histories}
         takes = {quotas.FULL_STARTS: 1.0, **{name: float(count) for name, count in asked.items() if count}}

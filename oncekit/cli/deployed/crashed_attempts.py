@@ -1,6 +1,6 @@
 """Attempts that died before the library could write its line, which alone names the id: found by their request ids.
 
-Lambda names the request id where it tells of a crash: in its own line in the log, and in the error that the state
+Lambda names the request id where it reports a crash: in its own line in the log, and in the error that the state
 machine got. The last error is in the record while the operation is open, all of them are in the histories of owners in
 the full lane. In the fast lane nothing but the time leads from an earlier attempt to its lines: such a one is a guess.
 """
@@ -32,7 +32,7 @@ def of_the_record(record: Record) -> str:
 
 
 def of_histories(stack: Stack, record: Record) -> list[str]:
-    """Those that the histories of a record's owners tell of, the newest owner first."""
+    """Those in the histories of a record's owners, the newest owner first."""
     client = stack.client("stepfunctions")
     asked = [each["owner"] for each in owners(stack, record) if each["startedAt"]]
     failed = (event for owner in asked for event in events_of(client, owner) if "taskFailedEventDetails" in event)
@@ -41,7 +41,7 @@ def of_histories(stack: Stack, record: Record) -> list[str]:
 
 
 def guesses(client: Any, group: str, record: Record, first: int | None, last: int) -> list[str]:
-    """Those that Lambda tells of in a log group while an operation was at work; they may be another's.
+    """Those that Lambda reports in a log group while an operation was at work; they may be another's.
 
     `first` is when the first attempt that was found began, `last` when the last one ended, in epoch ms.
     """

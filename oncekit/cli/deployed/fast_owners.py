@@ -78,8 +78,8 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
 def no_history(stack: Stack, execution: str) -> str:
     """What `once history` says in place of a history."""
     return (
-        f"{execution}: it is one of the fast lane, whose Express executions keep no history, nor can anybody say "
-        "whether there was one of this ARN; "
+        f"{execution}: it is an execution of the fast lane. Express executions keep no history, so nobody can say "
+        "whether one with this ARN existed; "
         f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says, `once logs ID` what "
         "business logic printed"
     )

@@ -20,7 +20,7 @@ Print = Callable[[int | float], str]
 
 
 def fingerprints_of(text: str) -> frozenset[str]:
-    """The fingerprints that a request's payload may have; none for a text that is no request."""
+    """The fingerprints that a request's payload may have; none for a text that is not a request."""
     request = opened(json.loads(text, parse_int=_long_or_double))
     if not isinstance(request, dict) or "payload" not in request:
         return frozenset()

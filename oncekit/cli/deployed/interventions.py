@@ -39,7 +39,7 @@ CLOCKS_DIFFER = 3600
 
 
 def retry(stack: Stack, id: str) -> dict[str, Any]:
-    """Start a quarantined operation again with its request, unchanged; steps stay, attempts begin anew.
+    """Start a quarantined operation again with its request, unchanged; steps stay, attempts start over.
 
     With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
     A retry that ended between its write and its start can be repeated.
@@ -55,7 +55,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     if record["status"] == "QUARANTINED":
         if not request.is_kept:  # once the lock is the operator's, the record may no longer lead to the execution
             kept_request.put(stack, record, request.text)
-        record = _begin_anew(stack, record)
+        record = _begin_again(stack, record)
     execution = _start(stack, record, request.text)
     return {"id": id, "executionArn": execution, "fence": record["fence"], **_forgotten(stack, record, shown)}
 
@@ -71,7 +71,7 @@ def _was_cut_off(stack: Stack, record: Record) -> bool:
     return OPERATOR in record["owner"] and owner_status(stack, record["owner"], record["id"]) == "NO_EXECUTION"
 
 
-def _begin_anew(stack: Stack, record: Record) -> Record:
+def _begin_again(stack: Stack, record: Record) -> Record:
     """The record in progress again, its lock an operator's and over."""
     after = {
         "id": record["id"],

@@ -170,7 +170,7 @@ def _took(told: dict[str, Any]) -> int:
 
 
 def _of_request(client: Any, group: str, request_id: str, window: Window) -> dict[tuple[str, str], Attempt]:
-    """The attempt that lines with a request id tell of: Lambda's own, if no others."""
+    """The attempt that lines with a request id belong to: Lambda's own, if no others."""
     found = _searched(client, group, f'"{request_id}"', window)
     events = [event for event in found if request_id in event["message"]]
     if not events:

@@ -60,7 +60,7 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
 
 
 def _record(stack: Stack, id: str) -> records.Record | None:
-    """None where nobody knows the id, or its record is damaged: the log may tell of it all the same."""
+    """None where nobody knows the id, or its record is damaged: the log may have lines of it all the same."""
     try:
         return records.find(stack, id)
     except Problem:

@@ -45,7 +45,7 @@ def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
 
 
 def done(answer: dict[str, Any], as_json: bool, *lines: str) -> int:
-    """The same of what was done to a record; an object that it named as its request wrongly is told of."""
+    """The same of what was done to a record; an object that it wrongly named as its request is reported."""
     if left := answer.get("requestLeft"):
         tell(f"once: {answer['id']}: {left}")
     return answered(answer, as_json, *lines)

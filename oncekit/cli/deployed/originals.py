@@ -58,7 +58,7 @@ def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, bool, st
     # Where a record should name its request and does not, an object of its key may be an earlier life's of this id.
     in_flight = kept_request.in_flight(stack, record)
     named = not in_flight and ("requestRef" in record or record["status"] == "IN_PROGRESS")
-    if in_flight:  # for as long as the bucket's rule says; an operator's retry keeps it anew
+    if in_flight:  # for as long as the bucket's rule says; an operator's retry keeps it again
         found = kept_request.read_at(stack, in_flight)
         yield found.text, False, found.missing or "not in the bucket"
     if named:

@@ -169,7 +169,7 @@ def _mark_in(record: Record) -> str | None:
 def owner_status(stack: Stack, owner: str, id: str) -> str:
     """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone.
 
-    FOREIGN for what is no execution of this stack's operations, which nobody asks after, or one with another request.
+    FOREIGN for what is not an execution of this stack's operations, which nobody asks about, or has another request.
     """
     if not stack.has_execution(owner):
         return FOREIGN

@@ -34,9 +34,9 @@ def read(text: str) -> Rejected:
     try:
         body = json.loads(text)
         if not isinstance(body, dict) or not all(isinstance(body.get(each), str) for each in ("error", "executionArn")):
-            raise UnreadableMessage("it is no message of Once")
+            raise UnreadableMessage("it is not a message of Once")
         if not isinstance(body.get("message"), str | None):
-            raise UnreadableMessage("it is no message of Once")
+            raise UnreadableMessage("it is not a message of Once")
         if "inputText" in body:  # what no queue takes as it is, a half of a character for one
             body["input"] = json.loads(body["inputText"])
         omitted = body.get("inputOmitted")
@@ -51,7 +51,7 @@ def read(text: str) -> Rejected:
     except RecursionError as error:
         raise UnreadableMessage("it is nested too deep to be read") from error
     except (ValueError, TypeError) as error:
-        raise UnreadableMessage("it is no message of Once") from error
+        raise UnreadableMessage("it is not a message of Once") from error
 
 
 def _id_beside(body: dict[str, Any]) -> str | None:

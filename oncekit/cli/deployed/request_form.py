@@ -21,7 +21,7 @@ def fault_of(text: str) -> str | None:
 
     request = opened(json.loads(text))
     if not isinstance(request, dict):
-        return "it is no JSON object"
+        return "it is not a JSON object"
     if is_deeper(request, DEEPEST):
         return "its payload is nested deeper than 10 levels"
     if unreadable := why_unreadable(request):

@@ -27,7 +27,7 @@ MARGIN_MS = 5_000
 """How much earlier or later than its history says an attempt may have printed: other clocks, and its last words."""
 MOST_PAGES = 20
 """That one search asks for."""
-LATE = "lines arrive some seconds late: fold this up and open it again to look anew"
+LATE = "lines arrive some seconds late: close this and open it again to look for more"
 _ID = crashed_attempts.REQUEST_ID.pattern
 _TOLD_BY_LAMBDA = re.compile(f"RequestId: ({_ID})|({_ID}) Task timed out")
 """How Lambda names the request id in the error of an attempt that ended without an answer."""
@@ -65,7 +65,7 @@ class StackLog:
         return Printed(list(logs.lines_for_people(found)), told)
 
     def _window_of(self, record: records.Record) -> Window:
-        """From its first lock that the record may tell of until it was finished, or now."""
+        """From its first lock that the record may show until it was finished, or now."""
         begin = datetime.timedelta(seconds=crashed_attempts.RECOVERED_SECONDS if record.get("recoveries") else 0)
         try:
             acquired = datetime.datetime.fromisoformat(record["acquiredAt"])

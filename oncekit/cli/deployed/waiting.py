@@ -116,10 +116,10 @@ def failed_before(stack: Stack, request: str) -> int | None:
 
 
 def record_end(stack: Stack, request: str, seconds: float, failed: int | None = None) -> Ended:
-    """What the record of a request's id says at last; the failure under the fence `failed` is no end. Raises TooLong.
+    """What the record of a request's id says at last. A failure under the fence `failed` is not an end. Raises TooLong.
 
     Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
-    fingerprint, and a request that finds another at work is told of by a message, where it would be refused for that.
+    fingerprint, and a request that finds another at work is reported in a message, where it would be refused for that.
     """
     id, wishes = id_in(request) or "", fingerprints_of(request)
     seen = ""

@@ -113,7 +113,7 @@ def _promised(rule: Mapping[str, Any], retention: int) -> int:
 
 
 def _described(expiration: Mapping[str, Any]) -> tuple[str, float]:
-    """When a rule deletes, in words, and after how many days; a date is no number of days, and counts as none."""
+    """When a rule deletes, in words, and after how many days; a date is not a number of days, and counts as none."""
     if "Days" in expiration:
         return f"after {expiration['Days']} days", expiration["Days"]
     return (f"on {expiration['Date']}", 0) if "Date" in expiration else ("never", float("inf"))

@@ -203,7 +203,7 @@ def _not_nested(deployment: Deployment, machine: str, found: Timeouts) -> str:
             f"an execution has {found.execution:g} s, and AWS ends it after {EXPRESS_SECONDS}: it relies on more time"
         )
     if not found.leases:
-        return "no state sets leaseExpiresAt: this is no definition of Once"
+        return "no state sets leaseExpiresAt: this is not a definition of Once"
     for state, lease in found.leases.items():
         if lease is None:
             return f"the lease that {state} sets cannot be determined"

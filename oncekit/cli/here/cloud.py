@@ -21,7 +21,7 @@ NEEDED_OUTPUTS = ("StateMachineArn", "TableName")
 
 
 def find_template(given: Path | None) -> Path:
-    """The template to use; that of the sample application where there is none. Raises Problem if `given` is no file."""
+    """The template to use; that of the sample application if there is none. Raises Problem if `given` is missing."""
     if given is not None:
         if not given.is_file():
             raise Problem(f"there is no template at {given}")

@@ -11,7 +11,7 @@ PYTHON = FOLDERS[:2]
 
 
 class Watch:
-    """Tells of files that people changed; what editors write beside them, for a moment, is none of these."""
+    """Reports the files that people changed; what editors write beside them, for a moment, is none of these."""
 
     def __init__(self, template: Path, stopping: threading.Event, on_change: Callable[[set[str]], None]) -> None:
         """`on_change` gets names, in a thread of the watch."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 MOST_LINES = 20_000
-"""Of a function; then its log begins anew."""
+"""Of a function; then its log begins again."""
 
 
 class KeptLogs:

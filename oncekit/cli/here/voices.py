@@ -1,4 +1,4 @@
-"""What functions print and what is told of executions, one after the other: neither cuts a line of the other."""
+"""What functions print, and reports about executions, one after the other: neither cuts a line of the other."""
 
 from __future__ import annotations
 

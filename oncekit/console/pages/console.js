@@ -311,7 +311,7 @@ document.addEventListener("toggle", async event => {
   if (item && one("details", item) === event.target) history.replaceState(null, "", "#" + item.id);
   const own = name => all(name, event.target).find(each => each.closest("details") === event.target);
   const before = !event.target.open && own("[data-read]");
-  if (before) { before.dataset.later = before.dataset.read; delete before.dataset.read; } // read anew when it is opened again
+  if (before) { before.dataset.later = before.dataset.read; delete before.dataset.read; } // read again when it is opened again
   const later = event.target.open && own("[data-later]");
   if (!later) return;
   const address = later.dataset.later;

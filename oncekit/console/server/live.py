@@ -1,6 +1,6 @@
 """What is told to pages while they are open: that something changed, as server-sent events.
 
-A page then asks for its part anew. So nothing is told twice, and a page that was away for a while misses nothing.
+A page then asks for its part again. So nothing is sent twice, and a page that was away for a while misses nothing.
 """
 
 from __future__ import annotations

@@ -18,9 +18,9 @@ from oncekit.local.lanes import FAST, lane_of
 MOST_RUNS = 50
 """Of an id, the newest: those whose writes its page shows."""
 LONG = 200
-"""Visits of a run from which on each is told of only when it is opened."""
+"""From this many visits of a run on, each is shown only when it is opened."""
 MUCH = 500_000
-"""Characters of data in all its states, from which on likewise: a page that is open is made anew with each event."""
+"""Characters of data in all its states, from which on likewise: a page that is open is made again with each event."""
 FIRST = 400
 """Visits that the page of a run has at once."""
 
@@ -33,7 +33,7 @@ class Runs(Frame):
         return self.part("run_body.html", **self._run(arn))
 
     def visit(self, request: Request, number: int, arn: str) -> Response:
-        """What a long run tells of a visit when it is opened."""
+        """What the page of a long run shows of a visit when it is opened."""
         run, _ = self.source.run(arn)
         if (each := visit_view(run, number, self.source.now(), self.source.log(run))) is None:
             raise Unknown(f"the execution has not entered {number} states")

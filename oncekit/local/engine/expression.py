@@ -256,7 +256,7 @@ def iso(seconds: float) -> str:
 
 @contextmanager
 def strict_syntax() -> Iterator[None]:
-    """In the engine's own classes: no operators later than JSONata 2.0.6, and null is no missing argument."""
+    """In the engine's own classes: no operators later than JSONata 2.0.6, and null is not a missing argument."""
     create, symbol_of = Tokenizer.create, Signature.get_symbol
 
     def create_2_0_6(self: Any, kind: str | None, value: Any) -> Any:

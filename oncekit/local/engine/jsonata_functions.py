@@ -372,7 +372,7 @@ def parse(text: str | None) -> Any:
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def partition(values: list[Any] | None, size: float) -> list[Any] | None:

@@ -83,7 +83,7 @@ class ServiceCalls:
                     region_name=REGION,
                     aws_access_key_id=self._key.id,
                     aws_secret_access_key=self._key.secret,
-                    # A name of its own: botocore composes the long one anew for each call.
+                    # A name of its own: botocore composes the long one again for each call.
                     config=Config(parameter_validation=False, retries={"total_max_attempts": 1}, user_agent="once"),
                 )
             return self._clients[service]

@@ -213,7 +213,7 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
     # Of the same few names, thousands of times; each is three searches.
     snake_case = functools.cache(state_task_service.camel_to_snake_case)
     sfn_case = functools.cache(StateTaskService._to_sfn_cased)
-    # A body that is no text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
+    # A body that is not text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
     with (
         _calls_through(service_calls),
         replaced(

@@ -107,7 +107,7 @@ class Exchange:
 
     @contextmanager
     def switched(self, on: bool) -> Iterator[None]:
-        """On or off while the context is open; schedules begin anew when it is switched on."""
+        """On or off while the context is open; schedules start over when it is switched on."""
         before = self._on
         self._on = on
         self._run()

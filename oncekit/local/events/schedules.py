@@ -103,7 +103,7 @@ class ScheduleRuns:
                 self._await(schedule, self._clock.now() + schedule.period)
 
     def restart(self) -> None:
-        """Begin all anew; call it when the delivery queue has forgotten them."""
+        """Start all over; call it when the delivery queue has forgotten them."""
         schedules = [schedule for schedule, _cancel in self._running.values()]
         self._running.clear()
         self.run(schedules)

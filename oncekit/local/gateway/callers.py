@@ -58,7 +58,7 @@ class Callers:
             raise Refused("ACCESS_DENIED", error.response["Error"]["Message"]) from error
 
     def _claims(self, environ: Environ) -> Claims:
-        """Here is no user pool: a token is good that is signed (HS256) with the secret key of this run."""
+        """There is no user pool here: a token is good that is signed (HS256) with the secret key of this run."""
         header, _, rest = str(environ.get("HTTP_AUTHORIZATION", "")).removeprefix("Bearer ").partition(".")
         payload, _, signature = rest.partition(".")
         mine = hmac.digest(self._keys.own.secret.encode(), f"{header}.{payload}".encode(), hashlib.sha256)

@@ -114,4 +114,4 @@ def _failed(error: ClientError) -> Backend:
 def _plain(value: object) -> object:
     if isinstance(value, datetime.datetime):
         return value.timestamp()
-    raise TypeError(f"{type(value).__name__} is no JSON")
+    raise TypeError(f"{type(value).__name__} is not JSON")

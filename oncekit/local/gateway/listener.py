@@ -107,7 +107,7 @@ def _body(environ: WSGIEnvironment) -> str:
 def _headers(environ: WSGIEnvironment) -> dict[str, str]:
     """By the names that clients write them with, where WSGI tells: in lower case, as in HTTP/2.
 
-    White space around a value is no part of it (RFC 9110, section 5.5).
+    White space around a value is not part of it (RFC 9110, section 5.5).
     """
     names = {"CONTENT_TYPE": "content-type"}
     given = {

@@ -86,7 +86,7 @@ class RestApi:
 
     @property
     def origin(self) -> str | None:
-        """That of the pages which may call, as its answers to OPTIONS name it; * is any, None is no page at all."""
+        """That of the pages which may call, as its answers to OPTIONS name it; * is any, None: no page at all."""
         for each in self._methods:
             if each.name == "OPTIONS":
                 answer = each.integration.get("responses", {}).get("default", {})

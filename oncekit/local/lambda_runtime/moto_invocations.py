@@ -24,7 +24,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 @contextmanager
 def serve_moto_invocations(runtime: Runtime) -> Iterator[None]:
-    """While it is open, moto answers Invoke with the runtime's functions, whether moto has been told of them or not.
+    """While it is open, moto answers Invoke with the runtime's functions, whether moto knows them or not.
 
     moto itself would start a container, and gives every error as `Handled`.
     """

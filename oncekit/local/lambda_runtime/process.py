@@ -57,7 +57,7 @@ class FunctionProcess:
 
     @property
     def alive(self) -> bool:
-        """Known before its last line has been handed over and anybody is told of its exit."""
+        """Known before its last line has been handed over and anybody learns of its exit."""
         return self._process.returncode is None
 
     def kill(self) -> None:

@@ -57,7 +57,7 @@ class HttpGuard:
         except _unreadable() as error:
             return in_protocol(service, environ, _malformed(error))
         if asked is None:
-            return _refused(service, environ, "it is no operation that botocore knows")
+            return _refused(service, environ, "it is not an operation that botocore knows")
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
         except ClientError as error:

@@ -123,7 +123,7 @@ class Journals:
 
 
 def is_alive(process: int) -> bool:
-    """Whether the process is there and is no zombie."""
+    """Whether the process is there and is not a zombie."""
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

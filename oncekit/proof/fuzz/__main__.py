@@ -73,7 +73,7 @@ def _one(case: Any, subject: Any, seed: str) -> list[str]:
 
 
 def run(kinds: Sequence[str], seed: int, cases: int, workers: int, template: Path) -> int:
-    """So many cases, shared out among the kinds; 1 when something is wrong in any."""
+    """This many cases, divided among the kinds; 1 when something is wrong in any."""
     total = sum(KINDS[kind].share for kind in kinds)
     began, failed = time.monotonic(), 0
     for kind in kinds:
@@ -90,7 +90,7 @@ def run(kinds: Sequence[str], seed: int, cases: int, workers: int, template: Pat
 
 
 def _all(kind: str, seed: int, count: int, workers: int, template: Path) -> list[Found]:
-    """A lane is made anew for each chunk of its cases; that of a cloud is dear."""
+    """A new lane for each chunk of its cases; that of a cloud is expensive."""
     size = CHUNK if KINDS[kind].lane == "stage" else -(-count // workers)
     size = max(size, -(-count // (workers * 40)))
     chunks = [range(first, min(first + size, count)) for first in range(0, count, size)]

@@ -34,7 +34,7 @@ def case(lane: Lane, dice: random.Random) -> Iterator[str]:
 
 
 def meant(asked: Asked) -> JSON | None:
-    """The request that a sender means; None when the body is no JSON object."""
+    """The request that a sender means; None when the body is not a JSON object."""
     try:
         payload = parsed(asked.text)
     except NotJson:

@@ -172,7 +172,7 @@ class _Replying:
         try:
             value = json.loads(text, parse_constant=_refuse)
         except (ValueError, TypeError):
-            yield f"answers with what is no JSON: {shown(text)} for {said}"
+            yield f"answers with what is not JSON: {shown(text)} for {said}"
             return
         envelope = self.reply.get("onceResult") if isinstance(self.reply, dict) else None
         if self.kept is not None and text != self.kept:

@@ -251,7 +251,7 @@ def _is_kept(kept: dict[str, Any], given: JSON) -> bool:
 def _again(stage: Stage, text: str, given: JSON, judge: Judge) -> Iterator[str]:
     again = stage.run(text, judge, lambda event: {"paid": 2})
     if again.error or again.starts or again.output.get("result") != '{"paid":1}':
-        yield f"its duplicate is no duplicate: {again}"
+        yield f"its duplicate is not a duplicate: {again}"
     other: Any = opened(json.loads(text))
     other["payload"] = {"another": other["payload"]} if levels(other["payload"]) < 10 else {"another": 1}
     mismatch = stage.run(sent(other), judge, lambda event: {"paid": 3})

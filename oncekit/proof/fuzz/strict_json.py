@@ -9,7 +9,7 @@ from oncekit.proof.fuzz.values import JSON
 
 
 class NotJson(ValueError):
-    """The text is no JSON object, or has a number that no double can hold."""
+    """The text is not a JSON object, or has a number that no double can hold."""
 
 
 def parsed(text: str) -> dict[str, JSON]:

@@ -101,7 +101,7 @@ class Executing:
     def _died(self, world: World, place: int) -> World:
         execution = world.executions[place]
         assert execution is not None
-        if execution.lane == FAST:  # no event tells of it, no list has it, and nobody can ask what it did
+        if execution.lane == FAST:  # no event reports it, no list has it, and nobody can ask what it did
             life = world.life._replace(succeeded=False, decided=False) if is_owner(world, place) else world.life
             return world.put(place, execution._replace(status=DEAD_AND_SEEN, waits=False))._replace(life=life)
         status = DEAD if self._setting.workers else DEAD_AND_SEEN

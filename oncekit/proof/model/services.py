@@ -33,7 +33,7 @@ from oncekit.proof.model.world import (
 
 ENDED_WELL = (SUCCEEDED, DEAD, DEAD_AND_SEEN, RUNNING)
 INPUT, PAGES, EVENTS = "input", "pages", "events"
-"""What may be larger than a state can carry: an owner's input, a page of several events, an event that is no end."""
+"""What may be too large for a state: an owner's input, a page of several events, an event that is not an end."""
 
 
 IN_FLIGHT = "in flight"

@@ -87,7 +87,7 @@ class Life(NamedTuple):
     """What has happened since the id was last free."""
 
     started: bool = False
-    """Business logic was; a failure that is tried again begins anew."""
+    """Business logic was; a failure that is tried again starts over."""
     succeeded: bool = False
     decided: bool = False
     """Business logic said how it ends, and an execution has heard it."""

@@ -85,7 +85,7 @@ def hard(*script: str, note: str = "", **more: Any) -> Request:
 
 
 def again(*script: str, **more: Any) -> Request:
-    """Fails, and is sent again to be tried again; the script goes by fences, as attempts begin anew."""
+    """Fails, and is sent again to be tried again; the script goes by fences, as attempts start over."""
     return request("hard-work", {"script": list(script), "by": "fence"}, onFailed="retry", **more)
 
 
