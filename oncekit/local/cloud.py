@@ -84,6 +84,8 @@ class Cloud:
         self._names = tuple(names)
         self.executions = Executions()
         self.deployed: Stack
+        self.sources: frozenset[Path] = frozenset()
+        """The files and folders that it is deployed from, and those that the last deployment missed."""
         self._stack = ExitStack()
         self._added: set[str] = set()
 
@@ -254,17 +256,31 @@ class Cloud:
             self.redeploy(*before)
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
-        deployed = deploy(template, self._service_calls.quickly, self.functions, self.endpoint_url, before)
+        made_of: set[Path] = set()
+        with ExitStack() as undo:
+            try:
+                call, url = self._service_calls.quickly, self.endpoint_url
+                deployed = deploy(template, call, self.functions, url, before, undo, made_of)
+                if before is not None:
+                    undo.callback(self._run, before)
+                self._run(deployed)
+            finally:
+                self.sources |= made_of
+            undo.pop_all()
         for name in set(before.functions if before else ()) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
+        self.deployed = deployed
+        self.sources = frozenset(made_of)
+        self._template = template
+
+    def _run(self, deployed: Stack) -> None:
+        """What delivers, checks and serves goes by these resources from now on."""
+        apis = rest_apis(deployed.resources)
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
-        apis = rest_apis(deployed.resources)
         self._gateway.deploy(apis)
         there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
         self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
-        self.deployed = deployed
-        self._template = template
 
     def register_function(self, name: str, spec: FunctionSpec) -> None:
         """Deploy a function that is not in the template, or another one in its place, until the next `reset`."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,11 +35,14 @@ from oncekit.local.function_names import name_and_qualifier
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
+from oncekit.local.property_shapes import check_properties
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
-from oncekit.local.template import FILE_SCHEME, Template, load
+from oncekit.local.template import FILE_SCHEME, REPOSITORY_SCHEME, Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
+MACHINE = "AWS::StepFunctions::StateMachine"
+_NOT_MOTOS = (NESTED, "AWS::Lambda::Function")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,12 @@ class Stack:
     """The state of each function's files."""
     parameters: Mapping[str, str]
     """Those of the template, and those of the applications inside it where it has none of the name."""
+    left: Mapping[str, Deployed]
+    """Resources of earlier deployments that are not in the template any more: they are there, should they come back."""
+
+    @property
+    def known(self) -> Mapping[str, Deployed]:
+        return {**self.left, **self.resources}
 
 
 class Functions(Protocol):
@@ -60,26 +70,47 @@ class Functions(Protocol):
 
     def register(self, name: str, spec: FunctionSpec) -> None: ...
 
+    def put_away(self, name: str) -> None: ...
+
 
 Call = Callable[[str, str, dict[str, Any]], object]
 """Calls a service on the in-process backend: its name and that of a method in boto3, and the parameters."""
 
 
 def deploy(
-    template: Template, call: Call, functions: Functions, endpoint_url: str, before: Stack | None = None
+    template: Template,
+    call: Call,
+    functions: Functions,
+    endpoint_url: str,
+    before: Stack | None = None,
+    undo: ExitStack | None = None,
+    sources: set[Path] | None = None,
 ) -> Stack:
     """Create everything in the template. A resource of `before` with the same properties stays, with its data.
 
-    Raises TemplateError, or DefinitionError for a state machine's definition.
+    What is deployed from, files and folders, is added to `sources`, also when it is missing.
+    Raises TemplateError, or DefinitionError for a state machine's definition; then everything is as it was before.
+    `undo` can do the same later.
     """
-    deployment = _Deployment(template, call, endpoint_url, before.resources if before else {})
-    deployment.deploy()
-    made = deployment.functions
-    code = {name: code_of(spec) for name, spec in made.items()}
-    for name, spec in made.items():
-        if before is None or (before.functions.get(name), before.code.get(name)) != (spec, code[name]):
-            functions.register(name, spec)
-    return Stack(deployment.everything(), deployment.all_outputs(), made, code, deployment.all_parameters())
+    known = before.known if before else {}
+    with ExitStack() as undoing:
+        deployment = _Deployment(template, call, endpoint_url, known, undo=undoing)
+        if sources is not None:
+            deployment.sources = sources
+        deployment.deploy()
+        made = deployment.functions
+        code = {name: code_of(spec) for name, spec in made.items()}
+        for name, spec in made.items():
+            earlier = before.functions.get(name) if before else None
+            if before is None or (earlier, before.code.get(name)) != (spec, code[name]):
+                functions.register(name, spec)
+                undoing.callback(*((functions.register, name, earlier) if earlier else (functions.put_away, name)))
+        resources, outputs = deployment.everything(), deployment.all_outputs()
+        left = {logical_id: each for logical_id, each in known.items() if logical_id not in resources}
+        done = undoing.pop_all()
+    if undo is not None:
+        undo.callback(done.close)
+    return Stack(resources, outputs, made, code, deployment.all_parameters(), left)
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
@@ -120,6 +151,9 @@ class _Deployment:
     """Logical ids of the applications around it."""
     cache: Path | None = None
     inner: dict[str, _Deployment] = field(default_factory=dict)
+    undo: ExitStack = field(default_factory=ExitStack)
+    """Makes everything as it was before."""
+    sources: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         pseudo = {
@@ -180,7 +214,7 @@ class _Deployment:
             if resource["Type"] == NESTED and self.deployed(logical_id).ref:
                 yield from self.inner[logical_id].definitions()
         for logical_id, resource in self.template.section("Resources").items():
-            if resource["Type"] == "AWS::StepFunctions::StateMachine":
+            if resource["Type"] == MACHINE:
                 yield logical_id, self.definition(self.resolver.resolve(resource["Properties"]), logical_id)[1]
 
     def deployed(self, logical_id: str) -> Deployed:
@@ -205,25 +239,27 @@ class _Deployment:
 
     def _make(self, logical_id: str, resource: Mapping[str, Any]) -> Deployed:
         kind: str = resource["Type"]
-        known = self.before.get(self.key(logical_id))
-        if known is not None and not known.ref:  # its condition did not hold
+        known = self._known(logical_id)
+        if known is not None and known.type != kind:
+            self._take_away(logical_id, known)
             known = None
         if "Condition" in resource and not self.resolver.holds(resource["Condition"]):
-            if known is not None and kind not in NAMED:
-                self._delete(kind, known)
+            if known is not None:
+                self._take_away(logical_id, known)
             return Deployed(kind, {}, "", lambda _name: "")
         for other in _as_list(resource.get("DependsOn")):
             self.deployed(other)
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
+        check_properties(logical_id, kind, properties)
         if self.within:
             properties = _with_whole_paths(properties, self.template.folder)
         if kind == "AWS::Lambda::Function":
             return self._function(logical_id, properties)
         if kind == NESTED:
             return self._nested(logical_id, properties)
-        if kind == "AWS::StepFunctions::StateMachine" and not self.dry:
+        if kind == MACHINE and not self.dry:
             return self._state_machine(logical_id, properties)
         if kind == "AWS::Lambda::Alias":
             self._alias(str(properties["FunctionName"]), str(properties["Name"]))
@@ -233,9 +269,22 @@ class _Deployment:
             return known
         return self._made_by_moto(kind, logical_id, properties, known)
 
+    def _known(self, logical_id: str) -> Deployed | None:
+        """The resource as it was deployed before; None also where its condition did not hold."""
+        known = self.before.get(self.key(logical_id))
+        return known if known is not None and known.ref else None
+
     def _nested(self, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """An application inside this one: a template on this machine, whose folder its files are in."""
-        path = self.template.folder / str(properties.get("TemplateURL", "")).removeprefix(FILE_SCHEME)
+        place = str(properties.get("TemplateURL", ""))
+        if place.startswith(REPOSITORY_SCHEME):
+            raise TemplateError(
+                f"{logical_id}: the local cloud does not fetch {place.removeprefix(REPOSITORY_SCHEME)} from the "
+                "Serverless Application Repository; name a template file on this machine as its Location, or give it "
+                "a Condition that does not hold here"
+            )
+        path = self.template.folder / place.removeprefix(FILE_SCHEME)
+        self.sources.add(path)
         if not path.is_file():
             raise TemplateError(f"{logical_id}: its Location is not a file on this machine: {path}")
         given = {name: _as_text(value) for name, value in (properties.get("Parameters") or {}).items()}
@@ -255,6 +304,8 @@ class _Deployment:
             within=f"{self.within}{logical_id}",
             taken=self.taken | around,
             cache=self.cache or beside(self.template.folder / path.name),
+            undo=self.undo,
+            sources=self.sources,
         )
         inner.deploy()
         self.inner[logical_id] = inner
@@ -281,34 +332,55 @@ class _Deployment:
         model = moto_model(kind)
         if model is None:
             return self._named(kind, logical_id, properties)
-        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
         held: Mapping[str, Any] = {}
         if known is not None:  # changed: made again under the same name, so the old one goes first
-            held = take_contents(kind, known.ref)
-            self._delete(kind, known)
+            held = self._take_away(logical_id, known)
+            if known.properties.get("KeySchema") != properties.get("KeySchema"):
+                held = {}
         try:
-            made = model.create_from_cloudformation_json(
-                name, {"Properties": copy.deepcopy(properties)}, ACCOUNT, REGION
-            )
-        except Exception:  # moto's models of other types fail with anything, such as AttributeError
+            made = self._make_model(kind, logical_id, properties, held)
+        except TemplateError:
             if kind in MADE_HERE:
                 raise
             return self._named(kind, logical_id, properties)
-        if known is None or known.properties.get("KeySchema") == properties.get("KeySchema"):
-            put_contents(kind, made.physical_resource_id, held)
-        if kind == "AWS::DynamoDB::Table":
-            self._add_to_table(made.name, properties)
-        if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
-            made.set_lifecycle(rules)
         ref = made.physical_resource_id
+        self.undo.callback(self._delete, logical_id, Deployed(kind, properties, ref, made.get_cfn_attribute))
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
         return Deployed(kind, properties, ref, made.get_cfn_attribute)
 
-    def _delete(self, kind: str, known: Deployed) -> None:
-        model = moto_model(kind)
-        if model is not None and known.is_run and not self.dry:
-            model.delete_from_cloudformation_json(known.ref, {"Properties": known.properties}, ACCOUNT, REGION)
+    def _make_model(self, kind: str, logical_id: str, properties: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
+        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
+        given = {"Properties": copy.deepcopy(dict(properties))}
+        with _motos_faults_named(logical_id, kind):
+            made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
+            if kind == "AWS::DynamoDB::Table":
+                self._add_to_table(made.name, properties)
+            if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
+                made.set_lifecycle(rules)
+            put_contents(kind, made.physical_resource_id, held)
+        return made
+
+    def _take_away(self, logical_id: str, known: Deployed) -> Mapping[str, Any]:
+        """Delete what moto has of a resource, until `undo` makes it again, and give what it held."""
+        if self.dry or known.type in NAMED or known.type in _NOT_MOTOS or not known.is_run:
+            return {}
+        if known.type == MACHINE:
+            self._remake_machine(logical_id, known.ref, known.properties, None)
+            return {}
+        if moto_model(known.type) is None:
+            return {}
+        held = take_contents(known.type, known.ref)
+        self._delete(logical_id, known)
+        self.undo.callback(self._make_model, known.type, logical_id, known.properties, held)
+        return held
+
+    def _delete(self, logical_id: str, known: Deployed) -> None:
+        take_contents(known.type, known.ref)
+        with _motos_faults_named(logical_id, known.type):
+            moto_model(known.type).delete_from_cloudformation_json(
+                known.ref, {"Properties": known.properties}, ACCOUNT, REGION
+            )
 
     def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:
         from moto.dynamodb.models import dynamodb_backends
@@ -324,20 +396,33 @@ class _Deployment:
         arn = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{name}"
         definition = json.dumps(self.definition(properties, logical_id)[1])
         made_of = {**properties, "DefinitionString": definition}
-        known = self.before.get(self.key(logical_id))
-        role = properties.get("RoleArn", "")
-        kind = properties.get("StateMachineType", "STANDARD")
-        if known is not None and kind != known.properties.get("StateMachineType", "STANDARD"):
-            self.call("stepfunctions", "delete_state_machine", {"stateMachineArn": arn})  # a type cannot be updated
-            known = None
-        if known is None:
-            given = {"name": name, "definition": definition, "roleArn": role, "type": kind}
-            self.call("stepfunctions", "create_state_machine", given)
-        elif known.properties != made_of:
-            given = {"stateMachineArn": arn, "definition": definition, "roleArn": role}
-            self.call("stepfunctions", "update_state_machine", given)
+        known = self._known(logical_id)
+        if known is None or known.properties != made_of:
+            is_now = None if known is None or known.type != MACHINE else known.properties
+            self._remake_machine(logical_id, arn, is_now, made_of)
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
-        return Deployed("AWS::StepFunctions::StateMachine", made_of, arn, _reader("", logical_id, attributes))
+        return Deployed(MACHINE, made_of, arn, _reader("", logical_id, attributes))
+
+    def _remake_machine(
+        self, logical_id: str, arn: str, is_now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None
+    ) -> None:
+        """The machine with other properties; None is no machine."""
+        with _motos_faults_named(logical_id, MACHINE):
+            self._change_machine(arn, is_now, wanted)
+        self.undo.callback(self._change_machine, arn, wanted, is_now)
+
+    def _change_machine(self, arn: str, is_now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> None:
+        kind = _type_of_machine(wanted)
+        if is_now is not None and kind != _type_of_machine(is_now):  # a type cannot be updated
+            self.call("stepfunctions", "delete_state_machine", {"stateMachineArn": arn})
+            is_now = None
+        if wanted is None:
+            return
+        given = {"definition": wanted["DefinitionString"], "roleArn": wanted.get("RoleArn", "")}
+        if is_now is None:
+            self.call("stepfunctions", "create_state_machine", {**given, "name": arn.split(":")[6], "type": kind})
+        else:
+            self.call("stepfunctions", "update_state_machine", {**given, "stateMachineArn": arn})
 
     def definition(self, properties: Mapping[str, Any], logical_id: str) -> tuple[Path, dict[str, Any]]:
         """The file of a state machine's definition, and the definition with its substitutions."""
@@ -347,14 +432,18 @@ class _Deployment:
                 f"{logical_id}: the local cloud reads definitions from files: use DefinitionS3Location or DefinitionUri"
             )
         path = self.template.folder / location["Key"]
+        self.sources.add(path)
         return path, render_definition(path, properties.get("DefinitionSubstitutions", {}))
 
     def _function(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("FunctionName", f"{STACK}-{self.key(logical_id)}")
         code = self.template.folder / properties["Code"].get("S3Key", "")
+        if "S3Key" in properties["Code"]:
+            self.sources.add(code)
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         layers = [self._folder_of_layer(ref) for ref in properties.get("Layers", [])]
+        self.sources.update(layers)
         concurrency = properties.get("ReservedConcurrentExecutions")
         self.functions[name] = FunctionSpec(
             code=code,
@@ -383,6 +472,22 @@ class _Deployment:
         raise TemplateError(
             f"a function uses the layer {ref}, which is not in the template: the local cloud cannot fetch it"
         )
+
+
+@contextmanager
+def _motos_faults_named(logical_id: str, kind: str) -> Iterator[None]:
+    """What moto refuses or fails on is said with the resource. Only moto's own work belongs inside."""
+    try:
+        yield
+    except Exception as error:  # its models fail with anything on what they do not expect, such as AttributeError
+        told = f"{type(error).__name__}: {error}"
+        raise TemplateError(
+            f"{logical_id} ({kind}): moto, which plays its service here, fails on it: {told}"
+        ) from error
+
+
+def _type_of_machine(properties: Mapping[str, Any] | None) -> str | None:
+    return None if properties is None else str(properties.get("StateMachineType", "STANDARD"))
 
 
 def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything: bool = False) -> Callable[[str], str]:

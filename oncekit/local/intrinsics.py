@@ -29,6 +29,7 @@ class Resolver:
     resource: Callable[[str], str]
     attribute: Callable[[str, str], str]
     _known: dict[str, bool] = field(default_factory=dict)
+    _being_evaluated: list[str] = field(default_factory=list)
 
     def resolve(self, node: Any) -> Any:
         if isinstance(node, list):
@@ -38,6 +39,8 @@ class Resolver:
         if len(node) == 1:
             name, argument = next(iter(node.items()))
             if function := self._function(name):
+                if not _TAKES.get(name, _anything)(argument):
+                    raise TemplateError(f"{name} does not take {argument!r}")
                 return function(argument)
         resolved = {key: self.resolve(value) for key, value in node.items()}
         return {key: value for key, value in resolved.items() if value is not NO_VALUE}
@@ -47,7 +50,11 @@ class Resolver:
         if condition not in self._known:
             if condition not in self.conditions:
                 raise TemplateError(f"the template has no condition {condition}")
+            if condition in self._being_evaluated:
+                raise TemplateError(f"the condition {condition} depends on itself")
+            self._being_evaluated.append(condition)
             self._known[condition] = bool(self.resolve(self.conditions[condition]))
+            self._being_evaluated.pop()
         return self._known[condition]
 
     def _function(self, name: str) -> Callable[[Any], Any] | None:
@@ -101,10 +108,48 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::And": lambda resolver, a: all(resolver.resolve(each) for each in a),
     "Fn::Or": lambda resolver, a: any(resolver.resolve(each) for each in a),
     "Fn::Join": lambda resolver, a: str(a[0]).join(map(str, as_list(resolver.resolve(a[1])))),
-    "Fn::Select": lambda resolver, a: as_list(resolver.resolve(a[1]))[int(resolver.resolve(a[0]))],
-    "Fn::Split": lambda resolver, a: resolver.resolve(a[1]).split(a[0]),
+    "Fn::Select": lambda resolver, a: _selected(as_list(resolver.resolve(a[1])), resolver.resolve(a[0])),
+    "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
+
+
+def _anything(_: Any) -> bool:
+    return True
+
+
+def _list_of(*sizes: int) -> Callable[[Any], bool]:
+    return lambda argument: isinstance(argument, list) and len(argument) in sizes
+
+
+def _is_name(argument: Any) -> bool:
+    return isinstance(argument, str)
+
+
+_TAKES: Mapping[str, Callable[[Any], bool]] = {
+    "Ref": _is_name,
+    "Fn::GetAtt": lambda a: (
+        _list_of(2)(a) and isinstance(a[0], str) if isinstance(a, list) else isinstance(a, str) and "." in a
+    ),
+    "Fn::Sub": lambda a: isinstance(a, str) or (_list_of(2)(a) and isinstance(a[0], str) and isinstance(a[1], dict)),
+    "Fn::FindInMap": _list_of(3, 4),
+    "Fn::If": lambda a: _list_of(3)(a) and isinstance(a[0], str),
+    "Fn::Equals": _list_of(2),
+    "Fn::Not": _list_of(1),
+    "Fn::And": lambda a: isinstance(a, list),
+    "Fn::Or": lambda a: isinstance(a, list),
+    "Fn::Join": lambda a: _list_of(2)(a) and isinstance(a[1], list | dict | str),
+    "Fn::Select": _list_of(2),
+    "Fn::Split": lambda a: _list_of(2)(a) and isinstance(a[0], str) and a[0] != "",
+}
+"""Whether an argument has the form that the function takes."""
+
+
+def _selected(values: Any, index: Any) -> Any:
+    try:
+        return values[int(index)]
+    except (IndexError, TypeError, ValueError) as error:
+        raise TemplateError(f"Fn::Select: there is no element {index!r} in {values!r}") from error
 
 
 def as_list(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import logging
@@ -17,13 +18,16 @@ import yaml
 from oncekit.local.intrinsics import TemplateError, as_list
 from oncekit.local.kept_files import KeptFiles, beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
+from oncekit.local.template_shape import check_shape
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
+REPOSITORY_SCHEME = "serverlessrepo:"
+"""Before the id of an application of the Serverless Application Repository, where the path of a template would be."""
 
-__all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
+__all__ = ["FILE_SCHEME", "REPOSITORY_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_FORMAT = "4"  # of what is cached; count it up when `_translate` changes
+_FORMAT = "5"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -63,6 +67,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     if (kept := translations.get(key)) is not None:
         return Template(path.parent, **json.loads(kept))
     source = parse(text.decode(), path)
+    check_shape(source, path)
     values = parameter_values(source.get("Parameters") or {}, given)
     body = _translate(source, values, path)
     translations.keep(key, json.dumps({"parameters": values, "body": body}).encode())
@@ -143,18 +148,49 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
             return {}
 
     for resource in source["Resources"].values():
-        properties = resource.get("Properties") or {}
-        for name in _PATHS:
-            if isinstance(properties.get(name), str):
-                properties[name] = FILE_SCHEME + properties[name]
-        if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
-            properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
-    try:
+        _name_files(resource)
+
+    def translated(resources: Mapping[str, Any]) -> dict[str, Any]:
+        template = copy.deepcopy({**source, "Resources": resources})
         with no_other_cloud():  # the translator asks for the region, and a profile that is not there would stop it
-            body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
+            body: dict[str, Any] = transform(template, dict(values), NoManagedPolicies())
+        return body
+
+    def fails_alone(name: str) -> bool:
+        try:
+            translated({name: source["Resources"][name]})
+        except InvalidDocumentException:  # as one that refers to another, which is not there now
+            return False
+        except Exception:
+            return True
+        return False
+
+    try:
+        return translated(source["Resources"])
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
-    return body
+    except Exception as error:  # it checks most of what it reads; what it does not, it fails on with anything
+        what = next(filter(fails_alone, source["Resources"]), "the template")
+        told = f"{type(error).__name__}: {error}"
+        raise TemplateError(f"{path}: SAM's translator fails on {what}, which it cannot read: {told}") from error
+
+
+def _name_files(resource: Mapping[str, Any]) -> None:
+    """Give the translator the places of code, definitions and applications as it takes them."""
+    properties = resource.get("Properties", {})
+    for name in _PATHS:
+        if isinstance(properties.get(name), str):
+            properties[name] = FILE_SCHEME + properties[name]
+    if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
+        properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
+    location = properties.get("Location")
+    if (
+        resource["Type"] == "AWS::Serverless::Application"
+        and isinstance(location, dict)
+        and "ApplicationId" in location
+    ):
+        # The translator would ask AWS for it; if its Condition does not hold, nobody misses it.
+        properties["Location"] = f"{REPOSITORY_SCHEME}{location['ApplicationId']}"
 
 
 class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one

@@ -1,0 +1,149 @@
+"""A template saved in the middle of an edit: what is wrong is said with the resource, and what is deployed goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oncekit.local import LocalCloud
+from oncekit.local.template import TemplateError, load
+
+pytestmark = pytest.mark.ours
+
+HEAD = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Rows:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      TableName: rows
+      BillingMode: PAY_PER_REQUEST
+      KeySchema: [{ AttributeName: id, KeyType: HASH }]
+      AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
+"""
+TYPE = "  N: {{ Type: AWS::{}, Properties: {} }}\n"
+REPOSITORY = """
+  N:
+    Type: AWS::Serverless::Application
+    {}
+    Properties:
+      Location: {{ ApplicationId: 'arn:aws:serverlessrepo:us-east-1:1:applications/x', SemanticVersion: 1.0.0 }}
+"""
+
+
+class Edited:
+    """A small template, deployed; more is appended to it, and it is deployed again."""
+
+    def __init__(self, path: Path, cloud: LocalCloud) -> None:
+        self.path = path
+        self.cloud = cloud
+
+    def save(self, appended: str, head: str = HEAD) -> None:
+        self.path.write_text(head + appended)
+        self.cloud.redeploy()
+
+    def rows(self) -> int:
+        return int(self.cloud.client("dynamodb").scan(TableName="rows")["Count"])
+
+
+@pytest.fixture
+def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
+    path = tmp_path / "template.yaml"
+    path.write_text(HEAD)
+    before = cloud._parameters, cloud._path
+    cloud.redeploy({}, path)
+    cloud.client("dynamodb").put_item(TableName="rows", Item={"id": {"S": "1"}})
+    yield Edited(path, cloud)
+    cloud.redeploy(*before)
+
+
+@pytest.mark.parametrize(
+    ("appended", "said"),
+    [
+        ("  N:\n    Properties: {}\n", "N has no Type"),
+        ("  N: hello\n", "Resources: N is 'hello', but must be an object"),
+        ("  N: { Type: 5 }\n", "N has the Type 5, but a Type is a text"),
+        ("  5: { Type: AWS::SNS::Topic }\n", "Resources: the name 5 is not a text"),
+        ("  N: { Type: AWS::SNS::Topic, DependsOn: { a: b } }\n", "N has the DependsOn {'a': 'b'}"),
+        (TYPE.format("SNS::Topic", "hello"), "N has the Properties 'hello', but Properties are an object"),
+        (TYPE.format("DynamoDB::Table", "{}"), "N (AWS::DynamoDB::Table): KeySchema is missing"),
+        (TYPE.format("Lambda::Function", "{}"), "N (AWS::Lambda::Function): Code is missing"),
+        (TYPE.format("IAM::Role", "{ Policies: [{ PolicyDocument: { Statement: [hello] } }] }"), "Statement/0 is 'hel"),
+        (TYPE.format("Scheduler::Schedule", "{ ScheduleExpression: rate(5 minutes) }"), "Target is missing"),
+        (
+            TYPE.format("SQS::Queue", "{ RedrivePolicy: 5 }"),
+            "(AWS::SQS::Queue): moto, which plays its service here, fails",
+        ),
+        (TYPE.format("SNS::Topic", "{ TopicName: !Sub [a] }"), "Fn::Sub does not take ['a']"),
+        (TYPE.format("SNS::Topic", "{ TopicName: !Select [3, [a]] }"), "Fn::Select: there is no element 3 in ['a']"),
+        ("Parameters: { X: hello }\n", "Parameters: X is 'hello', but must be an object"),
+        (
+            "Parameters: { X: { Type: String, Default: a, AllowedPattern: '(' } }\n",
+            "parameter X has the AllowedPattern",
+        ),
+        ("Outputs: { X: {} }\n", "the output X has no Value"),
+        ("  N: { Type: AWS::SNS::Topic, Condition: C }\nConditions: { C: !Not [!Condition C] }\n", "depends on itself"),
+        (
+            REPOSITORY.format(""),
+            "N: the local cloud does not fetch arn:aws:serverlessrepo:us-east-1:1:applications/x from",
+        ),
+    ],
+)
+def test_it_is_refused_in_one_line_and_what_was_deployed_stays(edited: Edited, appended: str, said: str) -> None:
+    with pytest.raises(TemplateError, match=re.escape(said)) as refused:
+        edited.save(appended)
+    assert "\n" not in str(refused.value)
+    assert edited.rows() == 1
+
+
+def test_an_application_of_the_repository_whose_condition_does_not_hold_is_left_out(edited: Edited) -> None:
+    edited.save(REPOSITORY.format("Condition: OnAws") + "Conditions: { OnAws: !Equals [1, 2] }\n")
+    assert edited.cloud.resources["N"] == ""
+
+
+def test_a_fault_of_the_translator_is_said_with_the_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from samtranslator.model.sam_resources import SamSimpleTable
+
+    def to_cloudformation(*_: object, **__: object) -> None:
+        raise KeyError("odd")
+
+    monkeypatch.setattr(SamSimpleTable, "to_cloudformation", to_cloudformation)
+    path = tmp_path / "template.yaml"
+    path.write_text(f"{HEAD}  N: {{ Type: AWS::Serverless::SimpleTable }}\n")
+    with pytest.raises(TemplateError, match=r"SAM's translator fails on N, which it cannot read: KeyError: 'odd'$"):
+        load(path, cache=tmp_path / "cache")
+
+
+def test_what_a_failed_deployment_made_and_changed_is_undone(edited: Edited) -> None:
+    changed = HEAD.replace("AttributeName: id,", "AttributeName: other,")
+    news = "  News: { Type: AWS::SQS::Queue, Properties: { QueueName: undone } }\n"
+    with pytest.raises(TemplateError, match="moto"):
+        edited.save(news + TYPE.format("SQS::Queue", "{ RedrivePolicy: 5 }"), changed)
+    assert edited.rows() == 1
+    assert "QueueUrls" not in edited.cloud.client("sqs").list_queues(QueueNamePrefix="undone")
+    edited.save(news)
+    assert edited.cloud.resources["News"].endswith("/undone")
+
+
+def test_a_refused_rule_undoes_the_deployment(edited: Edited) -> None:
+    news = "  News: { Type: AWS::SQS::Queue, Properties: { QueueName: refused } }\n"
+    with pytest.raises(TemplateError, match=r"^N: "):
+        edited.save(news + TYPE.format("Events::Rule", "{ EventPattern: { source: x } }"))
+    assert "News" not in edited.cloud.resources
+    assert "QueueUrls" not in edited.cloud.client("sqs").list_queues(QueueNamePrefix="refused")
+
+
+def test_a_table_that_is_taken_out_and_put_back_is_there_with_its_rows(edited: Edited) -> None:
+    edited.save("  News: { Type: AWS::SNS::Topic }\n", "Resources:\n")
+    assert "Rows" not in edited.cloud.resources
+    edited.save("")
+    assert edited.rows() == 1
+
+
+def test_a_resource_that_becomes_one_of_another_type_is_made_anew(edited: Edited) -> None:
+    edited.save("  N: { Type: AWS::SNS::Topic }\n")
+    edited.save("  N: { Type: AWS::SQS::Queue }\n")
+    assert edited.cloud.resources["N"].startswith("http://")
