@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oncekit.local import LocalCloud
+from oncekit.local.definition import DefinitionError
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.events.left_out import left_out
 from oncekit.local.intrinsics import TemplateError
@@ -166,3 +167,31 @@ def test_an_application_inside_that_is_not_on_this_machine_is_refused_in_one_lin
         TemplateError, match=r"^Inner: its Location is not a file on this machine: .*/inner/template.yaml$"
     ):
         project.deploy(nested)
+
+
+MACHINE = """
+  Works:
+    Type: AWS::Serverless::StateMachine
+    Properties: { DefinitionUri: machines/works.asl.yaml, Role: 'arn:aws:iam::123456789012:role/works' }
+"""
+
+
+def test_files_and_folders_that_it_is_deployed_from_are_told_also_one_that_is_missing(
+    project: Project, cloud: LocalCloud
+) -> None:
+    sources: set[Path] = set()
+    path = project.folder / "template.yaml"
+    inner = "  Inner: { Type: AWS::Serverless::Application, Properties: { Location: inner/template.yaml } }\n"
+    path.write_text(HEAD + inner + TABLE.format(name="deploy-s", key="id") + FUNCTION + MACHINE)
+    with pytest.raises(DefinitionError, match=r"works\.asl\.yaml"):
+        deploy(load(path), cloud.client, project.registry, cloud.endpoint_url, sources=sources)
+    assert project.folder / "machines/works.asl.yaml" in sources
+    for name, text in (
+        ("machines/works.asl.yaml", "StartAt: A"),
+        ("inner/template.yaml", f"{HEAD}  News: {{ Type: AWS::SNS::Topic }}\n"),
+    ):
+        (project.folder / name).parent.mkdir()
+        (project.folder / name).write_text(text)
+    deploy(load(path), lambda *_: None, project.registry, cloud.endpoint_url, sources=sources)
+    names = ("functions/echo", "shared", "machines/works.asl.yaml", "inner/template.yaml")
+    assert sources == {project.folder / name for name in names}

@@ -1,67 +1,164 @@
-"""The files of an application: which of them changed, and which cannot be Python."""
+"""The files that an application is deployed from: which of them changed, and which cannot be Python."""
 
 from __future__ import annotations
 
+import os
+import re
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
-FOLDERS = ("functions", "shared", "statemachine")
-PYTHON = FOLDERS[:2]
+LOOK_MS = 200
+"""How long it may take until what was deployed just now is followed."""
+MADE = ("build", "node_modules", "__pycache__")
+"""Folders inside of a followed one that people do not write; nor do they hidden ones, such as .aws-sam and .git."""
+BEHIND_NS = 20_000_000
+"""How far the clock that files get their times from may be behind; Linux moves it with its ticks, of at most 10 ms."""
+VENV = "pyvenv.cfg"
+"""In every virtual environment, whatever its name."""
+_OF_AN_EDITOR = re.compile(
+    r"[.#].*"
+    r"|.*(~|#|\.bak|\.orig|\.sw[a-z]|\.kate-swp)"
+    r"|.*\.tmp(\.[\w-]+)*"
+    r"|.*___jb_\w+___"
+    r"|4913"  # Vim tries with this file whether it can write to the folder
+)
+
+State = tuple[int, int]
+"""The time of a file's last change in ns, and its size."""
 
 
 class Watch:
     """Reports the files that people changed; what editors write beside them, for a moment, is none of these."""
 
-    def __init__(self, template: Path, stopping: threading.Event, on_change: Callable[[set[str]], None]) -> None:
-        """`on_change` gets names, in a thread of the watch."""
-        self._template = template
-        self._folders = [template.parent / name for name in FOLDERS if (template.parent / name).is_dir()]
+    def __init__(
+        self,
+        sources: Callable[[], Collection[Path]],
+        stopping: threading.Event,
+        on_change: Callable[[set[Path]], None],
+    ) -> None:
+        """`sources` are the files and folders to follow, asked for again and again; they may be missing.
+
+        `on_change` gets files, in a thread of the watch.
+        """
+        self._sources = sources
         self._stopping = stopping
         self._on_change = on_change
-        self._known = {path for folder in self._folders for path in folder.rglob("*")} | {template}
+        self._told_at = time.time_ns() - BEHIND_NS
+        self._seen = {source: _states(source) for source in sources()}
 
     def start(self) -> None:
-        # The template is watched by its folder: an editor that saves by renaming puts another file in its place, and a
-        # watch of the file would go away with the first one.
-        self._follow([self._template.parent], recursive=False)
-        if self._folders:
-            self._follow(self._folders, recursive=True)
+        threading.Thread(target=self._follow, daemon=True).start()
 
-    def _follow(self, paths: list[Path], *, recursive: bool) -> None:
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._follow_folders()
+            except FileNotFoundError:  # a folder went away before it could be followed
+                continue
+
+    def _follow_folders(self) -> None:
+        """Until there are other folders."""
         from watchfiles import watch
 
-        def follow() -> None:
-            for changes in watch(*paths, recursive=recursive, stop_event=self._stopping, raise_interrupt=False):
-                changed = {Path(name) for _, name in changes}
-                if not recursive:
-                    changed &= {self._template}
-                if names := self.written_by_people(changed):
-                    self._on_change(names)
+        sources = set(self._sources())
+        folders = _folders(sources)
+        looks = watch(
+            *folders,
+            watch_filter=None,
+            recursive=False,
+            rust_timeout=LOOK_MS,
+            yield_on_timeout=True,
+            stop_event=self._stopping,
+            raise_interrupt=False,
+        )
+        for number, changes in enumerate(looks):
+            # The first time also without a change: files may have changed before the folders were followed.
+            if (changes or number == 0) and (changed := self.changed()):
+                self._on_change(changed)
+            if set(self._sources()) != sources or (changes and _folders(sources) != folders):
+                return
 
-        threading.Thread(target=follow, daemon=True).start()
+    def changed(self) -> set[Path]:
+        """The files that were changed, made or deleted since the last call."""
+        changed: set[Path] = set()
+        seen = {source: _states(source) for source in self._sources()}
+        for source, now in seen.items():
+            before = self._seen.get(source)
+            if before is None:  # deployed since; a file as it was then, or newer
+                changed |= {file for file, (time_ns, _) in now.items() if time_ns > self._told_at}
+            else:
+                changed |= {file for file in before.keys() | now.keys() if before.get(file) != now.get(file)}
+        self._seen = seen
+        if changed:
+            self._told_at = time.time_ns() - BEHIND_NS
+        return changed
 
-    def written_by_people(self, changed: set[Path]) -> set[str]:
-        """The names of those that are there, or were; a temporary file came and went, or is hidden."""
-        ours = {path for path in changed if not _is_of_an_editor(path.name)}
-        there = {path for path in ours if path.exists()}
-        gone = (ours & self._known) - there
-        self._known = (self._known | there) - gone
-        return {path.name for path in there | gone if not path.is_dir()}
+
+def _states(source: Path) -> dict[Path, State]:
+    """The state of each file in a folder, or of the one file."""
+    found = {}
+    for file in _files(source):
+        try:
+            stat = file.stat()
+        except FileNotFoundError:  # an editor's, meanwhile
+            continue
+        found[file] = (stat.st_mtime_ns, stat.st_size)
+    return found
 
 
-def _is_of_an_editor(name: str) -> bool:
-    return name.startswith((".", "#")) or name.endswith(("~", "#", ".tmp", ".bak", ".orig"))
+def _files(source: Path) -> Iterator[Path]:
+    """The files that people write."""
+    if source.is_file():
+        yield source
+    for folder, _, names in _walk(source):
+        yield from (folder / name for name in names if not _OF_AN_EDITOR.fullmatch(name))
 
 
-def broken_python(folder: Path) -> Iterator[str]:
-    """What Python says of files of the functions and the library that it cannot read: where, and why."""
-    for path in sorted(path for name in PYTHON for path in (folder / name).rglob("*.py")):
+def _folders(sources: Iterable[Path]) -> set[Path]:
+    """The folders in which something happens when a source changes. An editor that saves by renaming puts another file
+    in the place of the first one, so a file is followed by its folder, and so is what is not there yet.
+    """
+    folders = set()
+    for source in sources:
+        inside = {folder for folder, *_ in _walk(source)}
+        folders |= inside or {next(parent for parent in source.parents if parent.is_dir())}
+    return folders
+
+
+def _walk(source: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """The folders inside of one, itself first, without those that people do not write in."""
+    for name, inside, names in os.walk(source):
+        folder = Path(name)
+        inside[:] = [each for each in inside if not (each in MADE or each.startswith(".") or _is_venv(folder / each))]
+        yield folder, inside, names
+
+
+def _is_venv(folder: Path) -> bool:
+    return (folder / VENV).exists()
+
+
+def python_of(sources: Iterable[Path]) -> Iterator[Path]:
+    """The Python files of folders, without packages that pip installed there: there may be thousands."""
+    for source in sources:
+        for folder, inside, names in _walk(source):
+            if any(each.endswith(".dist-info") for each in inside):
+                inside.clear()
+            yield from (folder / name for name in names if name.endswith(".py"))
+
+
+def broken_python(files: Iterable[Path], folder: Path) -> dict[Path, str]:
+    """What Python says of the files that it cannot read: where, as seen from a folder, and why."""
+    broken = {}
+    for path in sorted(files):
+        name = path.relative_to(folder) if path.is_relative_to(folder) else path
         try:
             compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
         except SyntaxError as error:
-            yield f"{path.relative_to(folder)}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+            broken[path] = f"{name}, line {error.lineno}: {type(error).__name__}: {error.msg}"
         except ValueError as error:  # a null character
-            yield f"{path.relative_to(folder)}: {error}"
+            broken[path] = f"{name}: {error}"
         except FileNotFoundError:  # an editor's, meanwhile
             continue
+    return broken

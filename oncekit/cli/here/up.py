@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
+from traceback import format_exc
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -16,7 +17,7 @@ import typer
 from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
 from oncekit.cli.here.example import Example, example_of
-from oncekit.cli.here.files import Watch, broken_python
+from oncekit.cli.here.files import Watch, broken_python, python_of
 from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.here.voices import alone, tell_alone
 from oncekit.cli.lanes import lane_to_start
@@ -72,6 +73,9 @@ def up(
 ) -> None:
     """Keep the local cloud running, in real time. Deploys again when files change; Ctrl-C ends it.
 
+    It follows what is deployed: the template and those inside it, code and layers of functions, and definitions; in
+    these, not what is hidden, nor build, node_modules, __pycache__ and virtual environments.
+
     First prints the address of the console, a page that shows each request, run and record while it happens.
     Then prints lines to paste into other terminals: they unset the settings of real accounts, and set the endpoint and
     an access key. The key is random in each run; calls without it, from a program or a web page, are refused.
@@ -98,26 +102,30 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.local.clock import MovableClock
     from oncekit.local.knocking import HOST_OF_CONTAINERS
-    from oncekit.local.once_cloud import PREFIX
 
+    opened: list[LocalCloud] = []
     kept: list[KeptLogs] = []
 
-    def on_output(line: LogLine) -> None:
-        if not line.is_mark:
-            tell_alone(*lines_of(line.function.removeprefix(PREFIX), line.text))
-        for each in kept:
-            each.put(line)
+    def on_output(function: str, line: str) -> None:
+        operations = (each.operations.operation_of(function) for each in opened)
+        tell_alone(*lines_of(next(operations, None) or function, line))
+        for logs in kept:
+            logs.put(function, line)
 
-    tell(*(f"✗ {broken}" for broken in broken_python(path.parent)))
     names = [HOST_OF_CONTAINERS] if from_containers else []
     with local_cloud(path, MovableClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
         news = News(cloud, path)
+        opened.append(cloud)
         kept.append(KeptLogs(cloud))
         with (
             console_of(cloud, path.parent, ports.console) as console,
             watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
         ):
-            Watch(path, stopping, lambda names: news.put(lambda: news.deploy_again(names))).start()
+            tell(*(f"✗ {broken}" for broken in broken_python(python_of(cloud.sources), path.parent).values()))
+            watch = Watch(
+                lambda: {path, *cloud.sources}, stopping, lambda files: news.put(lambda: news.deploy_again(files))
+            )
+            watch.start()
             _tell(cloud, console, example_of(path))
             while not stopping.is_set():
                 news.tell()
@@ -137,6 +145,7 @@ class News:
         self._paper = Paper(error=True)
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._told: set[Denial] = set()
+        self._broken: set[Path] = set()
 
     def put(self, work: Callable[[], None]) -> None:
         self._waiting.put(work)
@@ -158,17 +167,26 @@ class News:
         with alone():
             (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
-    def deploy_again(self, names: set[str]) -> None:
-        """Deploy what is on disk now, unless Python cannot read it."""
-        if broken := list(broken_python(self._template.parent)):
-            tell(*(f"✗ Cannot be run: {each}. Executions that call it fail until it is correct." for each in broken))
+    def deploy_again(self, files: set[Path]) -> None:
+        """Deploy what is on disk now, unless one of the files that changed is Python that cannot be read."""
+        changed = self._broken | {file for file in files if file.suffix == ".py"}
+        broken = broken_python(changed, self._template.parent)
+        self._broken = set(broken)
+        if broken:
+            told = (
+                f"✗ Cannot be run: {each}. Executions that call it fail until it is correct."
+                for each in broken.values()
+            )
+            tell(*told)
             return
         try:
             with clear_errors():
                 self._cloud.redeploy()
-            tell(f"✓ Deployed again: {', '.join(sorted(names))} changed.")
+            tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
+        except Exception:  # a fault of ours, which is to be seen, but must not take the data of the cloud with it
+            tell("✗ Not deployed, the earlier version stays. This is a fault of once:", *format_exc().splitlines())
 
 
 def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
