@@ -15,6 +15,7 @@ LaneOption = Annotated[
     typer.Option(
         "--lane",
         metavar="LANE",
+        autocompletion=lambda: list(MACHINES),
         help="The state machine to start: fast (Express) or full (Standard).  [default: the parameter Lane]",
     ),
 ]

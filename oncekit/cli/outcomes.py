@@ -10,6 +10,12 @@ ANSWERED = ("EXECUTED", "REPLAYED", "COMPLETED")
 IN_PROGRESS = "IN_PROGRESS"
 CONFLICTS = ("OperationInProgress", "PayloadMismatch")
 COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
+_MARKS = {"EXECUTED": "✓", "COMPLETED": "✓", "REPLAYED": "↻", "IN_PROGRESS": "↻"}
+
+
+def mark_of(outcome: str) -> str:
+    """✓ executed, ↻ answered from what is there, ✗ failed or refused, as a request that is in conflict with another."""
+    return _MARKS.get(outcome, "✗")
 
 
 def code_of(outcome: str) -> int:

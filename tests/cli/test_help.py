@@ -51,6 +51,22 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     assert told().out.startswith("replay-rejected\tStart refused requests again")
 
 
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("once ls --status ", ["IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED"]),
+        ("once ls --lane f", ["full", "fast"]),
+        ("once run --lane fa", ["fast"]),
+        ("once send --via e", ["eventbridge"]),
+    ],
+)
+def test_a_shell_completes_values(monkeypatch: pytest.MonkeyPatch, line: str, values: list[str]) -> None:
+    monkeypatch.setenv(COMPLETION, "complete_fish")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", line)
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    assert sorted(told().out.split()) == sorted(values)
+
+
 SLOW = {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "pydantic", "yaml"}
 
 

@@ -53,6 +53,13 @@ def test_lines_of_an_attempt_are_shown_with_what_it_printed_between_them(operato
     ]
 
 
+def test_an_attempt_that_printed_nothing_is_said_to_have(operator: Operator) -> None:
+    record = {"_aws": {}, "id": ID, "function_request_id": "r1", "attempt": 1, "disposition": "SUCCEEDED"}
+    with logged(operator, [(0, "START RequestId: r1 Version: 1"), (1, json.dumps(record))]):
+        head, *shown = operator.once("logs", ID).out.splitlines()
+    assert head.startswith("attempt 1  ") and shown == ["it printed nothing"]
+
+
 def test_what_lambda_says_of_an_attempt_that_it_ended_is_shown(operator: Operator) -> None:
     lines = [
         (0, own("begins")),

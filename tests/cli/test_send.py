@@ -54,7 +54,7 @@ def test_answer_of_the_fast_lane_is_that_of_the_execution_itself(operator: Opera
 def test_request_that_the_fast_lane_refuses_is_not_called_completed(operator: Operator) -> None:
     operator.once("send", event(operator), "--lane", "fast", "--wait")
     mismatch = operator.once("send", event(operator, **OTHER), "--lane", "fast", "--wait")
-    assert mismatch.code == 3 and "PayloadMismatch" in mismatch.out and "COMPLETED" not in mismatch.out
+    assert mismatch.code == 3 and "✗  PayloadMismatch" in mismatch.out and "COMPLETED" not in mismatch.out
     bad = operator.once("send", operator.file("{}", "bad.json"), "--lane", "fast", "--wait")
     assert bad.code == 1 and "InvalidRequest" in bad.out
 

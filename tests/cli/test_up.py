@@ -30,6 +30,7 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     err = tmp_path / "err"
     program = "from oncekit.cli.main import main; main()"
     command = [sys.executable, "-c", program, "up", "--port", "0", "--http-port", "0", "--from-containers"]
+    command += ["--parameter", "Operations=report=once_op-build-report:live"]
     with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
         process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
     try:
@@ -66,9 +67,9 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"
         invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5, "say": say}))
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
-        up.wait_for("forged")
-        shown = up.err.read_text()
-        assert r"build-report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "build-report | forged | row" in shown
+        wait_for(err, "forged", process)
+        shown = err.read_text()
+        assert r"report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "\nreport | forged | row" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
         assert "RequestId: " not in shown, "the marks of invocations are in the log only"
 

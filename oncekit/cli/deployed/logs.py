@@ -125,12 +125,16 @@ def lines_for_people(found: Sequence[log_lines.Attempt]) -> Iterator[str]:
         which = attempt.number or f"?  request {attempt.request_id}"
         perhaps = "" if attempt.is_certain else "  (it crashed at that time, and may be another id's)"
         yield f"attempt {which}  {_time(attempt.first, 'seconds')}  {attempt.stream}{perhaps}"
-        repeats = Repeats()
-        for line in attempt.lines:
-            if (text := repeats.left_of(line.text)) is not None:
-                yield from lines_of(_time(line.at, "milliseconds")[11:], text)
+        yield from list(_printed(attempt)) or ["it printed nothing"]
         if not attempt.is_complete:
             yield f"… and more than these {log_lines.MOST_LINES:,} lines: they are in the stream {attempt.stream}"
+
+
+def _printed(attempt: log_lines.Attempt) -> Iterator[str]:
+    repeats = Repeats()
+    for line in attempt.lines:
+        if (text := repeats.left_of(line.text)) is not None:
+            yield from lines_of(_time(line.at, "milliseconds")[11:], text)
 
 
 def _time(milliseconds: int, precision: str) -> str:

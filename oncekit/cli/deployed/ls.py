@@ -18,8 +18,8 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import Entry, short, tell
-from oncekit.local.lanes import Lane
+from oncekit.cli.terminal import short, tell, visible
+from oncekit.local.lanes import MACHINES, Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
@@ -35,6 +35,7 @@ Status = Annotated[
     typer.Option(
         "--status",
         metavar="STATUS",
+        autocompletion=lambda: STATUSES,
         help="IN_PROGRESS, QUARANTINED, COMPLETED or FAILED; can be repeated.  [default: the first two]",
     ),
 ]
@@ -42,7 +43,13 @@ Overdue = Annotated[bool, typer.Option("--overdue", help="Only operations in pro
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
 Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
 OfLane = Annotated[
-    str | None, typer.Option("--lane", metavar="LANE", help="Only with an owner in this lane: fast or full.")
+    str | None,
+    typer.Option(
+        "--lane",
+        metavar="LANE",
+        autocompletion=lambda: list(MACHINES),
+        help="Only with an owner in this lane: fast or full.",
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="List N operations at most.")]
 

@@ -18,17 +18,17 @@ from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code
+from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, say_json, tell
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, FULL, Lane
 
-GOOD = ("EXECUTED", "COMPLETED")
-"""Not what a duplicate is told."""
-
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
-Via = Annotated[str, typer.Option("--via", metavar="WAY", help="eventbridge, sqs, http or direct.")]
+Via = Annotated[
+    str,
+    typer.Option("--via", metavar="WAY", autocompletion=lambda: sending.WAYS, help="eventbridge, sqs, http or direct."),
+]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 
 
@@ -152,7 +152,7 @@ def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[
 def _print(ended: Sequence[waiting.Ended]) -> None:
     from oncekit.cli.paper import Paper
 
-    marks = ["✓" if each.outcome in GOOD else "✗" if each.code == 1 else "↻" for each in ended]
+    marks = [mark_of(each.outcome) for each in ended]
     rows = [(mark, each.outcome, _result(each)) for mark, each in zip(marks, ended, strict=True)]
     Paper(error=False).table(
         ("", "outcome", "result"), rows, [COLOURS[mark] for mark in marks], [each.message or "" for each in ended]

@@ -235,4 +235,4 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
         *(f"export {name}={value}" for name, value in cloud.environment.items()),
         "",
     )
-    tell("The local cloud is up; it deploys again when files change. Ctrl-C ends it.")
+    tell("The local cloud is up; it deploys again when a file changes that it was deployed from. Ctrl-C ends it.")
