@@ -1,7 +1,7 @@
 """Deploys a translated template on moto, and adds what moto ignores.
 
 Resources are created in the order of their references, each by the class that moto's own CloudFormation uses for its
-type. What moto ignores is added here, and nowhere else:
+type. What moto ignores is added here and in moto_resources.py, and nowhere else:
 
     AWS::DynamoDB::Table              time to live and point-in-time recovery
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
@@ -18,17 +18,15 @@ type. What moto ignores is added here, and nowhere else:
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.ageing import lifecycle_of
-from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
 from oncekit.local.function_names import name_and_qualifier
@@ -316,8 +314,7 @@ class _Deployment:
     def _named(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """A resource of which only the name and ARN are needed."""
         form = NAMED.get(kind) or Named("{name}", {})
-        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
-        values = {"name": str(name), "account": ACCOUNT, "region": REGION}
+        values = {"name": self._name(kind, logical_id, properties), "account": ACCOUNT, "region": REGION}
         values |= {key: str(value) for key, value in properties.items() if isinstance(value, str)}
         version = str(properties.get("DeploymentPreference", {}).get("StateMachineVersionArn", ""))
         values["machine"] = version.rpartition(":")[0]
@@ -337,29 +334,20 @@ class _Deployment:
             held = self._take_away(logical_id, known)
             if known.properties.get("KeySchema") != properties.get("KeySchema"):
                 held = {}
+        name = self._name(kind, logical_id, properties)
         try:
-            made = self._make_model(kind, logical_id, properties, held)
+            made = moto_resources.make(kind, logical_id, name, properties, held, self.undo)
         except TemplateError:
             if kind in MADE_HERE:
                 raise
             return self._named(kind, logical_id, properties)
         ref = made.physical_resource_id
-        self.undo.callback(self._delete, logical_id, Deployed(kind, properties, ref, made.get_cfn_attribute))
         if kind == "AWS::SQS::Queue":  # some SDKs send a message where the URL of its queue points
             ref = f"{self.endpoint_url}/{ACCOUNT}/{made.name}"
         return Deployed(kind, properties, ref, made.get_cfn_attribute)
 
-    def _make_model(self, kind: str, logical_id: str, properties: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
-        name = properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id)))
-        given = {"Properties": copy.deepcopy(dict(properties))}
-        with _motos_faults_named(logical_id, kind):
-            made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
-            if kind == "AWS::DynamoDB::Table":
-                self._add_to_table(made.name, properties)
-            if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
-                made.set_lifecycle(rules)
-            put_contents(kind, made.physical_resource_id, held)
-        return made
+    def _name(self, kind: str, logical_id: str, properties: Mapping[str, Any]) -> str:
+        return str(properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id))))
 
     def _take_away(self, logical_id: str, known: Deployed) -> Mapping[str, Any]:
         """Delete what moto has of a resource, until `undo` makes it again, and give what it held."""
@@ -370,26 +358,10 @@ class _Deployment:
             return {}
         if moto_model(known.type) is None:
             return {}
-        held = take_contents(known.type, known.ref)
-        self._delete(logical_id, known)
-        self.undo.callback(self._make_model, known.type, logical_id, known.properties, held)
+        held = moto_resources.delete(logical_id, known)
+        name = self._name(known.type, logical_id, known.properties)
+        self.undo.callback(moto_resources.make, known.type, logical_id, name, known.properties, held, undo=ExitStack())
         return held
-
-    def _delete(self, logical_id: str, known: Deployed) -> None:
-        take_contents(known.type, known.ref)
-        with _motos_faults_named(logical_id, known.type):
-            moto_model(known.type).delete_from_cloudformation_json(
-                known.ref, {"Properties": known.properties}, ACCOUNT, REGION
-            )
-
-    def _add_to_table(self, name: str, properties: Mapping[str, Any]) -> None:
-        from moto.dynamodb.models import dynamodb_backends
-
-        dynamodb = dynamodb_backends[ACCOUNT][REGION]
-        if ttl := properties.get("TimeToLiveSpecification"):
-            dynamodb.update_time_to_live(name, ttl)
-        if recovery := properties.get("PointInTimeRecoverySpecification"):
-            dynamodb.update_continuous_backups(name, recovery)
 
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("StateMachineName", f"{self.key(logical_id)}-local")
@@ -407,7 +379,7 @@ class _Deployment:
         self, logical_id: str, arn: str, is_now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None
     ) -> None:
         """The machine with other properties; None is no machine."""
-        with _motos_faults_named(logical_id, MACHINE):
+        with moto_resources.faults_named(logical_id, MACHINE):
             self._change_machine(arn, is_now, wanted)
         self.undo.callback(self._change_machine, arn, wanted, is_now)
 
@@ -472,18 +444,6 @@ class _Deployment:
         raise TemplateError(
             f"a function uses the layer {ref}, which is not in the template: the local cloud cannot fetch it"
         )
-
-
-@contextmanager
-def _motos_faults_named(logical_id: str, kind: str) -> Iterator[None]:
-    """What moto refuses or fails on is said with the resource. Only moto's own work belongs inside."""
-    try:
-        yield
-    except Exception as error:  # its models fail with anything on what they do not expect, such as AttributeError
-        told = f"{type(error).__name__}: {error}"
-        raise TemplateError(
-            f"{logical_id} ({kind}): moto, which plays its service here, fails on it: {told}"
-        ) from error
 
 
 def _type_of_machine(properties: Mapping[str, Any] | None) -> str | None:

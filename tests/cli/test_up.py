@@ -27,16 +27,9 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
     (tmp_path / "functions/build_report").rename(tmp_path / "reports")  # no folder's name is fixed
     template = tmp_path / "template.yaml"
     template.write_text(template.read_text().replace("functions/build_report", "reports"))
-    err = tmp_path / "err"
-    program = "from oncekit.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "up", "--port", "0", "--http-port", "0", "--from-containers"]
-    command += ["--parameter", "Operations=report=once_op-build-report:live"]
-    with (tmp_path / "out").open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen(command, cwd=tmp_path, stdout=stdout, stderr=stderr)
-    try:
-        wait_for(err, "is up", process)
-        lines = (tmp_path / "out").read_text().splitlines()
-        given = dict(line.removeprefix("export ").split("=", 1) for line in lines if line.startswith("export "))
+    named = ("--parameter", "Operations=report=once_op-build-report:live")
+    with once_up(tmp_path, tmp_path, "--from-containers", *named) as up:
+        lines, given = up.lines, up.given
         assert [line for line in lines if line.startswith(r"#     -w '\n' -H 'Idempotency-Key: ")]
         *_, machine = next(line for line in lines if "#   full lane" in line).split()
         assert [each for each in lines[: lines.index("")] if not each.startswith("#")] == [], "a shell may read them"
@@ -50,25 +43,25 @@ def test_up_tells_how_executions_end_and_serves_what_changed_after_it_deployed_a
         up.wait_for("operation no-such has no function")
         assert "✗ InvalidRequest  default#no-such#q" in up.err.read_text()
         send(given, machine, {"operation": "charge-payment", "idempotencyKey": "a\x1b[2J\u202e", "payload": {}})
-        wait_for(err, r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ", process)
+        up.wait_for(r"✗ InvalidRequest  default#charge-payment#a\x1b[2J\u202e  ")
         (tmp_path / "reports/app.py").write_text("def handler(:\n")
-        wait_for(err, "Cannot be run: reports/app.py, line 1: SyntaxError", process)
+        up.wait_for("Cannot be run: reports/app.py, line 1: SyntaxError")
         functions = boto3.client("lambda", endpoint_url=given["AWS_ENDPOINT_URL"], **keys(given))
         changed = "def handler(event, context):\n    print(event['say'])\n    return {'changed': event['n']}\n"
         (tmp_path / "reports/app.py").write_text(changed)
         (tmp_path / "reports/.app.py.swp").touch()
-        wait_for(err, "✓ Deployed again: app.py changed.", process)
+        up.wait_for("✓ Deployed again: app.py changed.")
         deployable = template.read_text()
         template.write_text(deployable.replace("\nResources:\n", "\nResources:\n  N: hello\n"))
-        wait_for(err, "✗ Not deployed, the earlier version stays: ", process)
-        assert "template.yaml: Resources: N is 'hello', but must be an object" in err.read_text()
+        up.wait_for("✗ Not deployed, the earlier version stays: ")
+        assert "template.yaml: Resources: N is 'hello', but must be an object" in up.err.read_text()
         template.write_text(deployable)
-        wait_for(err, "✓ Deployed again: template.yaml changed.", process)
+        up.wait_for("✓ Deployed again: template.yaml changed.")
         say = "\x1b]52;c;aGk=\x07\x1b[2J\u202e\nforged | row"
         invoked = functions.invoke(FunctionName="once_op-build-report", Payload=json.dumps({"n": 5, "say": say}))
         assert json.loads(invoked["Payload"].read()) == {"changed": 5}
-        wait_for(err, "forged", process)
-        shown = err.read_text()
+        up.wait_for("forged")
+        shown = up.err.read_text()
         assert r"report | \x1b]52;c;aGk=\x07\x1b[2J\u202e" in shown and "\nreport | forged | row" in shown
         assert not {"\x1b", "\x07", "\u202e"} & set(shown)
         assert "RequestId: " not in shown, "the marks of invocations are in the log only"

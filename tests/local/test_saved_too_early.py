@@ -13,9 +13,8 @@ from oncekit.local.template import TemplateError, load
 
 pytestmark = pytest.mark.ours
 
-HEAD = """
-Transform: AWS::Serverless-2016-10-31
-Resources:
+START = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
+ROWS = """
   Rows:
     Type: AWS::DynamoDB::Table
     Properties:
@@ -24,6 +23,7 @@ Resources:
       KeySchema: [{ AttributeName: id, KeyType: HASH }]
       AttributeDefinitions: [{ AttributeName: id, AttributeType: S }]
 """
+HEAD = START + ROWS
 TYPE = "  N: {{ Type: AWS::{}, Properties: {} }}\n"
 REPOSITORY = """
   N:
@@ -126,6 +126,14 @@ def test_what_a_failed_deployment_made_and_changed_is_undone(edited: Edited) -> 
     assert "QueueUrls" not in edited.cloud.client("sqs").list_queues(QueueNamePrefix="undone")
     edited.save(news)
     assert edited.cloud.resources["News"].endswith("/undone")
+
+
+def test_a_table_that_was_half_made_can_be_made_when_it_is_correct(edited: Edited) -> None:
+    half = ROWS.replace("Rows", "Half").replace("rows", "half")
+    with pytest.raises(TemplateError, match=r"^Half .*moto"):
+        edited.save(f"{half}      TimeToLiveSpecification: hello\n")
+    edited.save(half)
+    assert edited.cloud.tables["Half"] == "half"
 
 
 def test_a_refused_rule_undoes_the_deployment(edited: Edited) -> None:

@@ -18,7 +18,7 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import short, tell, visible
+from oncekit.cli.terminal import Entry, short, tell
 from oncekit.local.lanes import MACHINES, Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")

@@ -18,7 +18,7 @@ from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.outcomes import COLOURS, mark_of
+from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, say_json, tell
 from oncekit.console.requests import id_in

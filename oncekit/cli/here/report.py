@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oncekit.cli import outcomes
 from oncekit.cli.here.effects import SideEffects
 from oncekit.cli.here.names import shown_name
-from oncekit.cli.outcomes import COLOURS, CONFLICTS, mark_of, message_in
+from oncekit.cli.outcomes import COLOURS, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
 from oncekit.local import Execution

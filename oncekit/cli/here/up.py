@@ -106,11 +106,12 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
     opened: list[LocalCloud] = []
     kept: list[KeptLogs] = []
 
-    def on_output(function: str, line: str) -> None:
-        operations = (each.operations.operation_of(function) for each in opened)
-        tell_alone(*lines_of(next(operations, None) or function, line))
-        for logs in kept:
-            logs.put(function, line)
+    def on_output(line: LogLine) -> None:
+        if not line.is_mark:
+            operations = (each.operations.operation_of(line.function) for each in opened)
+            tell_alone(*lines_of(next(operations, None) or line.function, line.text))
+        for each in kept:
+            each.put(line)
 
     names = [HOST_OF_CONTAINERS] if from_containers else []
     with local_cloud(path, MovableClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:

@@ -1,0 +1,63 @@
+"""Resources that moto makes, each by the class that its own CloudFormation uses; what moto ignores of them is added."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.ageing import lifecycle_of
+from oncekit.local.contents import put_contents, take_contents
+from oncekit.local.deployed import Deployed
+from oncekit.local.intrinsics import TemplateError
+from oncekit.local.resources import moto_model
+
+
+@contextmanager
+def faults_named(logical_id: str, kind: str) -> Iterator[None]:
+    """What moto refuses or fails on is said with the resource. Only moto's own work belongs inside."""
+    try:
+        yield
+    except Exception as error:  # its models fail with anything on what they do not expect, such as AttributeError
+        told = f"{type(error).__name__}: {error}"
+        raise TemplateError(
+            f"{logical_id} ({kind}): moto, which plays its service here, fails on it: {told}"
+        ) from error
+
+
+def make(
+    kind: str, logical_id: str, name: str, properties: Mapping[str, Any], held: Mapping[str, Any], undo: ExitStack
+) -> Any:
+    """Moto's model of a resource, with the contents that an earlier one held. Raises TemplateError."""
+    given = {"Properties": copy.deepcopy(dict(properties))}
+    with faults_named(logical_id, kind):
+        made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
+    undo.callback(delete, logical_id, Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute))
+    with faults_named(logical_id, kind):
+        if kind == "AWS::DynamoDB::Table":
+            _add_to_table(made.name, properties)
+        if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
+            made.set_lifecycle(rules)
+        put_contents(kind, made.physical_resource_id, held)
+    return made
+
+
+def delete(logical_id: str, known: Deployed) -> Mapping[str, Any]:
+    """Delete a resource, and give what it held. Raises TemplateError."""
+    with faults_named(logical_id, known.type):
+        held = take_contents(known.type, known.ref)
+        given = {"Properties": known.properties}
+        moto_model(known.type).delete_from_cloudformation_json(known.ref, given, ACCOUNT, REGION)
+    return held
+
+
+def _add_to_table(name: str, properties: Mapping[str, Any]) -> None:
+    from moto.dynamodb.models import dynamodb_backends
+
+    dynamodb = dynamodb_backends[ACCOUNT][REGION]
+    if ttl := properties.get("TimeToLiveSpecification"):
+        dynamodb.update_time_to_live(name, ttl)
+    if recovery := properties.get("PointInTimeRecoverySpecification"):
+        dynamodb.update_continuous_backups(name, recovery)
