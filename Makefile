@@ -42,7 +42,8 @@ demo: setup ## Run the demo on the local cloud: a charge and its duplicates, cra
 	@$(BIN)/once demo
 
 test: development ## Run the tests on the local cloud; the tests of the proof are part of `make proof`
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
+	@# Three on two cores: a sixth quicker than two, since browsers and other processes are waited for.
+	@$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder --ignore=tests/proof
 
 e2e: development ## Run the scenarios against a deployed stack: STACK=name [PROFILE=name] [REGION=name]; QUICK=yes leaves out what takes minutes, PROD=yes allows a prod stack
 	@$(BIN)/python -m pytest tests/scenarios -v --backend=aws $(if $(STACK),--stack $(STACK)) $(if $(PROFILE),--profile $(PROFILE)) $(if $(REGION),--region $(REGION)) $(if $(QUICK),--quick) $(if $(PROD),--allow-prod)
