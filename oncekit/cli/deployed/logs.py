@@ -35,7 +35,8 @@ def logs(
 
     The log of an attempt that crashed does not have the id. It is found by the request id of the invocation, which is
     in the record's error or in the history of an owner in the full lane. If neither has it, all attempts that crashed
-    at that time are shown, and marked as uncertain.
+    at that time are shown, and marked as uncertain. A function that does not use the library writes no id
+    either: its attempts that succeeded are not found.
 
     JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete, isCertain}],
     notFound}; at in epoch ms.
@@ -99,8 +100,8 @@ def missing_of(found: Sequence[log_lines.Attempt], record: records.Record | None
 
 def cannot_be_told(missing: int, record: records.Record, when: str, group: str) -> str:
     return (
-        f"Of {record['attempts']} attempts {missing} cannot be told apart for certain {when}: an attempt that "
-        f"crashed does not log its id. What it printed is in {group}, at that time"
+        f"Of {record['attempts']} attempts {missing} cannot be told apart for certain {when}: an attempt that crashed, "
+        f"or whose function does not use the library, does not log its id. What it printed is in {group}, at that time"
     )
 
 
