@@ -108,10 +108,11 @@ class Paper:
             self.line(f"{head:<{indent}}{line}", style)
             head = ""
 
-    def path(self, head: str, indent: int | None = None, style: str = "") -> Path:
-        """The beginning of a line on which states follow."""
-        self.line(head, style, end="")
-        return Path(self, cell_len(visible(head)), indent)
+    def path(self, head: str, indent: int | None = None, style: str = "", before: str = "") -> Path:
+        """The beginning of a line on which states follow; `before` its head, what alone is in the style."""
+        self.line(before, style, end="")
+        self.line(head, "" if before else style, end="")
+        return Path(self, cell_len(visible(before + head)), indent)
 
     @contextmanager
     def changing(self) -> Iterator[Callable[[Sequence[str]], None]]:

@@ -250,7 +250,8 @@ class _Deployment:
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
-        check_properties(logical_id, kind, properties)
+        if not self.dry:  # there, what refers to another resource is only its name
+            check_properties(logical_id, kind, properties)
         if self.within:
             properties = _with_whole_paths(properties, self.template.folder)
         if kind == "AWS::Lambda::Function":

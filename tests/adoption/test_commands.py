@@ -72,6 +72,7 @@ def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Ap
     (empty.folder / "hook.json").write_text(json.dumps({"id": 7, "data": {"text": 'é "q" & {$x} #end'}}))
     of_body = ("--key", "$.id", "--payload", "$.data", "--example", "hook.json")
     assert empty.once("new", "take-hook", "--http", "/hooks/paid", *of_body).code == 0
+    assert empty.once("graph", "-o", "machine.svg").code == 0 and "ExecuteBusinessLogic" in empty.text("machine.svg")
     done = empty.pytest("tests")
     assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
 

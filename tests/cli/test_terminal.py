@@ -133,6 +133,14 @@ def test_a_path_goes_on_below_between_two_states(monkeypatch: pytest.MonkeyPatch
     ]
 
 
+def test_what_stands_before_the_head_of_a_path_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    path = Paper(error=False).path("id  ", 4, "green", "✓ EXECUTED  ")
+    path.add(["ReceiveRequest", "AcquireLock"])
+    path.end()
+    assert shown(terminal) == ["✓ EXECUTED  id  ReceiveRequest", "    → AcquireLock"]
+
+
 def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = narrow(monkeypatch)
     message = "another payload was sent before with the same key"

@@ -13,7 +13,7 @@ import yaml
 from openapi_spec_validator import validate
 from template_parts import written_with
 
-from oncekit.cli.here.openapi import as_yaml, document
+from oncekit.cli.here.openapi import as_yaml, document, openapi
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
@@ -306,3 +306,8 @@ def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> Non
     assert charge["schema"]["title"] == "Payload of charge-payment"
     ids = [method["operationId"] for methods in described["paths"].values() for method in methods.values()]
     assert len(set(ids)) == len(ids)
+
+
+def test_the_printed_document_is_the_written_one(capsys: pytest.CaptureFixture[str]) -> None:
+    openapi(template=TEMPLATE)
+    assert capsys.readouterr().out == as_yaml(document(TEMPLATE, "http://127.0.0.1:4601"))

@@ -43,10 +43,10 @@ def tell_end(execution: Execution, paper: Paper) -> None:
     """Outcome, id, lane, duration and path of an execution of an operation; below it, why it failed."""
     style = COLOURS[mark(execution)]
     id = id_of(execution.input)
-    paper.line(f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}  ", style, end="")
+    ended = f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}  "
     lane = "fast  " if lane_of(execution.arn) == FAST else ""
     head = f"{short(id, LONGEST_ID) if id else execution.name}  {lane}{execution.seconds:.1f} s  "
-    path = paper.path(head, indent=4)
+    path = paper.path(head, indent=4, style=style, before=ended)
     path.add(_shortened(execution.states))
     path.end()
     if execution.status != "SUCCEEDED":

@@ -31,7 +31,7 @@ def openapi(url: Url = "http://127.0.0.1:4601", output: Output = None, template:
     with clear_errors():
         text = as_yaml(document(path, url))
     if output is None:
-        say(text.rstrip())
+        say(*text.rstrip().split("\n"))
         return
     output.write_text(text)
     tell(f"{output}: OpenAPI 3.1")
