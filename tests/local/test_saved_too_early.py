@@ -128,6 +128,16 @@ def test_what_a_failed_deployment_made_and_changed_is_undone(edited: Edited) -> 
     assert edited.cloud.resources["News"].endswith("/undone")
 
 
+def test_a_queue_that_has_another_logical_id_keeps_its_messages_when_the_deployment_fails(edited: Edited) -> None:
+    queue = "  {}: {{ Type: AWS::SQS::Queue, Properties: {{ QueueName: renamed }} }}\n"
+    edited.save(queue.format("Old"))
+    sqs, url = edited.cloud.client("sqs"), edited.cloud.resources["Old"]
+    sqs.send_message(QueueUrl=url, MessageBody="kept")
+    with pytest.raises(TemplateError, match="moto"):
+        edited.save(queue.format("New") + TYPE.format("SQS::Queue", "{ RedrivePolicy: 5 }"))
+    assert [each["Body"] for each in sqs.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
+
+
 def test_a_table_that_was_half_made_can_be_made_when_it_is_correct(edited: Edited) -> None:
     half = ROWS.replace("Rows", "Half").replace("rows", "half")
     with pytest.raises(TemplateError, match=r"^Half .*moto"):
@@ -142,6 +152,22 @@ def test_a_refused_rule_undoes_the_deployment(edited: Edited) -> None:
         edited.save(news + TYPE.format("Events::Rule", "{ EventPattern: { source: x } }"))
     assert "News" not in edited.cloud.resources
     assert "QueueUrls" not in edited.cloud.client("sqs").list_queues(QueueNamePrefix="refused")
+
+
+def test_a_refused_deployment_leaves_the_parameters_and_what_delivers_as_they_were(edited: Edited) -> None:
+    head = "Parameters: { X: { Type: String, Default: a } }\n" + HEAD
+    edited.path.write_text(head)
+    edited.cloud.redeploy({"X": "b"})
+    deployed: list[set[str]] = []
+    is_run = edited.cloud._run
+    edited.cloud._run = lambda stack: (deployed.append(set(stack.resources)), is_run(stack))[1]  # type: ignore[method-assign]
+    edited.path.write_text(head + TYPE.format("Events::Rule", "{ EventPattern: { source: x } }"))
+    with pytest.raises(TemplateError, match=r"^N: "):
+        edited.cloud.redeploy({"X": "c"})
+    assert deployed == [{"Rows", "N"}, {"Rows"}]
+    edited.path.write_text(head)
+    edited.cloud.redeploy()
+    assert edited.cloud.parameters == {"X": "b"}
 
 
 def test_a_table_that_is_taken_out_and_put_back_is_there_with_its_rows(edited: Edited) -> None:
