@@ -30,7 +30,7 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
 from oncekit.local.function_names import name_and_qualifier
-from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError
+from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
 from oncekit.local.property_shapes import check_properties
@@ -189,7 +189,7 @@ class _Deployment:
 
     def outputs(self) -> dict[str, str]:
         return {
-            name: str(self.resolver.resolve(output["Value"]))
+            name: as_text(self.resolver.resolve(output["Value"]))
             for name, output in self.template.section("Outputs").items()
             if "Condition" not in output or self.resolver.holds(output["Condition"])
         }
@@ -286,7 +286,7 @@ class _Deployment:
         self.sources.add(path)
         if not path.is_file():
             raise TemplateError(f"{logical_id}: its Location is not a file on this machine: {path}")
-        given = {name: _as_text(value) for name, value in (properties.get("Parameters") or {}).items()}
+        given = {name: _parameter_text(value) for name, value in (properties.get("Parameters") or {}).items()}
         try:
             template = load(path, given, self.cache or beside(self.template.folder / path.name))
         except TemplateError as error:
@@ -423,7 +423,7 @@ class _Deployment:
             handler=properties["Handler"],
             timeout=float(properties.get("Timeout", 3)),
             environment={
-                key: str(value) for key, value in properties.get("Environment", {}).get("Variables", {}).items()
+                key: as_text(value) for key, value in properties.get("Environment", {}).get("Variables", {}).items()
             },
             memory=int(properties.get("MemorySize", 128)),
             concurrency=None if concurrency is None else int(concurrency),
@@ -471,9 +471,9 @@ def _with_whole_paths(properties: dict[str, Any], folder: Path) -> dict[str, Any
     return {**properties, **whole}
 
 
-def _as_text(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     """The value of a parameter; a list is that of a CommaDelimitedList."""
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return ",".join(map(as_text, value)) if isinstance(value, list) else as_text(value)
 
 
 def _as_list(value: Any) -> Iterable[str]:

@@ -83,13 +83,13 @@ class Resolver:
             if name.startswith("!"):
                 return f"${{{name[1:]}}}"
             if name in own:
-                return str(self.resolve(own[name]))
-            return str(self._get_att(name) if "." in name else self._ref(name))
+                return as_text(self.resolve(own[name]))
+            return as_text(self._get_att(name) if "." in name else self._ref(name))
 
         return _VARIABLE.sub(value_of, text)
 
     def _find_in_map(self, argument: list[Any]) -> Any:
-        name, first, second = (str(self.resolve(part)) for part in argument[:3])
+        name, first, second = (as_text(self.resolve(part)) for part in argument[:3])
         try:
             return self.mappings[name][first][second]
         except KeyError:
@@ -103,11 +103,11 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::Sub": Resolver._sub,
     "Fn::FindInMap": Resolver._find_in_map,
     "Fn::If": lambda resolver, a: resolver.resolve(a[1] if resolver.holds(a[0]) else a[2]),
-    "Fn::Equals": lambda resolver, a: str(resolver.resolve(a[0])) == str(resolver.resolve(a[1])),
+    "Fn::Equals": lambda resolver, a: as_text(resolver.resolve(a[0])) == as_text(resolver.resolve(a[1])),
     "Fn::Not": lambda resolver, a: not resolver.resolve(a[0]),
     "Fn::And": lambda resolver, a: all(resolver.resolve(each) for each in a),
     "Fn::Or": lambda resolver, a: any(resolver.resolve(each) for each in a),
-    "Fn::Join": lambda resolver, a: str(a[0]).join(map(str, as_list(resolver.resolve(a[1])))),
+    "Fn::Join": lambda resolver, a: str(a[0]).join(map(as_text, as_list(resolver.resolve(a[1])))),
     "Fn::Select": lambda resolver, a: _selected(as_list(resolver.resolve(a[1])), resolver.resolve(a[0])),
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
@@ -150,6 +150,11 @@ def _selected(values: Any, index: Any) -> Any:
         return values[int(index)]
     except (IndexError, TypeError, ValueError) as error:
         raise TemplateError(f"Fn::Select: there is no element {index!r} in {values!r}") from error
+
+
+def as_text(value: Any) -> str:
+    """The value as CloudFormation writes it where a text is needed: a boolean of YAML in small letters."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def as_list(value: Any) -> Any:

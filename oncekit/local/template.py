@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from oncekit.local.intrinsics import TemplateError, as_list
+from oncekit.local.intrinsics import TemplateError, as_list, as_text
 from oncekit.local.kept_files import KeptFiles, beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
 from oncekit.local.template_shape import check_shape
@@ -27,7 +27,7 @@ REPOSITORY_SCHEME = "serverlessrepo:"
 
 __all__ = ["FILE_SCHEME", "REPOSITORY_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_FORMAT = "5"  # of what is cached; count it up when `_translate` changes
+_FORMAT = "6"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -61,7 +61,7 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     Raises TemplateError for a parameter that is unknown, missing or out of bounds, and for what the translator refuses.
     """
     text = path.read_bytes()
-    given = {name: str(value) for name, value in (parameters or {}).items()}
+    given = {name: as_text(value) for name, value in (parameters or {}).items()}
     key = json.dumps([_FORMAT, version("aws-sam-translator"), given, hashlib.sha256(text).hexdigest()], sort_keys=True)
     translations = KeptFiles(cache or beside(path), "template", 100)
     if (kept := translations.get(key)) is not None:
@@ -104,17 +104,17 @@ def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[s
     for name, declaration in declared.items():
         if name not in given and "Default" not in declaration:
             raise TemplateError(f"parameter {name} needs a value")
-        values[name] = given.get(name, str(declaration.get("Default")))
+        values[name] = given.get(name, as_text(declaration.get("Default")))
         if problem := _out_of_bounds(values[name], declaration):
             raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")
     return values
 
 
 def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
-    allowed = [str(each) for each in declaration.get("AllowedValues", [])]
-    if allowed and value not in allowed:
-        return f"must be one of {', '.join(allowed)}"
     parts = [part.strip() for part in value.split(",")] if declaration.get("Type") == "CommaDelimitedList" else [value]
+    allowed = [as_text(each) for each in declaration.get("AllowedValues", [])]
+    if allowed and not set(parts) <= set(allowed):
+        return f"must be one of {', '.join(allowed)}"
     if any(re.fullmatch(declaration.get("AllowedPattern", ".*"), part, re.DOTALL) is None for part in parts):
         return f"must be {declaration.get('ConstraintDescription', 'as ' + declaration['AllowedPattern'])}"
     if declaration.get("Type") == "Number":
@@ -122,9 +122,9 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
             number = float(value)
         except ValueError:
             return "must be a number"
-        if number < declaration.get("MinValue", number):
+        if number < float(declaration.get("MinValue", number)):
             return f"must be at least {declaration['MinValue']}"
-        if number > declaration.get("MaxValue", number):
+        if number > float(declaration.get("MaxValue", number)):
             return f"must be at most {declaration['MaxValue']}"
     return None
 
@@ -211,3 +211,5 @@ def _short_form(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> dict[s
 
 
 _Loader.add_multi_constructor("!", _short_form)
+# A policy's `Version: 2012-10-17` is a text, as CloudFormation reads it, and no date.
+_Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_scalar)

@@ -36,7 +36,7 @@ def check_shape(template: Mapping[str, Any], path: Path) -> None:
 
 def _problem_of_parameter(declared: Mapping[str, Any]) -> str | None:
     for bound in ("MinValue", "MaxValue"):
-        if not isinstance(declared.get(bound, 0), int | float):
+        if not _is_number(declared.get(bound, 0)):
             return f"has the {bound} {declared[bound]!r}, but that is no number"
     if not isinstance(declared.get("AllowedValues", []), list):
         return f"has the AllowedValues {declared['AllowedValues']!r}, but they are a list"
@@ -45,6 +45,15 @@ def _problem_of_parameter(declared: Mapping[str, Any]) -> str | None:
     except re.error as error:
         return f"has the AllowedPattern {declared['AllowedPattern']!r}, which is none: {error}"
     return None
+
+
+def _is_number(value: Any) -> bool:
+    """Also one in quotes, as AWS's own templates write bounds."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _problem(resource: Mapping[str, Any]) -> str | None:

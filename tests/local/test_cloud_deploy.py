@@ -38,7 +38,7 @@ FUNCTION = """
       Timeout: 7
       ReservedConcurrentExecutions: 3
       Layers: [!Ref Shared]
-      Environment: { Variables: { ROWS: !Ref Rows, NUMBER: 5 } }
+      Environment: { Variables: { ROWS: !Ref Rows, NUMBER: 5, SWITCH: true } }
       AutoPublishAlias: live
   Shared:
     Type: AWS::Serverless::LayerVersion
@@ -89,7 +89,7 @@ def test_function_is_registered_with_code_layer_limits_and_environment(project: 
     assert spec.code == project.folder / "functions/echo"
     assert (spec.handler, spec.timeout, spec.concurrency) == ("app.handler", 7, 3)
     assert spec.python_path == (project.folder / "shared",)
-    assert spec.environment == {"ROWS": "deploy-a", "NUMBER": "5"}
+    assert spec.environment == {"ROWS": "deploy-a", "NUMBER": "5", "SWITCH": "true"}
     assert stack.resources["EchoAliaslive"].ref.endswith(":function:echo:live")
 
 
@@ -103,6 +103,16 @@ def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(proj
     project.deploy(TABLE.format(name="deploy-b", key="other") + FUNCTION.replace("Timeout: 7", "Timeout: 8"))
     assert dynamodb.scan(TableName="deploy-b")["Count"] == 0
     assert len(project.registry.registered) == 2, "an unchanged function is registered again"
+
+
+def test_a_function_may_be_switched_off_and_a_policy_may_have_one_statement(project: Project) -> None:
+    role = (
+        "  R: { Type: AWS::IAM::Role, Properties: { Policies: [{ PolicyName: p, PolicyDocument: "
+        "{ Statement: { Effect: Allow, Action: 's3:*', Resource: '*' } } }] } }\n"
+    )
+    table = TABLE.format(name="deploy-z", key="id")
+    project.deploy(table + FUNCTION.replace("Executions: 3", "Executions: 0") + role)
+    assert [spec.concurrency for _, spec in project.registry.registered] == [0]
 
 
 def test_resource_that_only_moto_knows_is_made_by_moto(project: Project) -> None:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.ours
 @pytest.fixture
 def resolver() -> Resolver:
     return Resolver(
-        parameters={"Stage": "prod", "Days": "7", "Names": "one, two", "AWS::Region": "us-east-1"},
+        parameters={"Stage": "prod", "Days": "7", "Names": "one, two", "Switch": "true", "AWS::Region": "us-east-1"},
         mappings={"Expiration": {"7": {"Days": 14}}},
         conditions={
             "IsProd": {"Fn::Equals": [{"Ref": "Stage"}, "prod"]},
@@ -44,6 +44,9 @@ def resolver() -> Resolver:
         ({"Fn::If": ["IsProd", "Retain", "Delete"]}, "Retain"),
         ({"Fn::If": ["IsDev", "Retain", "Delete"]}, "Delete"),
         ({"Fn::Equals": [{"Ref": "Days"}, 7]}, True),
+        ({"Fn::Equals": [{"Ref": "Switch"}, True]}, True),
+        ({"Fn::Sub": ["${Own}", {"Own": True}]}, "true"),
+        ({"Fn::Join": ["-", [False, "a"]]}, "false-a"),
         ({"Fn::And": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, False),
         ({"Fn::Or": [{"Condition": "IsProd"}, {"Condition": "IsDev"}]}, True),
         ({"Fn::FindInMap": ["Expiration", {"Ref": "Days"}, "Days"]}, 14),

@@ -60,6 +60,46 @@ def test_wrong_parameter_is_named_with_the_reason(path: Path, given: dict[str, o
         load(path, given)
 
 
+@pytest.mark.parametrize(
+    ("declared", "given", "value"),
+    [
+        ("Type: String, AllowedValues: [true, false], Default: false", None, "false"),
+        ("Type: String, AllowedValues: [true, false], Default: false", "true", "true"),
+        ("Type: String, AllowedValues: ['true', 'false'], Default: 'false'", True, "true"),
+        ("Type: Number, MinValue: '1', MaxValue: '10', Default: '5'", "10", "10"),
+        ("Type: CommaDelimitedList, AllowedValues: [a, b, c], Default: 'a, b'", None, "a, b"),
+        ("Type: String, Default: 2026-01-01", None, "2026-01-01"),
+    ],
+)
+def test_a_parameter_is_a_text_whatever_yaml_reads(tmp_path: Path, declared: str, given: object, value: str) -> None:
+    path = tmp_path / "template.yaml"
+    path.write_text(f"Parameters: {{ X: {{ {declared} }} }}\nResources: {{ News: {{ Type: AWS::SNS::Topic }} }}\n")
+    assert load(path, {} if given is None else {"X": given}).parameters == {"X": value}
+
+
+def test_a_bound_in_quotes_is_kept_to_and_each_part_of_a_list_is_an_allowed_one(tmp_path: Path) -> None:
+    path = tmp_path / "template.yaml"
+    path.write_text(
+        "Parameters:\n  Days: { Type: Number, MinValue: '2', Default: 2 }\n"
+        "  Names: { Type: CommaDelimitedList, AllowedValues: [a, b], Default: a }\n"
+        "Resources: { News: { Type: AWS::SNS::Topic } }\n"
+    )
+    with pytest.raises(TemplateError, match="must be at least 2"):
+        load(path, {"Days": 1})
+    with pytest.raises(TemplateError, match="must be one of a, b"):
+        load(path, {"Names": "a,c"})
+
+
+def test_the_version_of_a_policy_is_no_date(tmp_path: Path) -> None:
+    path = tmp_path / "template.yaml"
+    document = "{ Version: 2012-10-17, Statement: [] }"
+    path.write_text(
+        "Resources:\n  R: { Type: AWS::IAM::Role, Properties: { AssumeRolePolicyDocument: " + document + " } }\n"
+    )
+    role = load(path).section("Resources")["R"]["Properties"]
+    assert role["AssumeRolePolicyDocument"]["Version"] == "2012-10-17"
+
+
 def test_sam_becomes_cloudformation_and_code_stays_where_it_is(path: Path) -> None:
     function = load(path, {"Name": "x"}).section("Resources")["Echo"]
     assert function["Type"] == "AWS::Lambda::Function"
