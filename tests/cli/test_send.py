@@ -18,7 +18,7 @@ from oncekit.cli.deployed.by_http import Answer
 from oncekit.cli.deployed.fingerprint import fingerprints_of
 from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.deployed.waiting import http_end
+from oncekit.cli.deployed.waiting import Ended, TooLong, http_end
 from oncekit.cli.outcomes import exit_code
 from oncekit.cli.problem import Problem
 
@@ -87,6 +87,22 @@ def test_duplicates_of_a_request_that_was_done_are_no_conflict(operator: Operato
     done = operator.once("send", event(operator), "--lane", lane, "--duplicates", "3", "--wait", "--json").answer
     assert {each["outcome"] for each in done["ended"]} <= {"EXECUTED", "REPLAYED", "IN_PROGRESS"}
     assert [each["result"] for each in done["ended"] if each["outcome"] == "EXECUTED"] == [7]
+
+
+def test_a_failure_counts_also_behind_an_execution_that_has_no_end_yet(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends: list[Ended | TooLong] = [TooLong("the first: no end"), Ended("of", "OperationFailed", message="the second")]
+
+    def execution_end(*_: object) -> Ended:
+        end = ends.pop(0)
+        if isinstance(end, TooLong):
+            raise end
+        return end
+
+    monkeypatch.setattr("oncekit.cli.deployed.waiting.execution_end", execution_end)
+    done = operator.once("send", event(operator), "--lane", "full", "--duplicates", "1", "--wait")
+    assert done.code == 1 and "the second" in done.out and "the first: no end" in done.err
 
 
 # ---- what it prints ----

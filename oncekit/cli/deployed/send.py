@@ -120,7 +120,11 @@ def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_jso
     done = _about(request, done, as_json)
     try:
         if not ended and not late:
-            ended.extend(waiting.ends(stack, request, done, seconds, failed))
+            for each in waiting.ends(stack, request, done, seconds, failed):
+                if isinstance(each, waiting.TooLong):
+                    late.append(each)
+                else:
+                    ended.append(each)
         if {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
             ended.append(waiting.record_end(stack, request, seconds, failed))
     except waiting.TooLong as too_long:

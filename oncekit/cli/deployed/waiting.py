@@ -165,15 +165,22 @@ def _what_now(seen: str) -> str:
 
 def ends(
     stack: Stack, request: str, done: dict[str, Any], seconds: float, failed: int | None = None
-) -> Iterator[Ended]:
-    """How what `sending.send` has sent ended; where no execution can be asked, what the record says at last.
+) -> Iterator[Ended | TooLong]:
+    """How what `sending.send` has sent ended, and which executions have not; where no execution can be asked, what the record says at last.
 
     `failed`: what `failed_before` said before the request was sent.
     """
     if done["via"] == DIRECT:
-        yield from (execution_end(stack, arn, seconds) for arn in done["sent"])
+        yield from (_end_or_not(stack, arn, seconds) for arn in done["sent"])
     else:
         yield record_end(stack, request, seconds, failed)
+
+
+def _end_or_not(stack: Stack, arn: str, seconds: float) -> Ended | TooLong:
+    try:
+        return execution_end(stack, arn, seconds)
+    except TooLong as too_long:
+        return too_long
 
 
 def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended:
