@@ -166,7 +166,7 @@ def _what_now(seen: str) -> str:
 def ends(
     stack: Stack, request: str, done: dict[str, Any], seconds: float, failed: int | None = None
 ) -> Iterator[Ended | TooLong]:
-    """How what `sending.send` has sent ended, and which executions have not; where no execution can be asked, what the record says at last.
+    """How what `sending.send` has sent ended, or has not; where nobody can be asked, what the record says at last.
 
     `failed`: what `failed_before` said before the request was sent.
     """
