@@ -50,6 +50,14 @@ def test_a_death_that_nobody_heard_of_is_found_later(once_cloud: TestCloud) -> N
     assert not once_cloud.open_records() and len(once_cloud.rows("OrdersTable")) == 1
 
 
+def test_the_event_of_a_death_is_lost_also_when_the_request_was_only_run(once_cloud: TestCloud) -> None:
+    for _ in range(3):  # the event was on its way most times
+        once_cloud.reset()
+        with once_cloud.fault(owner_dies(after="step:place"), event_lost()):
+            once_cloud.run(ORDER)
+        assert once_cloud.open_records() == ["acme#place-order#basket-77"]
+
+
 def test_an_execution_in_the_fast_lane_runs_twice_and_orders_once(once_cloud: TestCloud) -> None:
     with once_cloud.fault(runs_twice()):
         assert once_cloud.finish(CHARGE, lane="fast").output["disposition"] == "REPLAYED"
