@@ -425,7 +425,7 @@ class _Deployment:
             environment={
                 key: as_text(value) for key, value in properties.get("Environment", {}).get("Variables", {}).items()
             },
-            memory=int(properties.get("MemorySize", 128)),
+            memory=int(float(properties.get("MemorySize", 128))),
             concurrency=None if concurrency is None else int(concurrency),
             python_path=tuple(layers),
             role=properties.get("Role"),
