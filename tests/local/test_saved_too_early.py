@@ -181,3 +181,85 @@ def test_a_resource_that_becomes_one_of_another_type_is_made_anew(edited: Edited
     edited.save("  N: { Type: AWS::SNS::Topic }\n")
     edited.save("  N: { Type: AWS::SQS::Queue }\n")
     assert edited.cloud.resources["N"].startswith("http://")
+
+
+REFUSED = TYPE.format("Events::Rule", "{ EventPattern: { source: x } }")
+"""What delivers by the new resources refuses it: everything was made by then, and is to be undone."""
+ECHO = """
+  {}:
+    Type: AWS::Serverless::Function
+    Properties: {{ FunctionName: {}, CodeUri: echo/, Handler: app.handler, Runtime: python3.13, Timeout: {} }}
+"""
+MACHINE = """
+  Machine:
+    Type: AWS::Serverless::StateMachine
+    Properties: {{ Name: edited, Type: {}, DefinitionUri: {}, Role: 'arn:aws:iam::123456789012:role/r' }}
+"""
+QUEUE = "  Inner: { Type: AWS::SQS::Queue, Properties: { QueueName: kept } }\n"
+
+
+def refuse(edited: Edited, appended: str, head: str = HEAD) -> None:
+    with pytest.raises(TemplateError, match=r"^N: "):
+        edited.save(appended + REFUSED, head)
+
+
+def test_functions_are_as_they_were_after_a_refused_deployment(edited: Edited) -> None:
+    (edited.path.parent / "echo").mkdir()
+    edited.save(ECHO.format("Echo", "saved-echo", 7))
+    refuse(edited, ECHO.format("Echo", "saved-echo", 9) + ECHO.format("Other", "saved-other", 9))
+    functions = edited.cloud.functions.functions
+    assert functions["saved-echo"].timeout == 7 and "saved-other" not in functions
+
+
+@pytest.mark.parametrize("kind", ["STANDARD", "EXPRESS"])
+def test_a_machine_is_as_it_was_after_a_refused_deployment(edited: Edited, kind: str) -> None:
+    for result in (1, 2):
+        definition = (
+            f"{{StartAt: A, QueryLanguage: JSONata, States: {{A: {{Type: Pass, Output: {result}, End: true}}}}}}"
+        )
+        (edited.path.parent / f"{result}.asl.yaml").write_text(definition)
+    edited.save(MACHINE.format("STANDARD", "1.asl.yaml"))
+    refuse(edited, MACHINE.format(kind, "2.asl.yaml"))
+    arn = edited.cloud.resources["Machine"]
+    told = edited.cloud.client("stepfunctions").describe_state_machine(stateMachineArn=arn)
+    assert told["type"] == "STANDARD"
+    assert edited.cloud.wait(edited.cloud.start_machine(arn, "{}", f"after-{kind}")).output == 1
+    edited.save(MACHINE.format(kind, "2.asl.yaml"))
+    assert edited.cloud.client("stepfunctions").describe_state_machine(stateMachineArn=arn)["type"] == kind
+
+
+def test_what_an_application_inside_made_is_undone(edited: Edited) -> None:
+    (edited.path.parent / "inner.yaml").write_text("Resources:\n" + QUEUE)
+    refuse(edited, "  App: { Type: AWS::Serverless::Application, Properties: { Location: inner.yaml } }\n")
+    assert "QueueUrls" not in edited.cloud.client("sqs").list_queues(QueueNamePrefix="kept")
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [
+        pytest.param("  Inner: { Type: AWS::SNS::Topic }\n", id="another type"),
+        pytest.param(
+            f"{QUEUE.rstrip(chr(10))[:-2]}, Condition: Never }}\nConditions: {{ Never: !Equals [1, 2] }}\n", id="none"
+        ),
+    ],
+)
+def test_a_resource_that_goes_is_gone_and_is_there_again_when_the_deployment_is_refused(
+    edited: Edited, instead: str
+) -> None:
+    edited.save(QUEUE)
+    sqs, url = edited.cloud.client("sqs"), edited.cloud.resources["Inner"]
+    sqs.send_message(QueueUrl=url, MessageBody="kept")
+    with pytest.raises(TemplateError, match=r"^N: "):
+        edited.save(REFUSED + instead)
+    assert [each["Body"] for each in sqs.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
+    edited.save(instead)
+    assert "QueueUrls" not in sqs.list_queues(QueueNamePrefix="kept")
+
+
+def test_a_protected_table_is_made_again_with_its_rows(edited: Edited) -> None:
+    protected = HEAD.replace("TableName: rows", "TableName: rows\n      DeletionProtectionEnabled: true")
+    edited.save("", protected)
+    edited.save(
+        "", protected.replace("TableName", "StreamSpecification: { StreamViewType: NEW_IMAGE }\n      TableName")
+    )
+    assert edited.rows() == 1
