@@ -153,7 +153,9 @@ def _selected(values: Any, index: Any) -> Any:
 
 
 def as_text(value: Any) -> str:
-    """The value as CloudFormation writes it where a text is needed: a boolean of YAML in small letters."""
+    """The value as CloudFormation writes it where a text is needed: a boolean of YAML in small letters, as tried in
+    https://github.com/ASFHyP3/hyp3/pull/2061 and https://github.com/medmunds/aws-cfn-ses-domain/issues/10.
+    """
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -37,13 +37,13 @@ def check_shape(template: Mapping[str, Any], path: Path) -> None:
 def _problem_of_parameter(declared: Mapping[str, Any]) -> str | None:
     for bound in ("MinValue", "MaxValue"):
         if not _is_number(declared.get(bound, 0)):
-            return f"has the {bound} {declared[bound]!r}, but that is no number"
+            return f"has the {bound} {declared[bound]!r}, but that is not a number"
     if not isinstance(declared.get("AllowedValues", []), list):
         return f"has the AllowedValues {declared['AllowedValues']!r}, but they are a list"
     try:
         re.compile(str(declared.get("AllowedPattern", "")))
     except re.error as error:
-        return f"has the AllowedPattern {declared['AllowedPattern']!r}, which is none: {error}"
+        return f"has the AllowedPattern {declared['AllowedPattern']!r}, which is not a regular expression here: {error}"
     return None
 
 
