@@ -69,8 +69,8 @@ class Stand:
         stack = deploy(
             load(path), self.cloud._service_calls.quickly, self.cloud.functions, self.cloud.endpoint_url, self._stack
         )
+        self._stack = stack  # to be removed also when what delivers refuses it
         self.cloud._exchange.deploy(stack.resources)
-        self._stack = stack
 
     @property
     def stack(self) -> Stack:
@@ -122,7 +122,7 @@ class Stand:
         from moto.sqs.models import sqs_backends
 
         self.cloud._exchange.deploy(self.cloud.deployed.resources)
-        for each in self._stack.resources.values() if self._stack else ():
+        for each in self._stack.known.values() if self._stack else ():
             if each.type == "AWS::StepFunctions::StateMachine":
                 machines = self.cloud.executions.machines
                 machines[:] = [machine for machine in machines if machine.arn != each.ref]
