@@ -86,7 +86,11 @@ bench: development ## Count what each path costs (build/bench.json), simulate ho
 	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
 
 browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
+	@# The shell has no window, and takes two thirds of the CPU; some releases have the whole browser alone.
+	@command -v chromium-headless-shell >/dev/null || { apt-get update -qq; \
+	  apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null 2>&1 \
+	  || command -v chromium >/dev/null || command -v google-chrome >/dev/null \
+	  || apt-get install -y -qq --no-install-recommends chromium >/dev/null; }
 
 tools: .venv-client/installed $(ASL_VALIDATOR) ## Install the npm tools of `make lint` and of a test, and the client generator of another test (needs npm)
 

@@ -26,6 +26,9 @@ from oncekit.proof.concurrency.server import DYNOXIDE
 
 ROOT = Path(__file__).parents[1]
 
+# A session holds some hundred megabytes that stay; going through them again and again took a sixth of its time.
+gc.set_threshold(100_000, 20, 100)
+
 __all__ = [
     "pytest_addoption",
     "pytest_collection_finish",
@@ -58,13 +61,11 @@ def commands_are_put_together_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def garbage_is_looked_for_rarely() -> Iterator[None]:
-    """A session holds some hundred megabytes that stay; going through them again and again took a sixth of its time."""
-    before = gc.get_threshold()
+def what_stays_is_no_garbage() -> Iterator[None]:
+    """What was imported stays; and at its end pytest goes through everything, some hundred megabytes, once more."""
     gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
     yield
-    gc.set_threshold(*before)
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

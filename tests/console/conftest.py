@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from visitor import Visitor
 
+from oncekit.bench.console import BROWSERS, installed_browser
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[2]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +44,7 @@ def visitor(cloud: LocalCloud, source: LocalSource) -> Visitor:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A real one, for all tests of a session; skipped where there is none."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = installed_browser()
     if found is None:
         pytest.skip(f"no browser is here ({', '.join(BROWSERS)}); `make browser` installs one")
     from playwright.sync_api import sync_playwright

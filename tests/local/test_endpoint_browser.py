@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -15,11 +14,11 @@ from urllib.parse import urlsplit
 import pytest
 from scenario import charge, rows
 
+from oncekit.bench.console import BROWSERS, installed_browser
 from oncekit.local import LocalCloud
 
 pytestmark = pytest.mark.ours
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 OPTIONS = (
     "--headless",
     "--no-sandbox",
@@ -60,9 +59,9 @@ async function tries(name, path, options) {
 @pytest.fixture
 def browse(tmp_path: Path) -> Callable[..., str]:
     """What a page at an address has become after its scripts ran, as HTML."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
+    found = installed_browser()
     if found is None:
-        pytest.skip(f"no browser is here ({', '.join(NAMES)}): the attacks of a page are not tried in a real one")
+        pytest.skip(f"no browser is here ({', '.join(BROWSERS)}): the attacks of a page are not tried in a real one")
 
     def browse(address: str, *options: str) -> str:
         command = [found, *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", *options, "--dump-dom", address]
