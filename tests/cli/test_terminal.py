@@ -155,6 +155,23 @@ def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypa
     ]
 
 
+@pytest.mark.parametrize(("length", "lines"), [(37, 1), (38, 2)])
+def test_a_path_fills_its_line_to_the_last_column(monkeypatch: pytest.MonkeyPatch, length: int, lines: int) -> None:
+    terminal = narrow(monkeypatch)
+    path = Paper(error=False).path("", indent=4)
+    path.add(["x" * (length - len(" → ") - 1), "y" * 4])
+    path.end()
+    assert len(shown(terminal)) == lines
+
+
+def test_a_state_wider_than_the_line_begins_no_further_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = narrow(monkeypatch)
+    path = Paper(error=False).path("    ", indent=4)
+    path.add(["x" * 50])
+    path.end()
+    assert shown(terminal) == ["    " + "x" * 50]
+
+
 def test_a_file_has_no_width_for_paths_and_messages(capsys: pytest.CaptureFixture[str]) -> None:
     path = Paper(error=False).path("")
     path.add(["AState"] * 40)

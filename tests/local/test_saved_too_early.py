@@ -68,6 +68,8 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
         ("  N: { Type: 5 }\n", "N has the Type 5, but a Type is a text"),
         ("  5: { Type: AWS::SNS::Topic }\n", "Resources: the name 5 is not a text"),
         ("  N: { Type: AWS::SNS::Topic, DependsOn: { a: b } }\n", "N has the DependsOn {'a': 'b'}"),
+        ("  N: { Type: AWS::SNS::Topic, DependsOn: [Rows, 5] }\n", "N has the DependsOn ['Rows', 5]"),
+        ("  N: { Type: AWS::SNS::Topic, Condition: 5 }\n", "N has the Condition 5"),
         (TYPE.format("SNS::Topic", "hello"), "N has the Properties 'hello', but Properties are an object"),
         (TYPE.format("DynamoDB::Table", "{}"), "N (AWS::DynamoDB::Table): KeySchema is missing"),
         (TYPE.format("Lambda::Function", "{}"), "N (AWS::Lambda::Function): Code is missing"),
@@ -209,6 +211,21 @@ def test_functions_are_as_they_were_after_a_refused_deployment(edited: Edited) -
     refuse(edited, ECHO.format("Echo", "saved-echo", 9) + ECHO.format("Other", "saved-other", 9))
     functions = edited.cloud.functions.functions
     assert functions["saved-echo"].timeout == 7 and "saved-other" not in functions
+
+
+def test_what_a_refused_deployment_was_made_of_is_followed_too_until_one_succeeds(edited: Edited) -> None:
+    before, echo = edited.cloud.sources, edited.path.parent / "echo"
+    echo.mkdir()
+    refuse(edited, ECHO.format("Echo", "saved-echo", 7))
+    assert edited.cloud.sources == before | {echo}
+    edited.save("")
+    assert edited.cloud.sources == before
+
+
+def test_a_resource_whose_condition_did_not_hold_is_made_when_it_does(edited: Edited) -> None:
+    for values, is_there in (("[1, 2]", False), ("[1, 1]", True)):
+        edited.save(f"  N: {{ Type: AWS::SNS::Topic, Condition: C }}\nConditions: {{ C: !Equals {values} }}\n")
+        assert bool(edited.cloud.resources["N"]) is is_there
 
 
 @pytest.mark.parametrize("kind", ["STANDARD", "EXPRESS"])
