@@ -16,7 +16,7 @@ from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import count_items, empty_everything
-from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deploy import Stack, deploy, undone_when_it_fails
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
@@ -257,16 +257,15 @@ class Cloud:
 
     def _deploy(self, template: Template, before: Stack | None) -> None:
         made_of: set[Path] = set()
-        with ExitStack() as undo:
-            try:
+        try:
+            with undone_when_it_fails() as undo:
                 call, url = self._service_calls.quickly, self.endpoint_url
                 deployed = deploy(template, call, self.functions, url, before, undo, made_of)
                 if before is not None:
                     undo.callback(self._run, before)
                 self._run(deployed)
-            finally:
-                self.sources |= made_of
-            undo.pop_all()
+        finally:
+            self.sources |= made_of
         for name in set(before.functions if before else ()) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
         self.deployed = deployed

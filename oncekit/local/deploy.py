@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -91,7 +91,7 @@ def deploy(
     `undo` can do the same later.
     """
     known = before.known if before else {}
-    with ExitStack() as undoing:
+    with undone_when_it_fails() as undoing:
         deployment = _Deployment(template, call, endpoint_url, known, undo=undoing)
         if sources is not None:
             deployment.sources = sources
@@ -109,6 +109,26 @@ def deploy(
     if undo is not None:
         undo.callback(done.close)
     return Stack(resources, outputs, made, code, deployment.all_parameters(), left)
+
+
+@contextmanager
+def undone_when_it_fails() -> Iterator[ExitStack]:
+    """Give what undoes a deployment, for the body to fill; it is called when the body raises.
+
+    Raises TemplateError when that fails, too: nobody knows then what is there.
+    """
+    undo = ExitStack()
+    try:
+        yield undo
+    except BaseException as cause:
+        try:
+            undo.close()
+        except Exception as error:
+            raise TemplateError(
+                f"{cause}; and what had been changed by then could not be undone ({type(error).__name__}: {error}): "
+                "start the local cloud again"
+            ) from cause
+        raise
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:

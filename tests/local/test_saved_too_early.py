@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from oncekit.local import LocalCloud
+from oncekit.local import LocalCloud, moto_resources
+from oncekit.local.deployed import Deployed
 from oncekit.local.template import TemplateError, load
 
 pytestmark = pytest.mark.ours
@@ -211,6 +213,24 @@ def test_functions_are_as_they_were_after_a_refused_deployment(edited: Edited) -
     refuse(edited, ECHO.format("Echo", "saved-echo", 9) + ECHO.format("Other", "saved-other", 9))
     functions = edited.cloud.functions.functions
     assert functions["saved-echo"].timeout == 7 and "saved-other" not in functions
+
+
+def test_why_a_deployment_was_refused_is_said_also_when_it_cannot_be_undone(
+    edited: Edited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, delete = [], moto_resources.delete
+
+    def fails(logical_id: str, known: Deployed) -> Mapping[str, Any]:
+        if logical_id == "Stuck":
+            made.append(known)
+            raise RuntimeError("stuck")
+        return delete(logical_id, known)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(moto_resources, "delete", fails)
+        with pytest.raises(TemplateError, match=r"^N: .*not be undone \(RuntimeError: stuck\): start the local cloud"):
+            edited.save("  Stuck: { Type: AWS::SQS::Queue }\n" + REFUSED)
+    delete("Stuck", *made)
 
 
 def test_what_a_refused_deployment_was_made_of_is_followed_too_until_one_succeeds(edited: Edited) -> None:
