@@ -19,7 +19,7 @@ type. What moto ignores is added here and in moto_resources.py, and nowhere else
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -69,6 +69,17 @@ class Functions(Protocol):
     def register(self, name: str, spec: FunctionSpec) -> None: ...
 
     def put_away(self, name: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a deployment would make; like `Stack`, with the applications inside."""
+
+    written: Sequence[Mapping[str, Any]]
+    """The resources as the templates have them: nothing in them is resolved."""
+    functions: Mapping[str, FunctionSpec]
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
 
 
 Call = Callable[[str, str, dict[str, Any]], object]
@@ -136,9 +147,20 @@ def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = N
 
     See `machine_name`. Two machines can have one file with other substitutions.
     """
-    template = load(path, parameters)
-    deployment = _Deployment(template, _no_call, "", {}, dry=True)
+    deployment = _dry(path, parameters)
     return {machine_name(logical_id): definition for logical_id, definition in deployment.definitions()}
+
+
+def planned(path: Path) -> Plan:
+    """What the template at `path` would make; creates nothing. Raises TemplateError."""
+    deployment = _dry(path)
+    deployment.deploy()
+    written, functions = list(deployment.written()), deployment.functions
+    return Plan(written, functions, deployment.all_outputs(), deployment.all_parameters())
+
+
+def _dry(path: Path, parameters: Mapping[str, object] | None = None) -> _Deployment:
+    return _Deployment(load(path, parameters), _no_call, "", {}, dry=True)
 
 
 def machine_name(logical_id: str) -> str:
@@ -206,6 +228,14 @@ class _Deployment:
         for each in self.inner.values():
             found |= each.everything()
         return found
+
+    def written(self) -> Iterator[Mapping[str, Any]]:
+        """What the templates say of what was created."""
+        for logical_id, each in self.made.items():
+            if each.ref:
+                yield self.template.section("Resources")[logical_id]
+        for inner in self.inner.values():
+            yield from inner.written()
 
     def outputs(self) -> dict[str, str]:
         return {

@@ -10,8 +10,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from typing import Any
 
 import pytest
+import yaml
 from adoption.conftest import APPLICATION, Application
 
 from oncekit import application
@@ -73,8 +75,45 @@ def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Ap
     of_body = ("--key", "$.id", "--payload", "$.data", "--example", "hook.json")
     assert empty.once("new", "take-hook", "--http", "/hooks/paid", *of_body).code == 0
     assert empty.once("graph", "-o", "machine.svg").code == 0 and "ExecuteBusinessLogic" in empty.text("machine.svg")
+    told = yaml.safe_load(empty.once("openapi").out)
+    schema = json.loads(empty.text("functions/send_invoice/schema.json"))
+    assert payload_of(told, "send-invoice") == {name: each for name, each in schema.items() if name != "$schema"}
+    assert started_by(told) == {"place-order", "send-invoice", "take-hook", "{operation}"}
+    assert empty.once("openapi", "--template", "once/template.yaml").out == empty.once("openapi").out
     done = empty.pytest("tests")
     assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
+
+
+def started_by(document: dict[str, Any]) -> set[str]:
+    """The operations that the paths of an OpenAPI document start."""
+    posts = [path for path, methods in document["paths"].items() if "post" in methods]
+    return {path.rpartition("/")[2] for path in posts}
+
+
+def payload_of(document: dict[str, Any], operation: str) -> dict[str, Any]:
+    body = document["paths"][f"/operations/{operation}"]["post"]["requestBody"]
+    schema: dict[str, Any] = body["content"]["application/json"]["schema"]
+    return schema
+
+
+def test_the_document_of_an_adopted_application_has_its_own_operations(ready: Application) -> None:
+    ready.once("new", "reserve", "--function", "Warehouse")
+    ready.once("new", "restock", "--function", "Warehouse")
+    told = yaml.safe_load(ready.once("openapi").out)
+    assert started_by(told) == {"reserve", "restock", "{operation}"}
+    assert payload_of(told, "restock") == {"type": "object"}
+    done = ready.once("openapi", "--template", "once/template.yaml")
+    assert yaml.safe_load(done.out) == told and "is a copy of Once" in done.err
+    (ready.folder / "warehouse" / "schema.json").write_text("{")
+    assert "schema.json is not JSON" in ready.once("openapi").err
+
+
+def test_an_application_without_the_api_has_no_document(ready: Application) -> None:
+    operations = ready.folder / "once" / "operations.yaml"
+    settings = 'Examples: "no"\n        HttpTrigger: "false"'
+    operations.write_text(operations.read_text().replace('Examples: "no"', settings))
+    done = ready.once("openapi")
+    assert done.code == 2 and "no HTTP API of Once; its parameter HttpTrigger is false" in done.err
 
 
 def test_what_is_written_is_formatted_python(empty: Application) -> None:

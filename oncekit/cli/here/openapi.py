@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,19 +14,25 @@ from oncekit.cli.here.openapi_parts import COMPONENTS, DESCRIPTION, PROBLEM, RES
 from oncekit.cli.options import Output, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
+from oncekit.operation_functions import OperationFunctions
+
+if TYPE_CHECKING:
+    from oncekit.local.deploy import Plan
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
-_OF_AN_OPERATION = re.compile(r"\$\{AWS::StackName\}_op-(.+)")
+STARTS = "/operations/{operation}"
+"""The path of Once's API that no other API of an application has."""
+OBJECT: Document = {"type": "object"}
 Url = Annotated[str, typer.Option("--url", metavar="URL", help="The URL of the API; by default that of `once up`.")]
 
 
 def openapi(url: Url = "http://127.0.0.1:4601", output: Output = None, template: Template = None) -> None:
     """Print the OpenAPI document of the HTTP API, as YAML.
 
-    Each operation whose function has a schema.json has its own paths, with the schema of its payload.
+    Each operation has its own paths, with the schema of its payload if its function has a schema.json.
     """
-    path = find_template(template)
+    path = _of_application(find_template(template))
     with clear_errors():
         text = as_yaml(document(path, url))
     if output is None:
@@ -43,24 +48,38 @@ def as_yaml(found: Document) -> str:
     return str(yaml.safe_dump(found, sort_keys=False, width=120, allow_unicode=True))
 
 
-def document(template: Path, url: str, payloads: bool = True) -> Document:
-    """The document. Raises Problem when the template has no API; without `payloads`, that of any application."""
-    from oncekit.local.template import load
+def document(template: Path, url: str) -> Document:
+    """The document of the API, with all that parameters can add to it. Raises Problem where there is no API."""
+    from oncekit.local.deploy import planned
 
-    deployed = load(template, {"HttpTrigger": "true"}).section("Resources")
-    bodies = [each["Properties"]["Body"] for each in deployed.values() if each["Type"] == API]
-    if not bodies:
-        raise Problem(f"{template} has no HTTP API")
-    paths = {path: _methods(methods) for path, methods in bodies[0]["paths"].items()}
-    schemas = dict(_payloads(template, deployed)) if payloads else {}
+    plan = planned(template)
+    bodies = [each["Properties"].get("Body", {}) for each in plan.written if each["Type"] == API]
+    body = next((each for each in bodies if STARTS in each.get("paths", {})), None)
+    if body is None:
+        off = "; its parameter HttpTrigger is false" if plan.parameters.get("HttpTrigger") == "false" else ""
+        raise Problem(f"{template} has no HTTP API of Once{off}")
+    paths = {path: _methods(methods) for path, methods in body["paths"].items()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Once", "version": bodies[0]["info"]["version"], "description": DESCRIPTION},
+        "info": {"title": "Once", "version": body["info"]["version"], "description": DESCRIPTION},
         "servers": [{"url": url}],
         "security": [{"iam": []}, {"userPool": []}],
-        "paths": {**_of_operations(paths, schemas), **paths},
+        "paths": {**_of_operations(paths, dict(_payloads(plan, template.parent))), **paths},
         "components": COMPONENTS,
     }
+
+
+def _of_application(template: Path) -> Path:
+    """The application's template, where the given one is in the copy of Once beside it: that one has the operations."""
+    from oncekit.adoption import folder
+    from oncekit.adoption.application_template import find_template as template_in
+
+    copy = template.resolve().parent
+    own = template_in(copy.parent, None) if folder.is_ours(copy) else None
+    if own is None:
+        return template
+    tell(f"{template} is a copy of Once; these are the operations of {own}.")
+    return own
 
 
 def _methods(methods: Mapping[str, Mapping[str, Any]]) -> Document:
@@ -95,24 +114,30 @@ def _parameter(given: Mapping[str, Any]) -> Document:
     return {**given, **required, "schema": SCHEMAS.get(given["name"], given["schema"])}
 
 
-def _payloads(template: Path, deployed: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Document]]:
-    """The operations of the template that have a schema, each with it."""
-    for each in deployed.values():
-        if each["Type"] != "AWS::Lambda::Function":
-            continue
-        name = each["Properties"].get("FunctionName")
-        operation = (
-            _OF_AN_OPERATION.fullmatch(name["Fn::Sub"]) if isinstance(name, dict) and "Fn::Sub" in name else None
-        )
-        schema = template.parent / str(each["Properties"]["Code"].get("S3Key", "")) / "schema.json"
-        if operation and schema.is_file():
-            found = json.loads(schema.read_text())
-            found.pop("$schema", None)
-            yield operation[1], found
+def _payloads(plan: Plan, root: Path) -> Iterator[tuple[str, Document]]:
+    """The operations, each with the schema of its payload; where nothing says more, that is an object."""
+    known = OperationFunctions.of(plan.parameters, plan.outputs)
+    names = {operation: name for name in plan.functions if (operation := known.operation_of(name)) is not None}
+    names |= {operation: named.name for operation, named in known.named.items()}  # two can have one function
+    for operation, name in names.items():
+        spec = plan.functions.get(name)
+        yield operation, OBJECT if spec is None else _schema(root / spec.code / "schema.json")
+
+
+def _schema(file: Path) -> Document:
+    if not file.is_file():
+        return OBJECT
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise Problem(f"{file} is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Problem(f"{file} is not a schema: it must be an object")
+    return {name: each for name, each in found.items() if name != "$schema"}
 
 
 def _of_operations(paths: Mapping[str, Document], schemas: Mapping[str, Document]) -> Document:
-    """The paths that start an operation, once for each that has a schema."""
+    """The paths that start an operation, once for each."""
     found = {}
     for operation, schema in schemas.items():
         for path, methods in paths.items():
