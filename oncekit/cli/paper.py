@@ -6,6 +6,7 @@ between its cells; a value is cut. A file or a pipe has no width: everything is 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,10 @@ GAP = "  "
 INDENT = 4
 """At most, of what goes on below the first cell of a row."""
 ARROW = " → "
+_COMMAND = re.compile(r"`(?:aws|once|sam) [^`]+`")
+"""What people paste: in a text, no line ends in it."""
+_SPACE = "\0"
+"""Of a command, while lines are made; no text has this character when it has been made visible."""
 
 
 class Paper:
@@ -104,8 +109,9 @@ class Paper:
     def paragraph(self, text: str, indent: int = 0, style: str = "", head: str = "") -> None:
         """A text that goes on below, between its words, where the terminal ends. `head` is in its indent, if any."""
         room = max(self.width - indent, LEAST)
-        for line in wrap(visible(text), room, break_long_words=False, break_on_hyphens=False):
-            self.line(f"{head:<{indent}}{line}", style)
+        seen = _COMMAND.sub(lambda found: found.group().replace(" ", _SPACE), visible(text))
+        for line in wrap(seen, room, break_long_words=False, break_on_hyphens=False):
+            self.line(f"{head:<{indent}}{line.replace(_SPACE, ' ')}", style)
             head = ""
 
     def path(self, head: str, indent: int | None = None, style: str = "", before: str = "") -> Path:

@@ -16,6 +16,7 @@ from logged import GROUP, logged, own
 from operating import ID, Operator
 
 from oncekit.cli.deployed import log_lines
+from oncekit.cli.deployed.owners import events_of
 from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.kept_logs import KeptLogs
 from oncekit.local.engine import Call, Interceptor
@@ -144,7 +145,7 @@ def test_crash_of_an_earlier_attempt_in_the_full_lane_is_found_by_the_owners_his
     with logged(operator, LATER):
         done = operator.once("logs", ID)
     assert "printed before it died" in done.out and "another id's" not in done.out
-    assert "cannot be told apart" not in done.out
+    assert "not found for certain" not in done.out
 
 
 def test_crash_of_an_earlier_attempt_in_the_fast_lane_is_shown_as_a_guess(operator: Operator) -> None:
@@ -156,7 +157,7 @@ def test_crash_of_an_earlier_attempt_in_the_fast_lane_is_shown_as_a_guess(operat
         done = operator.once("logs", ID)
         told = operator.once("logs", ID, "--json").answer
     assert "printed before it died" in done.out and "may be another id's" in done.out
-    assert "Of 2 attempts 1 cannot be told apart for certain" in done.out
+    assert "1 of its 2 attempts was not found for certain: " in done.out
     assert [each["isCertain"] for each in told["attempts"]] == [False, True] and told["notFound"] == 1
 
 
@@ -167,7 +168,58 @@ def test_crash_at_another_time_is_no_guess(operator: Operator) -> None:
     operator.change({"acquiredAt": began})
     with logged(operator, LATER):
         done = operator.once("logs", ID)
-    assert "printed before it died" not in done.out and "cannot be told apart" in done.out
+    assert "printed before it died" not in done.out and "was not found for certain" in done.out
+
+
+PLAIN = [
+    (0, f"START RequestId: {CRASHED} Version: 1"),
+    (1, "printed by a function without the library"),
+    (2, f"END RequestId: {CRASHED}"),
+]
+
+
+def test_attempt_of_a_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_on_aws(client: Any, execution: str) -> Iterator[dict[str, Any]]:
+        for event in events_of(client, execution):
+            ended = event.get("taskSucceededEventDetails", {})
+            if ended.get("resourceType") == "lambda":
+                ended["output"] = json.dumps(
+                    {**json.loads(ended["output"]), "SdkResponseMetadata": {"RequestId": CRASHED}}
+                )
+            yield event
+
+    operator.cloud.run(operator.request())
+    monkeypatch.setattr("oncekit.cli.deployed.crashed_attempts.events_of", as_on_aws)
+    with logged(operator, PLAIN):
+        told = operator.once("logs", ID, "--json").answer
+    assert told["notFound"] == 0
+    assert [line["text"] for attempt in told["attempts"] for line in attempt["lines"]] == [PLAIN[1][1]]
+
+
+@pytest.mark.parametrize(
+    ("attempts", "told"), [(1, "Its only attempt was not found"), (2, "2 of its 2 attempts were not found")]
+)
+@pytest.mark.parametrize("columns", [60, 140])
+def test_lines_without_an_id_are_not_denied_but_shown_how_to_see(
+    operator: Operator, attempts: int, told: str, columns: int
+) -> None:
+    operator.cloud.run(operator.request())
+    operator.change({"attempts": attempts})
+    with logged(operator, PLAIN):
+        out = operator.once("logs", ID, columns=columns).out
+    *sentences, command = out.splitlines()
+    text = " ".join(sentences)
+    assert f"No line in {GROUP} of the last 24 hours has the id {ID}. {told} for certain: " in text
+    assert "whose function does not use the library, logs no id" in text and "Nothing was logged" not in out
+    began, ended = (
+        int(datetime.datetime.fromisoformat(operator.record[name]).timestamp() * 1000)
+        for name in ("acquiredAt", "finishedAt")
+    )
+    at = f"--start-time {began - 1000} --end-time {ended + 1000}"
+    assert command == f"aws logs filter-log-events --log-group-name {GROUP} {at}"
+    assert max(map(len, sentences)) <= columns
 
 
 def answers(request_id: str, times: int = 99) -> Interceptor:
@@ -240,13 +292,13 @@ def test_an_id_is_found_whatever_its_key_is(operator: Operator, id: str) -> None
 def test_lines_before_the_hours_asked_for_are_not_looked_at(operator: Operator) -> None:
     operator.cloud.run(operator.request())
     with logged(operator, [(-2 * 3600_000, own("old"))]):
-        assert "Nothing was logged for it in the last 1 hours" in operator.once("logs", ID, "--hours", "1").out
+        assert f"No line in {GROUP} of the last hour has the id {ID}." in operator.once("logs", ID, "--hours", "1").out
         assert "WARNING old" in operator.once("logs", ID).out
 
 
 def test_an_operation_without_a_function_or_without_logs_is_said(operator: Operator) -> None:
     operator.cloud.run(operator.request())
-    assert "Nothing was logged" in operator.once("logs", ID).out
+    assert f"No line in {GROUP} of the last 24 hours has the id {ID}." in operator.once("logs", ID).out
     done = operator.once("logs", "default#none#k")
     assert done.code == 2 and "the operation none has no function once_op-none" in done.err
 

@@ -254,6 +254,17 @@ def test_errors_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, co
     assert causes and set(causes) <= set(operator.once("history", ID).out.splitlines())
 
 
+def test_what_send_says_keeps_to_the_width_and_its_command_is_whole(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    request = json.dumps({**operator.request(), "idempotencyKey": "a key of several words"})
+    done = operator.once("send", "-", "--via", "sqs", "--wait", "--timeout", "1", stdin=request, columns=60)
+    assert done.code == 3 and max(map(len, done.err.splitlines())) <= 60
+    assert "`once show 'default#told#a key of several words'`" in done.err.splitlines()[0]
+    assert "there is no record after 1 s" in " ".join(done.err.split())
+
+
 @WIDTHS
 def test_advice_goes_on_below_its_finding(local_patient: Patient, columns: int) -> None:
     put(local_patient, "default#told#k", "QUARANTINED", 1)

@@ -1,8 +1,9 @@
-"""Attempts that died before the library could write its line, which alone names the id: found by their request ids.
+"""Attempts without a line of the library, which alone names the id: found by their request ids. Most of them died.
 
 Lambda names the request id where it reports a crash: in its own line in the log, and in the error that the state
 machine got. The last error is in the record while the operation is open, all of them are in the histories of owners in
-the full lane. In the fast lane nothing but the time leads from an earlier attempt to its lines: such a one is a guess.
+the full lane, as are the answers of attempts that succeeded, also those of a function that does not use the library.
+In the fast lane nothing but the time leads from an earlier attempt to its lines: such a one is a guess.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 from oncekit.cli.deployed.owners import events_of, owners
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
+from oncekit.console.json_text import members_of
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 CRASHES = ("Runtime exited", "Task timed out")
@@ -35,9 +37,23 @@ def of_histories(stack: Stack, record: Record) -> list[str]:
     """Those in the histories of a record's owners, the newest owner first."""
     client = stack.client("stepfunctions")
     asked = [each["owner"] for each in owners(stack, record) if each["startedAt"]]
-    failed = (event for owner in asked for event in events_of(client, owner) if "taskFailedEventDetails" in event)
-    causes = (str(event["taskFailedEventDetails"].get("cause", "")) for event in failed)
-    return list(dict.fromkeys(found.group() for cause in causes if (found := REQUEST_ID.search(cause))))
+    events = (event for owner in asked for event in events_of(client, owner))
+    return list(dict.fromkeys(found for event in events if (found := _of_event(event))))
+
+
+def _of_event(event: dict[str, Any]) -> str:
+    ended = event.get("taskSucceededEventDetails", {})
+    if ended.get("resourceType") == "lambda":
+        return of_answer(ended.get("output"))
+    found = REQUEST_ID.search(str(event.get("taskFailedEventDetails", {}).get("cause", "")))
+    return found.group() if found else ""
+
+
+def of_answer(output: str | None) -> str:
+    """The request id in Lambda's answer, as Step Functions keeps it; "" where there is none (V85)."""
+    told = members_of(output).get("SdkResponseMetadata")
+    id = str(told.get("RequestId")) if isinstance(told, dict) else ""
+    return id if REQUEST_ID.fullmatch(id) else ""
 
 
 def guesses(client: Any, group: str, record: Record, first: int | None, last: int) -> list[str]:
@@ -45,17 +61,26 @@ def guesses(client: Any, group: str, record: Record, first: int | None, last: in
 
     `first` is when the first attempt that was found began, `last` when the last one ended, in epoch ms.
     """
-    begin = _acquired(record)
-    start = min(begin, first or begin) - (RECOVERED_SECONDS if record.get("recoveries") else 1) * 1000
-    found = (each for said in CRASHES for each in _told(client, group, said, start, last))
+    found = (each for said in CRASHES for each in _told(client, group, said, begin_of(record, first), last))
     return list(dict.fromkeys(found))[:MOST_GUESSES]
 
 
-def _acquired(record: Record) -> int:
+def begin_of(record: Record, first: int | None) -> int:
+    """In epoch ms, since when an operation may have been at work; `first` is when the first known attempt began."""
+    begin = _ms(record["acquiredAt"]) or 0
+    return max(0, min(begin, first or begin) - (RECOVERED_SECONDS if record.get("recoveries") else 1) * 1000)
+
+
+def end_of(record: Record) -> int | None:
+    """In epoch ms, until when an operation was at work; None where it is, or nobody knows."""
+    return _ms(record.get("finishedAt"))
+
+
+def _ms(told: object) -> int | None:
     try:
-        at = datetime.datetime.fromisoformat(str(record["acquiredAt"]))
+        at = datetime.datetime.fromisoformat(str(told))
     except ValueError:  # a function may have written any text
-        return 0
+        return None
     return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
 
 
@@ -63,7 +88,7 @@ def _told(client: Any, group: str, said: str, start: int, end: int) -> Iterator[
     pages = client.get_paginator("filter_log_events").paginate(
         logGroupName=group,
         filterPattern=json.dumps(said),
-        startTime=max(start, 0),
+        startTime=start,
         endTime=end,
         PaginationConfig={"MaxItems": 100},
     )

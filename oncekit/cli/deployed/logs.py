@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ from oncekit.cli.deployed.stack import NEEDED, Stack
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.output import Repeats, lines_of
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry
 
 ENDED = ("COMPLETED", "FAILED")
 """Of a record that no attempt is made for any more."""
@@ -33,10 +35,10 @@ def logs(
 ) -> None:
     """Show what business logic printed and logged for an id. Attempt by attempt, the oldest first.
 
-    The log of an attempt that crashed does not have the id. It is found by the request id of the invocation, which is
-    in the record's error or in the history of an owner in the full lane. If neither has it, all attempts that crashed
-    at that time are shown, and marked as uncertain. A function that does not use the library writes no id
-    either: its attempts that succeeded are not found.
+    The log of an attempt that crashed, or whose function does not use the library, does not have the id. It is found by
+    the request id of the invocation, which is in the record's error or in the history of an owner in the full lane. If
+    neither has it, all attempts that crashed at that time are shown, and marked as uncertain; and the command says how
+    many attempts it did not find, and how to see everything that the function logged at that time.
 
     JSON: {id, logGroup, attempts: [{attempt, requestId, stream, lines: [{at, text}], isComplete, isCertain}],
     notFound}; at in epoch ms.
@@ -51,11 +53,9 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
         found = attempts_of(stack, group, id, log_lines.Window(int((stack.now() - hours * 3600) * 1000)), record)
         if not found:
             records.find(stack, id)  # one that nobody knows is a typing error
-        missing, when = missing_of(found, record), f"in the last {hours} hours"
-        lines = list(lines_for_people(found)) or [f"Nothing was logged for it {when} in {group}."]
-        if missing and record:
-            lines.append(cannot_be_told(missing, record, when, group))
-        return answered({**_answer(id, group, found), "notFound": missing}, as_json, *lines)
+        lines = list(lines_for_people(found)) or [Entry("", _none(id, hours, group))]
+        lines += not_found(found, record, group)
+        return answered({**_answer(id, group, found), "notFound": missing_of(found, record)}, as_json, *lines)
 
     return on_stack(place, id, work, needed=NEEDED)
 
@@ -98,11 +98,24 @@ def missing_of(found: Sequence[log_lines.Attempt], record: records.Record | None
     return max(0, int(record["attempts"]) - sum(each.is_certain for each in found)) if record else 0
 
 
-def cannot_be_told(missing: int, record: records.Record, when: str, group: str) -> str:
-    return (
-        f"Of {record['attempts']} attempts {missing} cannot be told apart for certain {when}: an attempt that crashed, "
-        f"or whose function does not use the library, does not log its id. What it printed is in {group}, at that time"
+def _none(id: str, hours: int, group: str) -> str:
+    return f"No line in {group} of the last {'hour' if hours == 1 else f'{hours} hours'} has the id {id}."
+
+
+def not_found(found: Sequence[log_lines.Attempt], record: records.Record | None, group: str) -> Iterator[str | Entry]:
+    """Which attempts of a record were not surely found, why, and how to see what was logged at that time."""
+    if not record or not (missing := missing_of(found, record)):
+        return
+    of = "Its only attempt" if record["attempts"] == 1 else f"{missing} of its {record['attempts']} attempts"
+    yield Entry(
+        "",
+        f"{of} {'was' if missing == 1 else 'were'} not found for certain: an attempt that crashed, or whose function "
+        "does not use the library, logs no id. This shows everything that was logged at that time:",
     )
+    begin = crashed_attempts.begin_of(record, found[0].first if found else None)
+    end = crashed_attempts.end_of(record)
+    until = "" if end is None else f" --end-time {end + log_lines.AFTER_MS}"
+    yield f"aws logs filter-log-events --log-group-name {quote(group)} --start-time {begin}{until}"
 
 
 def _answer(id: str, group: str, found: Sequence[log_lines.Attempt]) -> dict[str, Any]:
@@ -120,15 +133,17 @@ def _answer(id: str, group: str, found: Sequence[log_lines.Attempt]) -> dict[str
     return {"id": id, "logGroup": group, "attempts": told}
 
 
-def lines_for_people(found: Sequence[log_lines.Attempt]) -> Iterator[str]:
+def lines_for_people(found: Sequence[log_lines.Attempt]) -> Iterator[str | Entry]:
     """Of each attempt when it began and in which stream it is, then its lines with their times."""
     for attempt in found:
-        which = attempt.number or f"?  request {attempt.request_id}"
+        request = "" if attempt.number else f"request {attempt.request_id}  "
         perhaps = "" if attempt.is_certain else "  (it crashed at that time, and may be another id's)"
-        yield f"attempt {which}  {_time(attempt.first, 'seconds')}  {attempt.stream}{perhaps}"
+        text = f"{request}{_time(attempt.first, 'seconds')}  {attempt.stream}{perhaps}"
+        yield Entry(f"attempt {attempt.number or '?'}  ", text)
         yield from list(_printed(attempt)) or ["it printed nothing"]
         if not attempt.is_complete:
-            yield f"… and more than these {log_lines.MOST_LINES:,} lines: they are in the stream {attempt.stream}"
+            more = f"… and more than these {log_lines.MOST_LINES:,} lines: they are in the stream {attempt.stream}"
+            yield Entry("", more)
 
 
 def _printed(attempt: log_lines.Attempt) -> Iterator[str]:

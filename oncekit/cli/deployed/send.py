@@ -20,7 +20,7 @@ from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import say, say_json, tell
+from oncekit.cli.terminal import say, say_json
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, FULL, Lane
 
@@ -138,13 +138,20 @@ def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
     if not as_json:
         say(*done["sent"])
         if id is not None:
-            tell(f"`once show {quote(id)}` tells how it stands.")
+            _tell(f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
+
+
+def _tell(text: str) -> None:
+    from oncekit.cli.paper import Paper
+
+    Paper(error=True).paragraph(text)
 
 
 def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[waiting.TooLong], as_json: bool) -> int:
     """Print how executions ended, and which have not; the exit code."""
-    tell(*(f"once: {each}" for each in late))
+    for each in late:
+        _tell(f"once: {each}")
     if as_json:
         say_json({**done, "ended": [each.as_json() for each in ended]}, indent=2)
     elif ended:

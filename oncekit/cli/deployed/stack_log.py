@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
 
@@ -18,6 +18,7 @@ from oncekit.cli.deployed import crashed_attempts, log_lines, logs, records
 from oncekit.cli.deployed.log_lines import TooMuchToRead, Window
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry
 from oncekit.console.json_text import members_of
 from oncekit.console.requests import id_in
 from oncekit.console.run import Attempt, Run
@@ -47,7 +48,7 @@ class StackLog:
             group = log_lines.group_of(self._stack, _function(call), "there is")
             found = log_lines.by_request(self._stack, group, id, window, [request_id] if request_id else [])
             found = found or log_lines.attempts(self._stack, group, id, window)
-        lines = list(logs.lines_for_people(found))
+        lines = _texts(logs.lines_for_people(found))
         named = f"{id} or the request id {request_id}" if request_id else f"{id}, and the history tells no request id"
         none = (
             f"No line of that time in {group} names {named}. What was printed without it cannot be told apart; {LATE}"
@@ -60,9 +61,7 @@ class StackLog:
             group = log_lines.log_group(self._stack, id)
             window = self._window_of(record)
             found = logs.attempts_of(self._stack, group, id, window, record)
-        missing, when = logs.missing_of(found, record), "in its time"
-        told = logs.cannot_be_told(missing, record, when, group) if missing else ""
-        return Printed(list(logs.lines_for_people(found)), told)
+        return Printed(_texts(logs.lines_for_people(found)), " ".join(_texts(logs.not_found(found, record, group))))
 
     def _window_of(self, record: records.Record) -> Window:
         """From its first lock that the record may show until it was finished, or now."""
@@ -90,11 +89,14 @@ class StackLog:
             raise Unknown(far) from error
 
 
+def _texts(lines: Iterable[str | Entry]) -> list[str]:
+    return [each.head + each.text if isinstance(each, Entry) else each for each in lines]
+
+
 def request_id_of(call: Attempt) -> str:
     """Lambda's id of the invocation, where its answer or its error tells it; else nothing."""
-    answered = members_of(call.answer).get("SdkResponseMetadata")
     cause = call.failure.cause if call.failure else None
-    told = [answered.get("RequestId") if isinstance(answered, Mapping) else None, members_of(cause).get("requestId")]
+    told = [crashed_attempts.of_answer(call.answer), members_of(cause).get("requestId")]
     if found := _TOLD_BY_LAMBDA.search(cause or ""):
         told += found.groups()
     return next((each for each in told if isinstance(each, str) and crashed_attempts.REQUEST_ID.fullmatch(each)), "")
