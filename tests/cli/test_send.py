@@ -256,6 +256,10 @@ def test_a_failure_that_is_to_be_tried_again_is_not_its_own_end(operator: Operat
 FAULTS = [
     ("{}", "/operation is missing"),
     ("[]", "it is not a JSON object"),
+    ('{"operation": "told", "idempotencyKey": "a\\u0007b", "payload": {}}', "/idempotencyKey has a control character"),
+    ('{"operation": "told", "idempotencyKey": "a\\u200b", "payload": {}}', "/idempotencyKey has a control character"),
+    ('{"operation": "told\\n", "idempotencyKey": "a", "payload": {}}', "/operation has a control character"),
+    ('{"operation": "told", "idempotencyKey": "\\ud800", "payload": {}}', "half of a surrogate pair"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": 1}', "/payload must be an object"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": [1e400]}}', "no double can hold"),
     ('{"operation": "told", "idempotencyKey": "k", "payload": {"n": {"_jsonata_lambda": true}}}', "_jsonata_lambda"),
@@ -267,6 +271,18 @@ FAULTS = [
 def test_what_is_surely_refused_is_not_waited_for(operator: Operator, text: str, words: str) -> None:
     done = operator.once("send", operator.file(text, "event.json"), "--via", "sqs", "--wait")
     assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("text", "words"), FAULTS)
+def test_of_what_is_refused_the_reason_is_told_and_not_an_id_that_show_does_not_know(
+    operator: Operator, text: str, words: str
+) -> None:
+    done = operator.once("send", operator.file(text, "event.json"))
+    assert done.code == 0 and "once show" not in done.err
+    assert "It will be refused: " in done.err and words in done.err
+    assert "`once replay-rejected --dry-run`" in done.err
+    ended = operator.cloud.wait(done.out.strip())
+    assert ended.status == "FAILED" and ended.states[-1:] in (("RequestRefused",), ("ReceiveRequest",)), "so it was"
 
 
 def test_requests_that_are_examples_have_no_fault() -> None:

@@ -33,6 +33,15 @@ def test_a_bad_request_is_refused(schema: Draft7Validator, read: Callable[[str],
     assert schema.is_valid(read(f"events/bad/{name}")) == (name in ACCEPTED_AT_FIRST)
 
 
+@pytest.mark.parametrize(
+    "text", ["\0", "\n", "\x7f", "\x9f", "\u200b", "\u2028", "\u202e", "\u2066", "\ufeff"], ids=ascii
+)
+def test_a_key_has_nothing_that_a_line_hides(schema: Draft7Validator, read: Callable[[str], Any], text: str) -> None:
+    request = read("events/charge-payment.json")
+    assert not schema.is_valid({**request, "idempotencyKey": f"order-1{text}"})
+    assert schema.is_valid({**request, "idempotencyKey": "👩\u200d🚀 é#"})
+
+
 POLICIES = {
     "onConflict": ["acknowledge", "reject", "wait"],
     "onCrash": ["retry", "quarantine"],

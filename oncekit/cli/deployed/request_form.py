@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib.resources import files
 from math import isinf
 from typing import Any
@@ -13,6 +14,12 @@ DEEPEST = 11
 """Levels of a request: ten of the payload, and its own."""
 FUNCTIONS = ("_jsonata_lambda", "_jsonata_function")
 """An object in which one of these is true is a function to JSONata."""
+NAMES = ("operation", "tenant", "idempotencyKey")
+UNSEEN = (
+    "has a control character, a line separator, a character that changes the direction of text or one that cannot be "
+    "seen: use none of them"
+)
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def fault_of(text: str) -> str | None:
@@ -26,7 +33,12 @@ def fault_of(text: str) -> str | None:
         return "its payload is nested deeper than 10 levels"
     if unreadable := why_unreadable(request):
         return unreadable
+    if _HALF.search(json.dumps(request, ensure_ascii=False)):
+        return "it has half of a surrogate pair, which is not a character"
     schema = json.loads(files("once").joinpath("request.schema.json").read_text(encoding="utf-8"))
+    unseen = re.compile(schema["properties"]["idempotencyKey"]["not"]["pattern"])
+    if name := next((each for each in NAMES if unseen.search(str(request.get(each, "")))), None):
+        return f"/{name} {UNSEEN}"
     return "; ".join(schema_faults(schema, request)) or None
 
 

@@ -52,7 +52,8 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`. Prints the id of each event, message, execution or answer.
 
-    On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution.
+    On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution; or
+    that the request will be refused, and why.
 
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages. Requests by HTTP start in the fast lane.
@@ -133,11 +134,13 @@ def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_jso
 
 
 def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
-    """What was sent, with the id of the request; people are told both."""
+    """What was sent, with the id of the request; people are told both, or why it is refused."""
     id = id_in(request)
     if not as_json:
         say(*done["sent"])
-        if id is not None:
+        if fault := fault_of(request):
+            _tell(f"It will be refused: {fault}. `once replay-rejected --dry-run` shows it then, with the reason.")
+        elif id is not None:
             _tell(f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
 
