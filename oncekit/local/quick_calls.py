@@ -9,7 +9,7 @@ looked through is put in order by its keys, each asked once.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from oncekit.local.engine.patching import replaced
 def quick_calls() -> Iterator[None]:
     """Open while moto is used, and after everything that adds a method to a service's class."""
     from moto.core import responses, utils
-    from moto.core.serialize import XFormedAttributePicker
+    from moto.core.serialize import ResponseSerializer
     from moto.dynamodb.models.dynamo_type import DynamoType
     from moto.dynamodb.models.table import Table
 
@@ -28,24 +28,39 @@ def quick_calls() -> Iterator[None]:
         (utils, "create_loader", functools.cache(utils.create_loader)),
         (responses, "method_names_from_class", functools.cache(responses.method_names_from_class)),
         (responses, "camelcase_to_underscores", functools.cache(responses.camelcase_to_underscores)),
-        (XFormedAttributePicker, "get_possible_keys", _kept(XFormedAttributePicker.get_possible_keys)),
+        (ResponseSerializer, "get_value", _member()),
         (DynamoType, "cast_value", property(_cast(DynamoType.cast_value.fget))),
         (Table, "all_items", _all_items),
     ):
         yield
 
 
-def _kept(possible_keys: Callable[[Any, Any], Iterator[str]]) -> Callable[[Any, Any], Iterable[str]]:
+def _member() -> Callable[[Any, Any, str, Any], Any]:
     """The same names in the same order, each once. What a model says itself about its members, its class says."""
+    from moto.core.serialize import AttributePickerContext
+    from moto.core.utils import MISSING, get_value
+
     kept: dict[tuple[Any, str, type], tuple[str, ...]] = {}
 
-    def get_possible_keys(self: Any, context: Any) -> Iterable[str]:
-        about = (context.shape, context.key, context.obj.__class__)
+    def member(self: Any, value: Any, key: str, shape: Any) -> Any:
+        about = (shape, key, value.__class__)
         if about not in kept:
-            kept[about] = tuple(dict.fromkeys(possible_keys(self, context)))
-        return kept[about]
+            context = AttributePickerContext(value, key, shape)
+            kept[about] = tuple(dict.fromkeys(self._value_picker.get_possible_keys(context)))
+        for name in kept[about]:
+            found = value.get(name, MISSING) if value.__class__ is dict else get_value(value, name)
+            if found is not MISSING:
+                break
+        else:
+            found = None
+        if self._value_picker.response_transformers:
+            path = ".".join((*self.path, key))
+            for ending, transform in self._value_picker.response_transformers.items():
+                if path.endswith(ending):
+                    return transform(found)
+        return found
 
-    return get_possible_keys
+    return member
 
 
 def _cast(cast_value: Callable[[Any], Any]) -> Callable[[Any], Any]:

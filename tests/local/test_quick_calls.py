@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from moto.core.serialize import AttributePickerContext, XFormedAttributePicker
+from moto.core.serialize import JSONSerializer, QuerySerializer, XFormedAttributePicker
 from moto.core.utils import get_service_model
 
 from oncekit.local import LocalCloud
@@ -38,8 +38,19 @@ def test_the_same_member_is_found_in_each_kind_of_model_whichever_comes_first(cl
         (Named(), "by its own word"),
         ({}, None),
     ]
-    shape = get_service_model("dynamodb").shape_for("TableName")
+    service = get_service_model("dynamodb")
+    serializer = JSONSerializer(service.operation_model("DescribeTable"), value_picker=XFormedAttributePicker())
     with quick_calls():
         for model, found in reversed(models) if turned else models:
-            picked = XFormedAttributePicker()(AttributePickerContext(model, "TableName", shape))
-            assert picked == found
+            assert serializer.get_value(model, "TableName", service.shape_for("TableName")) == found
+
+
+def test_an_answer_is_changed_at_the_paths_at_which_its_service_changes_it(cloud: LocalCloud) -> None:
+    operation = get_service_model("cloudformation").operation_model("DescribeStacks")
+    picker = XFormedAttributePicker(response_transformers={"Outputs.Output.OutputValue": str.upper})
+    output = {"OutputKey": "same", "OutputValue": "other"}
+    stack = {"StackName": "s", "Outputs": [output], "Parameters": [{"ParameterKey": "k", "ParameterValue": "same"}]}
+    with quick_calls():
+        told = QuerySerializer(operation, value_picker=picker).serialize({"Stacks": [stack]})["body"]
+    assert "<OutputKey>same</OutputKey><OutputValue>OTHER</OutputValue>" in told
+    assert "<ParameterValue>same</ParameterValue>" in told
