@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -22,21 +22,24 @@ class Edge:
         self.replies: dict[str, Callable[[], Any]] = {}
         self.rewrites: dict[str, tuple[str, str]] = {}
         self.asked: dict[str, str] = {}
+        self.touched: set[str] = set()
+        """Services whose answers are not kept, for a test may have changed what they have."""
         self.keeps = False
-        """Whether the stack is as it was made, so that its answers are kept, and given again."""
-        self._kept: dict[str, Any] = {}
+        """Whether any answer is kept, and given again."""
+        self._stack_id = ""
+        self._kept: dict[Any, bytes] = {}
         self._kept_of: object = None
 
     def forget(self) -> None:
-        for each in (self.changes, self.replies, self.rewrites, self.asked):
+        for each in (self.changes, self.replies, self.rewrites, self.asked, self.touched):
             each.clear()
         self.keeps = False
 
-    def keep_answers(self, deployed: object) -> None:
+    def keep_answers(self, deployed: object, stack_id: str) -> None:
         """From now on, and those of earlier tests for as long as the same is deployed."""
         if self._kept_of is not deployed:
             self._kept, self._kept_of = {}, deployed
-        self.keeps = True
+        self.keeps, self._stack_id = True, stack_id
 
     def _stand_before(self, session: KeptSession) -> None:
         session.events.register("before-call", self._before)
@@ -51,15 +54,18 @@ class Edge:
             params["body"] = asked.replace(old, new).encode()
         if model.name in self.replies:
             return AWSResponse("http://edge", 200, {}, None), self.replies[model.name]()
-        if self.keeps:
-            context[ASKED] = repr((model.name, params["url_path"], params["query_string"], params["body"]))
+        service = model.service_model.service_name
+        if self.keeps and service not in self.touched:
+            given = (params["url_path"], params["query_string"], params["body"])
+            context[ASKED] = (self._stack_id, service, model.name, repr(given))
             if context[ASKED] in self._kept:
-                return AWSResponse("http://edge", 200, {}, None), copy.deepcopy(self._kept[context[ASKED]])
+                status, answer = pickle.loads(self._kept[context[ASKED]])
+                return AWSResponse("http://edge", status, {}, None), answer
         return None
 
-    def _after(self, model: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
+    def _after(self, http_response: Any, model: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
+        if ASKED in context and context[ASKED] not in self._kept:
+            self._kept[context[ASKED]] = pickle.dumps((http_response.status_code, parsed))
         if "Error" not in parsed:
-            if ASKED in context:
-                self._kept.setdefault(context[ASKED], copy.deepcopy(parsed))
             for how in self.changes.get(model.name, ()):
                 how(parsed)

@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,14 @@ class Commands:
 
     def once(self, *arguments: str, stdin: str = "", columns: int | None = None) -> Done:
         return once(self._connect, *arguments, stdin=stdin, columns=columns)
+
+    def client(self, service: str) -> Any:
+        """Moto's, for what somebody else does."""
+        return self.cloud.client(service)
+
+    @property
+    def outputs(self) -> Mapping[str, str]:
+        return self.cloud.outputs
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         raise NotImplementedError
@@ -307,4 +315,4 @@ def put(operator: Commands, id: str, status: str, lease: int, **more: Any) -> No
         **{key: {"N": str(value)} for key, value in numbers.items()},
         **more,
     }
-    operator.cloud.client("dynamodb").put_item(TableName=operator.cloud.outputs["TableName"], Item=item)
+    operator.client("dynamodb").put_item(TableName=operator.outputs["TableName"], Item=item)

@@ -31,7 +31,6 @@ class Patient(Commands):
         self.parameters: dict[str, str] = {}
         self._edge = edge
         self._found: list[Finding] = []
-        self.may_have_changed_it = False
 
     @property
     def cloud(self) -> LocalCloud:  # type: ignore[override]  # who has it may change what is in it
@@ -113,8 +112,7 @@ class Patient(Commands):
         return dict(self._cloud.deployed.resources[logical_id].properties)
 
     def client(self, service: str) -> Any:
-        self.may_have_changed_it = True
-        self._edge.keeps = False
+        self._edge.touched.add(service)
         return self._cloud.client(service)
 
     def _connect(self, *place: Any, **needed: Any) -> Stack:
@@ -127,47 +125,43 @@ class Patient(Commands):
 def locally(cloud: LocalCloud, edge: Edge) -> Patient:
     """The stack as `once up` has it."""
     edge.forget()
+    edge.keep_answers(cloud.deployed, LOCALLY)
     return Patient(cloud, LOCALLY, edge)
 
 
 class WholeStack:
     """The stack with all that the local cloud leaves out, as the template has it.
 
-    Most tests change answers only: it is made again after one that had a client in its hands, and until a test has a
-    client, or the cloud, it is given the answers that the stack gave before.
+    Most tests change answers only: of a service whose client a test had in its hands, it is made again, and until a
+    test has the client, or the cloud, it is given the answers that the service gave before.
     """
 
     def __init__(self, cloud: LocalCloud, edge: Edge) -> None:
         self._cloud, self._edge = cloud, edge
-        self._undo: ExitStack | None = None
+        self._undo: dict[str, ExitStack] = {}
 
     @contextmanager
     def patient(self) -> Iterator[Patient]:
         """For one test."""
+        for service in MADE.keys() - self._undo.keys():
+            maker = Patient(self._cloud, ON_AWS, self._edge)
+            self._undo[service] = maker.after
+            MADE[service](maker)
         self._edge.forget()
         patient = Patient(self._cloud, ON_AWS, self._edge)
-        if self._undo is None:
-            self._make()
         _answers(patient)
-        self._edge.keep_answers(self._cloud.deployed)
+        self._edge.keep_answers(self._cloud.deployed, ON_AWS)
         try:
             with patient.after:
                 yield patient
         finally:
-            if patient.may_have_changed_it:
-                self.take_away()
-
-    def _make(self) -> None:
-        maker = Patient(self._cloud, ON_AWS, self._edge)
-        self._undo = maker.after
-        for make in (_alarms, _starters, _policies, _bucket):
-            make(maker)
+            for service in self._undo.keys() & self._edge.touched:
+                self._undo.pop(service).close()
 
     def take_away(self) -> None:
         """Leave the stack as the local cloud has it."""
-        undo, self._undo = self._undo, None
-        if undo is not None:
-            undo.close()
+        while self._undo:
+            self._undo.popitem()[1].close()
 
 
 def _of(patient: Patient, kind: str) -> list[str]:
@@ -186,17 +180,24 @@ def _alarms(patient: Patient) -> None:
     names = _of(patient, "AWS::CloudWatch::Alarm")
     for logical_id in names:
         alarm(patient, logical_id)
-    client, topic = patient.client("sns"), patient.ref("AlarmTopic")
-    arn = client.subscribe(TopicArn=topic, Protocol="email", Endpoint="pager@example.com", ReturnSubscriptionArn=True)
-    patient.after.callback(client.unsubscribe, SubscriptionArn=arn["SubscriptionArn"])
     delete = patient.client("cloudwatch").delete_alarms
     patient.after.callback(delete, AlarmNames=[patient.ref(each) for each in names])
 
 
-def _starters(patient: Patient) -> None:
-    pipe, schedule = patient.ref("RequestPipe"), patient.ref("RecoverySchedule")
+def _subscription(patient: Patient) -> None:
+    client, topic = patient.client("sns"), patient.ref("AlarmTopic")
+    arn = client.subscribe(TopicArn=topic, Protocol="email", Endpoint="pager@example.com", ReturnSubscriptionArn=True)
+    patient.after.callback(client.unsubscribe, SubscriptionArn=arn["SubscriptionArn"])
+
+
+def _pipe(patient: Patient) -> None:
+    pipe = patient.ref("RequestPipe")
     patient.client("pipes").create_pipe(Name=pipe, **patient.properties("RequestPipe"))
     patient.after.callback(patient.client("pipes").delete_pipe, Name=pipe)
+
+
+def _schedule(patient: Patient) -> None:
+    schedule = patient.ref("RecoverySchedule")
     patient.client("scheduler").create_schedule(Name=schedule, **patient.properties("RecoverySchedule"))
     patient.after.callback(patient.client("scheduler").delete_schedule, Name=schedule)
 
@@ -242,6 +243,17 @@ def _rule(given: Mapping[str, Any]) -> dict[str, Any]:
     if "AbortIncompleteMultipartUpload" in given:
         rule["AbortIncompleteMultipartUpload"] = given["AbortIncompleteMultipartUpload"]
     return rule
+
+
+MADE: Mapping[str, Callable[[Patient], None]] = {
+    "cloudwatch": _alarms,
+    "sns": _subscription,
+    "pipes": _pipe,
+    "scheduler": _schedule,
+    "sqs": _policies,
+    "s3": _bucket,
+}
+"""What the whole stack has besides, by the service that has it."""
 
 
 def _answers(patient: Patient) -> None:

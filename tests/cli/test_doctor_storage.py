@@ -299,3 +299,11 @@ def test_only_a_policy_that_denies_everything_to_everyone_refuses_plain_http(
 ) -> None:
     other = {"Effect": "Allow", "Principal": "*", "Action": "sqs:*"}
     assert refuses_plain_http(json.dumps({"Statement": [other, {**TLS_ONLY, **changes}]})) is refuses
+
+
+def test_requests_that_wait_are_looked_at_by_the_clock_of_the_stack(patient: Patient) -> None:
+    asked = list[dict[str, Any]]()
+    patient.change("GetMetricStatistics", lambda _: asked.append(json.loads(patient.asked("GetMetricStatistics"))))
+    patient.findings()
+    [until] = [each["EndTime"] for each in asked if each["MetricName"] == "ApproximateAgeOfOldestMessage"]
+    assert until == patient.now

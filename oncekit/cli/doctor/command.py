@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from typing import Any
 
@@ -64,7 +63,7 @@ def answer(stack: str, found: Sequence[Finding]) -> dict[str, Any]:
     counts = Counter(each.outcome for each in found)
     return {
         "stack": stack,
-        "checks": [asdict(each) for each in found],
+        "checks": [vars(each) for each in found],
         "wrong": counts["wrong"],
         "warnings": counts["warning"],
     }

@@ -118,7 +118,7 @@ def _visibility(deployment: Deployment) -> Verdict:
 
 def _age(deployment: Deployment) -> Verdict:
     count = int(_attributes(deployment, REQUESTS)["ApproximateNumberOfMessages"])
-    now = datetime.now(UTC)
+    now = datetime.fromtimestamp(deployment.stack.now(), UTC)
     points = deployment.ask(
         "cloudwatch",
         "get_metric_statistics",

@@ -30,6 +30,7 @@ class Timeouts:
     execution: float | None
 
 
+@functools.cache
 def timeouts_of(definition: str, is_fast: bool = False) -> Timeouts:
     """What a definition (JSON) says, its expressions evaluated at the time 0, so that a lease is its length."""
     machine = json.loads(definition)
