@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 from botocore.awsrequest import AWSResponse
 from commands import KeptSession, Sessions
-
-ASKED = "asked of the edge"
-"""In the context of a call: the question, when its answer may be kept."""
+from kept_answers import KeptAnswers
 
 
 class Edge:
@@ -26,9 +23,7 @@ class Edge:
         """Services whose answers are not kept, for a test may have changed what they have."""
         self.keeps = False
         """Whether any answer is kept, and given again."""
-        self._stack_id = ""
-        self._kept: dict[Any, bytes] = {}
-        self._kept_of: object = None
+        self._kept = KeptAnswers()
 
     def forget(self) -> None:
         for each in (self.changes, self.replies, self.rewrites, self.asked, self.touched):
@@ -37,15 +32,14 @@ class Edge:
 
     def keep_answers(self, deployed: object, stack_id: str) -> None:
         """From now on, and those of earlier tests for as long as the same is deployed."""
-        if self._kept_of is not deployed:
-            self._kept, self._kept_of = {}, deployed
-        self.keeps, self._stack_id = True, stack_id
+        self._kept.of(deployed, stack_id)
+        self.keeps = True
 
     def _stand_before(self, session: KeptSession) -> None:
         session.events.register("before-call", self._before)
         session.events.register("after-call", self._after)
 
-    def _before(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
+    def _before(self, model: Any, params: dict[str, Any], **more: Any) -> Any:
         body = params["body"]
         asked = body.decode() if isinstance(body, bytes) else str(body)
         self.asked[model.name] = asked or f"{params['url_path']}?{params['query_string']}"
@@ -54,18 +48,12 @@ class Edge:
             params["body"] = asked.replace(old, new).encode()
         if model.name in self.replies:
             return AWSResponse("http://edge", 200, {}, None), self.replies[model.name]()
-        service = model.service_model.service_name
-        if self.keeps and service not in self.touched:
-            given = (params["url_path"], params["query_string"], params["body"])
-            context[ASKED] = (self._stack_id, service, model.name, repr(given))
-            if context[ASKED] in self._kept:
-                status, answer = pickle.loads(self._kept[context[ASKED]])
-                return AWSResponse("http://edge", status, {}, None), answer
+        if self.keeps and model.service_model.service_name not in self.touched:
+            return self._kept.before(model, params, **more)
         return None
 
-    def _after(self, http_response: Any, model: Any, parsed: Any, context: dict[str, Any], **_: Any) -> None:
-        if ASKED in context and context[ASKED] not in self._kept:
-            self._kept[context[ASKED]] = pickle.dumps((http_response.status_code, parsed))
+    def _after(self, model: Any, parsed: Any, **more: Any) -> None:
+        self._kept.after(parsed=parsed, **more)
         if "Error" not in parsed:
             for how in self.changes.get(model.name, ()):
                 how(parsed)

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
-from commands import Done, Sessions, once
+from commands import Done, KeptSession, Sessions, once
+from kept_answers import KeptAnswers
 
+from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.faults import fails
@@ -45,7 +47,8 @@ class Commands:
 class Operator(Commands):
     """Gives commands; something else may happen just before, or just after, one of their calls."""
 
-    _sessions = Sessions()
+    _kept = KeptAnswers()
+    _sessions = Sessions(_kept.describe_stacks)
 
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
         self.cloud = cloud
@@ -106,8 +109,12 @@ class Operator(Commands):
         client.meta.events.register(event, handler)
         self._heard.callback(client.meta.events.unregister, event, handler)
 
+    def open_session(self, place: Place) -> KeptSession:
+        self._kept.of(self.cloud.deployed)
+        return self._sessions.at(place)
+
     def _connect(self, *place: Any, **needed: Any) -> Stack:
-        found = connect(*place, **needed, open_session=self._sessions.at)
+        found = connect(*place, **needed, open_session=self.open_session)
         stack = replace(found, now=self.cloud.clock.now)
         for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
             client = stack.client(service)

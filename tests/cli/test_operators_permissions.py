@@ -58,15 +58,14 @@ class Watched(Operator):
         return done
 
     def _connect(self, *place: Any, **given: Any) -> Stack:
-        stack = replace(connect(*place, **given), now=self.cloud.clock.now)
+        stack = replace(connect(*place, **given, open_session=self.open_session), now=self.cloud.clock.now)
         self._remember("cloudformation", "DescribeStacks", {"StackName": "once"})
         sync = "provide-client-params.stepfunctions.StartSyncExecution", self._note  # by a client of its own
         stack.session.events.register(*sync)
         self._heard.callback(stack.session.events.unregister, *sync)
         for service in SERVICES:
-            events = stack.client(service).meta.events
-            events.register("provide-client-params", self._note)
-            events.register("before-call", lambda model, **_: self._pop(self._before, model.name))
+            self.hear(stack.client(service), "provide-client-params", self._note)
+            self.hear(stack.client(service), "before-call", lambda model, **_: self._pop(self._before, model.name))
         return stack
 
     def _note(self, params: Mapping[str, Any], model: Any, **_: Any) -> None:
