@@ -4,11 +4,13 @@ They come from botocore: boto3 would take longer to import and add nothing that 
 needs a client imports this module at its top, so that botocore is loaded while Lambda starts it, with more CPU.
 """
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Literal, overload
 
 import botocore.session
 from botocore.config import Config
+from botocore.loaders import Loader
 
 from once.settings import settings
 
@@ -31,9 +33,25 @@ def client(service: str) -> "BaseClient":
         retries={"mode": "standard", "total_max_attempts": 4},
         tcp_keepalive=True,
     )
-    made = botocore.session.get_session().create_client(service, region_name=settings().region, config=config)
+    session = botocore.session.get_session()
+    session.register_component("data_loader", _models(session.get_config_variable("data_path")))
+    made = session.create_client(service, region_name=settings().region, config=config)
     if settings().runs_alone:
         from once.reach import explain
 
         explain(made)
     return made
+
+
+class _Models(Loader):
+    """The descriptions of services: files of botocore, some of them large."""
+
+    def list_available_services(self, type_name: str) -> list[str]:
+        """Those that clients are made for. To list all, botocore looks into 400 folders, twice for each client."""
+        return ["dynamodb", "s3"]
+
+
+@cache
+def _models(more: str | None) -> Loader:
+    """One for all clients: what is the same in each is read once. `more` is AWS_DATA_PATH: folders to look in first."""
+    return _Models(more.split(os.pathsep) if more else None)

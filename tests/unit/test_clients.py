@@ -1,7 +1,13 @@
-"""A client waits no longer than the function that uses it has time."""
+"""A client waits no longer than the function that uses it has time, and is made with no work that nobody needs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from botocore import loaders
+from once import clients
 from once.clients import client
 
 SHORTEST_PROMISED = 30
@@ -17,3 +23,39 @@ def test_an_answer_that_is_lost_leaves_a_function_time_to_ask_once_more(aws: Non
 def test_a_client_is_made_once_and_kept(aws: None) -> None:
     assert client("dynamodb") is client("dynamodb")
     assert client("dynamodb") is not client("s3")
+
+
+@pytest.fixture
+def first_ones(aws: None) -> Iterator[None]:
+    """Clients are made as in a process that has just started."""
+    for each in (client, clients._models):
+        each.cache_clear()
+    yield
+    for each in (client, clients._models):
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("first_ones")
+def test_the_folders_of_other_services_are_not_looked_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    listdir = loaders.os.listdir
+    monkeypatch.setattr(loaders.os, "listdir", lambda path: listed.append(path) or listdir(path))
+    for service in ("dynamodb", "s3"):
+        client(service)
+    assert {Path(folder).name for folder in listed} == {"dynamodb", "s3"}
+
+
+@pytest.mark.usefixtures("first_ones")
+def test_what_clients_have_in_common_is_read_once_and_a_folder_of_ones_own_is_looked_into_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sought: list[Path] = []
+    load = loaders.JSONFileLoader.load_file
+    monkeypatch.setattr(
+        loaders.JSONFileLoader, "load_file", lambda self, path: sought.append(Path(path)) or load(self, path)
+    )
+    monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
+    for service in ("dynamodb", "s3"):
+        client(service)
+    endpoints = [path.parent for path in sought if path.name == "endpoints"]
+    assert endpoints == [tmp_path, Path(loaders.Loader.BUILTIN_DATA_PATH)]
