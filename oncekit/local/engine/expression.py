@@ -39,7 +39,7 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
     """Evaluates trees in one thread, with the operators of the reference."""
 
     def __init__(self, environment: Any) -> None:
-        self.parser = Parser()
+        self.parser = _Parsed()
         self.regex_engine = Pattern
         self.environment = environment
         self.input = None
@@ -179,6 +179,15 @@ def _compiled(source: str, _syntax: object) -> Any:
     if tree.errors:
         raise tree.errors[0]
     return tree
+
+
+class _Parsed:
+    """The engine's parser for an interpreter, which makes one for each though it only parses partial applications."""
+
+    dbg = False
+
+    def parse(self, source: str) -> Any:
+        return Evaluator.compiled(source)
 
 
 class Evaluator:

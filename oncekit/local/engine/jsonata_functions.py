@@ -20,6 +20,7 @@ from typing import Any
 from jsonata import Jsonata
 from jsonata.functions import Functions
 from jsonata.jexception import JException
+from jsonata.signature import Signature
 from jsonata.utils import Utils
 
 from oncekit.local.engine.javascript import (
@@ -64,12 +65,18 @@ class Function(Jsonata.JFunction):  # type: ignore[misc]  # jsonata-python is un
     """A function in Python with a signature of JSONata; arguments that are left out are undefined."""
 
     def __init__(self, name: str, call: Callable[..., Any], signature: str) -> None:
-        super().__init__(Jsonata.JLambda(call), signature)
-        self.function_name = name
+        super().__init__(Jsonata.JLambda(call), None)
+        self.signature, self.function_name = _signature(signature, name), name
 
     def get_number_of_args(self) -> int:
         """What a partial application such as `$substring(?, 0, 2)` asks for."""
         return len(self.signature._params)
+
+
+@functools.cache
+def _signature(text: str, name: str) -> Signature:
+    """Read once for all functions of a name: each evaluator has its own, and each expression that asks for the time."""
+    return Signature(text, name)
 
 
 def string(value: Any, pretty: bool | None = None) -> str | None:
