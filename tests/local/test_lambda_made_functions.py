@@ -28,7 +28,7 @@ REQUEST = {"operation": "made", "idempotencyKey": "k", "payload": {"n": 7}}
 def zipped(code: str = CODE) -> bytes:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
-        archive.writestr("app.py", code)
+        archive.writestr(zipfile.ZipInfo("app.py"), code)  # without the time: the same bytes for the same code
     return content.getvalue()
 
 
@@ -121,6 +121,33 @@ def test_reset_forgets_functions_that_clients_made(cloud: LocalCloud) -> None:
     make(cloud)
     cloud.reset()
     assert NAME not in cloud.functions.functions
+
+
+PROCESS = """
+import os
+def handler(event, context):
+    return os.getpid()
+"""
+
+
+def process(cloud: LocalCloud, code: str = PROCESS) -> int:
+    """That of the function, which is made for it."""
+    make(cloud, Code={"ZipFile": zipped(code)})
+    pid: int = json.loads(cloud.client("lambda").invoke(FunctionName=NAME)["Payload"].read())
+    return pid
+
+
+def test_function_that_is_made_again_as_it_was_is_warm_after_a_reset_and_not_after_it_was_deleted(
+    cloud: LocalCloud,
+) -> None:
+    first = process(cloud)
+    cloud.reset()
+    assert process(cloud) == first
+    cloud.reset()
+    other = process(cloud, PROCESS + "# other code")
+    assert other != first
+    cloud.client("lambda").delete_function(FunctionName=NAME)
+    assert process(cloud, PROCESS + "# other code") != other
 
 
 def test_layer_of_the_template_tells_what_it_is_for_and_another_is_not_there(cloud: LocalCloud) -> None:

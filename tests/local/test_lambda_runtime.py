@@ -227,6 +227,20 @@ def test_environments_that_wait_for_a_registration_end_with_the_runtime() -> Non
     assert not alive(warm)
 
 
+def test_no_more_functions_wait_for_a_registration_than_there_is_room_for(
+    runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.MOST_PUT_AWAY", 1)
+    warm = []
+    for name in ("older", "newer"):
+        runtime.register(name, probe())
+        warm.append(call(runtime, name, "pid"))
+        runtime.put_away(name)
+    assert [alive(each) for each in warm] == [False, True]
+    runtime.register("older", probe())
+    assert call(runtime, "older", "pid") != warm[0]
+
+
 def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:
     runtime.register("gone", probe())
     call(runtime, "gone")

@@ -39,6 +39,12 @@ def patient_cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
         yield shared_cloud
 
 
+@pytest.fixture(scope="session")
+def id_on_the_local_cloud() -> str:
+    """The same for all runs: their function, which is named by it, stays warm."""
+    return new_id()
+
+
 @pytest.fixture
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """On the local cloud, one run for each scenario, with a cloud that is empty."""
@@ -47,7 +53,8 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
         return
     request.getfixturevalue("patient_cloud")
     cloud: LocalCloud = request.getfixturevalue("cloud")
-    with cloud.delivering(), begun(LocalBackend(cloud), new_id()) as run:
+    id: str = request.getfixturevalue("id_on_the_local_cloud")
+    with cloud.delivering(), begun(LocalBackend(cloud), id, leaves_function=True) as run:
         yield run
         assert run.cost().most_dollars < MOST_DOLLARS_EACH
 

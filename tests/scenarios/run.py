@@ -46,8 +46,11 @@ def new_id() -> str:
 
 
 @contextmanager
-def begun(backend: Backend, id: str) -> Iterator[Run]:
-    """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is."""
+def begun(backend: Backend, id: str, *, leaves_function: bool = False) -> Iterator[Run]:
+    """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is.
+
+    Its function may be left to a reset of the local cloud, after which it is still warm for the next run of this id.
+    """
     queues = Queues(backend.stack, id, backend.receive_seconds)
     began = backend.stack.now() - CLOCKS_DIFFER
     executions = Executions(backend.stack, id, began, FastLane(backend.start_in_fast_lane))
@@ -55,7 +58,7 @@ def begun(backend: Backend, id: str) -> Iterator[Run]:
         own_function.deploy(backend, id)
         yield Run(backend, id, queues, executions)
     finally:
-        _clean_up(backend, id, Traces(backend, id, queues, executions))
+        _clean_up(backend, id, Traces(backend, id, queues, executions, leaves_function))
 
 
 def _clean_up(backend: Backend, id: str, traces: Traces) -> None:

@@ -35,6 +35,7 @@ class Traces:
     run_id: str
     queues: Queues
     executions: Executions
+    leaves_function: bool
 
     @property
     def stack(self) -> Stack:
@@ -47,7 +48,7 @@ class Traces:
         counts["executions at work"] = len(self.executions.all(running=True)) + len(self.executions.fast.running())
         counts["messages"] = sum(map(self.queues.take, self._queues()))
         counts["messages on their way to a dead-letter queue"] = len(self.queues.missing())
-        counts["functions"] = int(own_function.exists(self.stack, self.run_id))
+        counts["functions"] = int(not self.leaves_function and own_function.exists(self.stack, self.run_id))
         return counts
 
     def delete(self) -> None:
@@ -60,7 +61,8 @@ class Traces:
             self._delete_rows()
             for arn in self.executions.all(running=True):
                 self.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)
-        own_function.remove(self.stack, self.run_id)
+        if not self.leaves_function:
+            own_function.remove(self.stack, self.run_id)
         self._delete_rows()
         for key in self._objects():
             self.stack.client("s3").delete_object(Bucket=self.stack.outputs["ResponseBucketName"], Key=key)

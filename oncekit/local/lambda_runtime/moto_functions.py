@@ -7,6 +7,7 @@ the answers about functions. Functions of the template can be neither replaced n
 from __future__ import annotations
 
 import base64
+import hashlib
 import io
 import json
 import shutil
@@ -49,11 +50,13 @@ class CreatedFunctions:
         self._deployed = deployed
         self._layer = layer
         self._made: dict[str, tuple[dict[str, Any], Path]] = {}
+        self._unpacked = Path()
 
     def clear(self) -> None:
-        """Delete all that clients made."""
-        for name in list(self._made):
-            self._delete(name)
+        """Forget all that clients made; one that is made again as it was finds its environments warm."""
+        for name in self._made:
+            self._runtime.put_away(name)
+        self._made.clear()
 
     @contextmanager
     def served(self) -> Iterator[None]:
@@ -74,15 +77,20 @@ class CreatedFunctions:
 
             return _answered(gone)
 
-        with replaced(
-            (LambdaResponse, "create_function", create),
-            (LambdaResponse, "create_alias", alias),
-            (LambdaResponse, "delete_function", delete),
+        with (
+            tempfile.TemporaryDirectory(prefix="once-functions-") as unpacked,
+            replaced(
+                (LambdaResponse, "create_function", create),
+                (LambdaResponse, "create_alias", alias),
+                (LambdaResponse, "delete_function", delete),
+            ),
         ):
+            self._unpacked = Path(unpacked)
             try:
                 yield
             finally:
-                self.clear()
+                for name in list(self._made):
+                    self._delete(name)
 
     def _create(self, given: dict[str, Any]) -> dict[str, Any]:
         name = given["FunctionName"]
@@ -94,9 +102,7 @@ class CreatedFunctions:
         if code is None or unknown:
             what = f"layer version {unknown[0]} does not exist" if unknown else "the code must be a ZipFile here"
             raise Refused(400, "InvalidParameterValueException", what)
-        folder = Path(tempfile.mkdtemp(prefix="once-function-"))
-        with zipfile.ZipFile(io.BytesIO(base64.b64decode(code))) as archive:
-            archive.extractall(folder)
+        folder = self._unpack(name, base64.b64decode(code))
         self._made[name] = (given, folder)
         spec = FunctionSpec(
             code=folder,
@@ -109,6 +115,14 @@ class CreatedFunctions:
         )
         self._runtime.register(name, spec)
         return configuration(name, spec, VERSION, self.told(name))
+
+    def _unpack(self, name: str, code: bytes) -> Path:
+        """The folder of a function's code: the same for the same code, until the function is deleted."""
+        folder = self._unpacked / hashlib.sha256(name.encode() + code).hexdigest()
+        if not folder.exists():
+            with zipfile.ZipFile(io.BytesIO(code)) as archive:
+                archive.extractall(folder)
+        return folder
 
     def told(self, name: str) -> dict[str, Any]:
         """What a function was made of, as the Lambda API writes it, beside what its spec says."""

@@ -29,6 +29,9 @@ LINES_OF_ONE = 500
 MOST_IDLE = 64
 """Warm environments kept per function; a burst of more leaves no more processes behind."""
 
+MOST_PUT_AWAY = 32
+"""Functions whose warm environments wait for their next registration; those of others that were there before end."""
+
 MOST_STARTING = max(4, 2 * (os.cpu_count() or 1))
 """Environments of all functions that start at the same time: more would only take each other's processor."""
 
@@ -114,10 +117,13 @@ class LambdaRuntime:
         """
         with self._lock:
             function = self._functions.get(name)
-            if function is not None and function.version == 1:
+            if function is None or function.version > 1:
+                retired = self._functions.pop(name).idle if function else []
+            else:
                 self._put_away[name] = self._functions.pop(name)
-                return
-        self.unregister(name)
+                oldest = list(self._put_away)[:-MOST_PUT_AWAY]
+                retired = [environment for each in oldest for environment in self._put_away.pop(each).idle]
+        _end(retired)
 
     def warm(self, name: str, environments: int) -> None:
         """Start environments of a function ahead of its invocations, until so many are idle."""
