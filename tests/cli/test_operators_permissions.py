@@ -110,7 +110,7 @@ def _queue(url: str) -> str:
 
 
 def _quarantined(operator: Watched) -> None:
-    operator.script({"step": "first", "exit": 1}, {"return": 8})
+    operator.script({"step": "first", "raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
 
 
@@ -281,8 +281,10 @@ PATHS: dict[str, Callable[[Watched], None]] = {
 
 
 @pytest.mark.parametrize("command", PATHS)
-def test_page_says_what_the_command_needs_and_nothing_else(operator: Operator, command: str, tmp_path: Path) -> None:
-    watched = Watched(operator.cloud, tmp_path)
+def test_page_says_what_the_command_needs_and_nothing_else(
+    operator: Operator, command: str, latches_folder: Path
+) -> None:
+    watched = Watched(operator.cloud, latches_folder)
     watched.needs = {}
     PATHS[command](watched)
     page = on_the_page()

@@ -126,7 +126,8 @@ def test_rejected_requests_can_be_looked_at_again_and_again(cloud: LocalCloud) -
 
 
 def test_all_of_many_are_waited_for_in_their_order(cloud: LocalCloud) -> None:
-    requests = [{**CHARGE, "idempotencyKey": f"many-{n}"} for n in range(8)]
+    cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
+    requests = [{**CHARGE, "operation": "plain-echo", "idempotencyKey": f"many-{n}"} for n in range(8)]
     assert [e.input["idempotencyKey"] for e in cloud.run_all(requests)] == [f"many-{n}" for n in range(8)]
 
 
