@@ -35,6 +35,11 @@ class Wanted:
     payload_only: bool = False
     """Whether its function gets the payload alone as its event."""
 
+    @property
+    def lacks_payload(self) -> bool:
+        """Whether only somebody who knows the function can say what it takes."""
+        return self.function is not None and self.example is None
+
     def request(self) -> Mapping[str, Any]:
         """A request to try it with. Raises Problem for an example that has no key or no payload."""
         key: Any = f"{self.operation.name}-1"
@@ -128,7 +133,9 @@ class Additions:
     def _add_tests(self, wanted: Wanted) -> None:
         operation, places = wanted.operation, wanted.operation.places
         is_sent = isinstance(wanted.trigger, FromHttp) and wanted.example is not None
-        test = text("test.py.txt", **places, imports=text("test_http_imports.txt") if is_sent else "")
+        kind = "http" if is_sent else "skip" if wanted.lacks_payload else ""
+        imports = text(f"test_{kind}_imports.txt") if kind else ""
+        test = text("test.py.txt", **places, imports=imports, unless=text("test_skip.txt") if kind == "skip" else "")
         test += text("test_step.py.txt", **places) if wanted.step else ""
         if wanted.trigger is not None and wanted.example is not None:
             self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example))

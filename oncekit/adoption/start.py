@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from oncekit.adoption import folder, sam_config
+from oncekit.adoption import folder, git_ignore, sam_config
 from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Additions, Wanted
@@ -27,7 +27,10 @@ def start(root: Path, given: Path | None) -> list[str]:
 def _beside(template: Path) -> list[str]:
     application = ApplicationTemplate(template)
     root, new = template.parent, []
-    capabilities = sam_config.with_capabilities(root / sam_config.NAME)
+    changed = {
+        sam_config.NAME: sam_config.with_capabilities(root / sam_config.NAME),
+        git_ignore.NAME: git_ignore.with_entries(root / git_ignore.NAME),
+    }
     if not application.has_once:
         application.add_once()
     if not folder.is_ours(root / folder.NAME):
@@ -39,9 +42,10 @@ def _beside(template: Path) -> list[str]:
         new.append(operations.relative_to(root).as_posix())
     if application.save():
         new.append(template.name)
-    if capabilities is not None:
-        (root / sam_config.NAME).write_bytes(capabilities.encode())
-        new.append(sam_config.NAME)
+    for name, content in changed.items():
+        if content is not None:
+            (root / name).write_bytes(content.encode(errors="surrogateescape"))
+            new.append(name)
     return new
 
 
@@ -61,8 +65,6 @@ def _new_application(root: Path) -> list[str]:
     parts = {name: _indented(text(f"{name}.yaml")) for name in ("architecture", "sam_local")}
     template.write_text(text("template.yaml", **parts) + _indented(text("once.yaml", stage="!Ref Stage")))
     (root / sam_config.NAME).write_text(text("samconfig.toml.txt", name=_stack_of(root)))
-    if not (root / ".gitignore").exists():
-        (root / ".gitignore").write_text(text("gitignore.txt"))
     new = _beside(template)
     additions = Additions.to(template)
     additions.add(Wanted(Operation(FIRST), step=True))

@@ -40,6 +40,34 @@ def test_init_again_changes_nothing(foreign: Application) -> None:
     assert set(ONCE_IN_FULL) <= before.keys()
 
 
+ENTRIES = [".aws-sam/", "build/local/", ".pytest_cache/", "__pycache__/", "env.json"]
+
+
+def test_what_is_made_beside_an_application_is_not_committed(foreign: Application, empty: Application) -> None:
+    assert ".gitignore" in foreign.once("init").out.split() and ".gitignore" in empty.once("init").out.split()
+    assert foreign.text(".gitignore").split() == empty.text(".gitignore").split() == ENTRIES
+
+
+@pytest.mark.parametrize(
+    ("there", "then"),
+    [
+        (b"*.log", b"*.log\n.aws-sam/\nbuild/local/\n.pytest_cache/\n__pycache__/\nenv.json\n"),
+        (
+            b"# \xff\r\n/build\r\n**/__pycache__/\r\n.aws-sam/**\r\n",
+            b"# \xff\r\n/build\r\n**/__pycache__/\r\n.aws-sam/**\r\n.pytest_cache/\r\nenv.json\r\n",
+        ),
+        ("\n".join(ENTRIES).encode(), "\n".join(ENTRIES).encode()),
+    ],
+)
+def test_entries_are_added_to_a_gitignore_that_lacks_them_and_nothing_else_changes(
+    foreign: Application, there: bytes, then: bytes
+) -> None:
+    (foreign.folder / ".gitignore").write_bytes(there)
+    done = foreign.once("init")
+    assert (foreign.folder / ".gitignore").read_bytes() == then
+    assert (".gitignore" in done.out.split()) == (there != then)
+
+
 def test_init_says_what_the_stage_is_and_where_it_is_set(foreign: Application, empty: Application) -> None:
     assert "Its Stage is dev; prod keeps records and answers when the stack is deleted" in foreign.once("init").err
     assert foreign.text("template.yaml").count("Stage: dev # prod keeps") == 1
@@ -122,6 +150,7 @@ def test_what_is_written_is_formatted_python(empty: Application) -> None:
     (empty.folder / "e.json").write_text(json.dumps({"source": "s", "detail-type": "T", "detail": {"id": "1"}}))
     empty.once("new", "b", "--from-rule", "default/T", "--key", "$.detail.id", "--example", "e.json")
     empty.once("new", "c", "--http", "/c", "--key", "$.detail.id", "--example", "e.json")
+    empty.once("new", "d", "--function", "A1Function")
     written = [each for name in ("functions", "tests") for each in (empty.folder / name).rglob("*.py")]
     ruff = [sys.executable, "-m", "ruff"]
     for arguments in (
@@ -129,7 +158,7 @@ def test_what_is_written_is_formatted_python(empty: Application) -> None:
         ["format", "--check", "--line-length=120"],
     ):
         done = subprocess.run([*ruff, *arguments, *written], capture_output=True, text=True, cwd=empty.folder)
-        assert done.returncode == 0 and len(written) == 8, done.stdout
+        assert done.returncode == 0 and len(written) == 9, done.stdout
     assert all(ast.get_docstring(ast.parse(each.read_text())) for each in written)
 
 
@@ -291,6 +320,19 @@ def test_an_operation_that_is_there_is_not_written_again(ready: Application) -> 
     before = state_of(ready)
     done = ready.once("new", "pay", "--function", "Warehouse")
     assert done.code == 2 and "has the operation pay already" in done.err and state_of(ready) == before
+
+
+def test_without_an_example_the_test_of_a_known_function_waits_for_a_payload(ready: Application) -> None:
+    done = ready.once("new", "bill", "--function", "BillCustomer", "--gets", "payload")
+    assert "Write a payload that BillCustomer takes into events/bill.json" in done.err
+    first = ready.pytest("-rs", "tests")
+    assert first.returncode == 0 and "1 skipped" in first.stdout and "has no payload" in first.stdout, first.stdout
+    event = json.loads(ready.text("events/bill.json"))
+    event["payload"] = json.loads(ready.text("samples/invoice.json"))
+    (ready.folder / "events" / "bill.json").write_text(json.dumps(event))
+    then = ready.pytest("tests")
+    assert then.returncode == 0 and "1 passed" in then.stdout, then.stdout
+    assert "Write a payload" not in ready.once("new", "pay").err
 
 
 def test_before_init_there_is_no_new(foreign: Application, empty: Application) -> None:

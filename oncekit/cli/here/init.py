@@ -21,10 +21,10 @@ CONFLICT = 3
 def init(upgrade: Upgrade = False, template: Template = None) -> None:
     """Add Once to your SAM application.
 
-    Copies Once into the folder once/, adds one resource to the template, and adds the capabilities to samconfig.toml;
-    what exists already is not changed. In an empty folder, it creates a small application. With --upgrade, it prints
-    what changes in once/ as a diff; a file that you have changed is left alone, the new one is written next to it, and
-    the exit code is 3.
+    Copies Once into the folder once/, adds one resource to the template, adds the capabilities to samconfig.toml, and
+    what is made here and not committed to .gitignore; what exists already is not changed. In an empty folder, it
+    creates a small application. With --upgrade, it prints what changes in once/ as a diff; a file that you have changed
+    is left alone, the new one is written next to it, and the exit code is 3.
     """
     with clear_problems():
         if upgrade:

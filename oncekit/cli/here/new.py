@@ -15,7 +15,7 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
 if TYPE_CHECKING:
-    from oncekit.adoption.operation import Additions
+    from oncekit.adoption.operation import Additions, Wanted
     from oncekit.adoption.trigger import Trigger
 
 Name = Annotated[str, typer.Argument(metavar="OPERATION", help="The name of the operation, such as place-order.")]
@@ -101,9 +101,10 @@ def new(
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
         only = _payload_only(additions, function, gets)
-        additions.add(Wanted(named, function, step, trigger, _read(example), only))
+        wanted = Wanted(named, function, step, trigger, _read(example), only)
+        additions.add(wanted)
         say(*additions.save())
-        _advise(additions, function, trigger)
+        _advise(additions, wanted)
     tell(f"Try it: pytest tests/test_{named.folder}.py")
 
 
@@ -146,8 +147,13 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None) 
     return not Code.of(additions.template.function(function), additions.root).knows_once
 
 
-def _advise(additions: Additions, function: str | None, trigger: Trigger | None) -> None:
+def _advise(additions: Additions, wanted: Wanted) -> None:
     from oncekit.adoption.advice import advice
 
-    for line in advice(additions.template, function, trigger):
+    for line in advice(additions.template, wanted.function, wanted.trigger):
         tell(line)
+    if wanted.lacks_payload:
+        tell(
+            f"Write a payload that {wanted.function} takes into events/{wanted.operation.name}.json, where it is "
+            "empty: until then its test is skipped. Next time, --example FILE gives one."
+        )
