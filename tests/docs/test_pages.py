@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,12 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
 @pytest.mark.parametrize("page", DOCS, ids=name_of)
 def test_links_of_a_page_stay_in_the_folder_that_the_site_is_made_of(page: Path) -> None:
     assert not [each for each in links(page) if each.startswith(("..", "/"))]
+
+
+def test_pages_install_the_wheel_of_this_version() -> None:
+    wheel = f"build/wheel/oncekit-{version('oncekit')}-py3-none-any.whl"
+    assert f"$ make wheel && pip install '{wheel}[local]'" in README.read_text()
+    assert f"$ make wheel\n{wheel}\n$ pip install '{wheel}[local]'\n" in (ROOT / "docs" / "testing.md").read_text()
 
 
 @pytest.mark.parametrize("page", [README, *DOCS], ids=name_of)
