@@ -121,6 +121,37 @@ def test_the_watch_follows_what_is_saved_by_renaming_new_folders_and_what_is_dep
     application.await_change("template.yaml")
 
 
+def test_a_file_that_is_written_in_pieces_is_told_of_when_it_is_whole(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    template, pieces = application.folder / "template.yaml", ["Resources:\n", "  A: {}\n"]
+    seen: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def write_more(_: float) -> bool:
+        if pieces:
+            application.file("template.yaml", template.read_text() + pieces.pop(0))
+        return False
+
+    monkeypatch.setattr(application.stopping, "wait", write_more)
+    watch = Watch(lambda: application.sources, application.stopping, lambda _: seen.put(template.read_text()))
+    application.file("template.yaml", "# being saved\n")
+    watch.start()
+    assert seen.get(timeout=LONG) == "# being saved\nResources:\n  A: {}\n"
+
+
+def test_a_file_that_is_written_all_the_time_is_told_of_nevertheless(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_more(_: float) -> bool:
+        application.file("billing/log", f"{(application.code / 'log').read_text()}more\n")
+        return False
+
+    monkeypatch.setattr(application.stopping, "wait", write_more)
+    application.file("billing/log")
+    application.watch.start()
+    application.await_change("billing/log")
+
+
 def test_packages_that_pip_installed_are_not_looked_at(application: Application) -> None:
     application.file("billing/vendored-1.0.dist-info/RECORD")
     application.file("billing/vendored/bad.py", "def f(:")

@@ -11,6 +11,10 @@ from pathlib import Path
 
 LOOK_MS = 200
 """How long it may take until what was deployed just now is followed."""
+QUIET_S = 0.2
+"""How long no file may have changed until they are read: one may be written in pieces."""
+MOST_LOOKS = 10
+"""Whether that is so; a program may write into a followed folder all the time."""
 MADE = ("build", "node_modules", "__pycache__")
 """Folders inside of a followed one that people do not write; nor do they hidden ones, such as .aws-sam and .git."""
 BEHIND_NS = 20_000_000
@@ -75,10 +79,20 @@ class Watch:
         )
         for number, changes in enumerate(looks):
             # The first time also without a change: files may have changed before the folders were followed.
-            if (changes or number == 0) and (changed := self.changed()):
+            if (changes or number == 0) and (changed := self._changed_and_quiet()):
                 self._on_change(changed)
             if set(self._sources()) != sources or (changes and _folders(sources) != folders):
                 return
+
+    def _changed_and_quiet(self) -> set[Path]:
+        """The same as `changed`, as soon as nothing more does for a moment."""
+        changed: set[Path] = set()
+        for _ in range(MOST_LOOKS):
+            if not (more := self.changed()):
+                break
+            changed |= more
+            self._stopping.wait(QUIET_S)
+        return changed
 
     def changed(self) -> set[Path]:
         """The files that were changed, made or deleted since the last call."""
