@@ -107,9 +107,10 @@ def not_found(found: Sequence[log_lines.Attempt], record: records.Record | None,
     if not record or not (missing := missing_of(found, record)):
         return
     of = "Its only attempt" if record["attempts"] == 1 else f"{missing} of its {record['attempts']} attempts"
+    certain = "" if all(each.is_certain for each in found) else " for certain"
     yield Entry(
         "",
-        f"{of} {'was' if missing == 1 else 'were'} not found for certain: an attempt that crashed, or whose function "
+        f"{of} {'was' if missing == 1 else 'were'} not found{certain}: an attempt that crashed, or whose function "
         "does not use the library, logs no id. This shows everything that was logged at that time:",
     )
     begin = crashed_attempts.begin_of(record, found[0].first if found else None)
