@@ -1,9 +1,10 @@
 """Makes each call of moto faster: what it works out again for each call is the same for each.
 
-Four things: where the descriptions of services are, the methods of a service's class, Python's name of an action, and
-the names under which a member of an answer may be found, which depend on the member and on the type of what it is
-looked for in. And one of DynamoDB: values are compared by what they are, which for a text is the text; a table that is
-looked through is put in order by its keys, each asked once.
+Five things: where the descriptions of services are, at which addresses a service answers (S3's it reads from its file),
+the methods of a service's class, Python's name of an action, and the names under which a member of an answer may be
+found, which depend on the member and on the type of what it is looked for in. And one of DynamoDB: values are compared
+by what they are, which for a text is the text; a table that is looked through is put in order by its keys, each asked
+once.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from oncekit.local.engine.patching import replaced
 def quick_calls() -> Iterator[None]:
     """Open while moto is used, and after everything that adds a method to a service's class."""
     from moto.core import responses, utils
+    from moto.core.base_backend import BaseBackend
     from moto.core.serialize import ResponseSerializer
     from moto.dynamodb.models.dynamo_type import DynamoType
     from moto.dynamodb.models.table import Table
@@ -28,6 +30,7 @@ def quick_calls() -> Iterator[None]:
         (utils, "create_loader", functools.cache(utils.create_loader)),
         (responses, "method_names_from_class", functools.cache(responses.method_names_from_class)),
         (responses, "camelcase_to_underscores", functools.cache(responses.camelcase_to_underscores)),
+        (BaseBackend, "urls", property(functools.cache(BaseBackend.urls.fget))),
         (ResponseSerializer, "get_value", _member()),
         (DynamoType, "cast_value", property(_cast(DynamoType.cast_value.fget))),
         (Table, "all_items", _all_items),
