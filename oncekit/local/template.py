@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import json
 import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from oncekit.local.intrinsics import TemplateError, as_list, as_text
-from oncekit.local.kept_files import KeptFiles, beside
+from oncekit.local.kept_files import beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
 from oncekit.local.template_shape import check_shape
+from oncekit.local.translations import Given, Translations
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
@@ -27,7 +25,6 @@ REPOSITORY_SCHEME = "serverlessrepo:"
 
 __all__ = ["FILE_SCHEME", "REPOSITORY_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
-_FORMAT = "6"  # of what is cached; count it up when `_translate` changes
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
 """The path of a definition in a machine that is not of SAM's own type."""
@@ -62,16 +59,24 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     """
     text = path.read_bytes()
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
-    key = json.dumps([_FORMAT, version("aws-sam-translator"), given, hashlib.sha256(text).hexdigest()], sort_keys=True)
-    translations = KeptFiles(cache or beside(path), "template", 100)
-    if (kept := translations.get(key)) is not None:
-        return Template(path.parent, **json.loads(kept))
+    translations = Translations(cache or beside(path), text)
+    declared = translations.declared()
+    if declared is None:
+        declared = _source(text, path).get("Parameters") or {}
+    values = parameter_values(declared, given)
+    body = translations.body(values)
+    if body is None:
+        handed = Given(values)
+        body = _translate(_source(text, path), handed, path)
+        translations.keep(declared, handed, values, body)
+    return Template(path.parent, values, body)
+
+
+def _source(text: bytes, path: Path) -> dict[str, Any]:
+    """Raises TemplateError."""
     source = parse(text.decode(), path)
     check_shape(source, path)
-    values = parameter_values(source.get("Parameters") or {}, given)
-    body = _translate(source, values, path)
-    translations.keep(key, json.dumps({"parameters": values, "body": body}).encode())
-    return Template(path.parent, values, body)
+    return source
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
@@ -129,7 +134,7 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) -> dict[str, Any]:
+def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, Any]:
     # Here, since importing it takes longer than everything else that a kept translation needs.
     from samtranslator.model.exceptions import InvalidDocumentException
     from samtranslator.translator.transform import transform
@@ -153,7 +158,7 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
     def translated(resources: Mapping[str, Any]) -> dict[str, Any]:
         template = copy.deepcopy({**source, "Resources": resources})
         with no_other_cloud():  # the translator asks for the region, and a profile that is not there would stop it
-            body: dict[str, Any] = transform(template, dict(values), NoManagedPolicies())
+            body: dict[str, Any] = transform(template, values, NoManagedPolicies())
         return body
 
     def fails_alone(name: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pickle
@@ -11,11 +12,27 @@ from typing import Any
 import pytest
 
 from oncekit.local import LocalCloud
+from oncekit.local import template as templates
 from oncekit.local.kept_files import KeptFiles
+from oncekit.local.template import TemplateError, load
+from oncekit.local.translations import Given, Translations
 
 pytestmark = pytest.mark.ours
 
 ONE, OTHER = "http://127.0.0.1:4599", "http://127.0.0.1:65000"
+
+
+PUBLISHED = """
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Alias: { Type: String, Default: live }
+  Seconds: { Type: Number, Default: 3, MaxValue: 900 }
+Resources:
+  Echo:
+    Type: AWS::Serverless::Function
+    Properties:
+      { CodeUri: code, Handler: app.handler, Runtime: python3.13, AutoPublishAlias: !Ref Alias, Timeout: !Ref Seconds }
+"""
 
 
 def definition(endpoint: str) -> str:
@@ -89,3 +106,70 @@ def test_folder_that_cannot_be_written_to_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     files.keep("key", b"content")
     assert files.get("key") is None
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    (tmp_path / "template.yaml").write_text(PUBLISHED)
+    return tmp_path / "template.yaml"
+
+
+def alias(path: Path, **parameters: str) -> str:
+    [alias] = [each for each in load(path, parameters).body["Resources"].values() if each["Type"].endswith("Alias")]
+    return str(alias["Properties"]["Name"])
+
+
+def test_translation_is_for_the_values_that_it_was_made_of(published: Path) -> None:
+    assert [alias(published), alias(published, Alias="blue"), alias(published)] == ["live", "blue", "live"]
+
+
+def test_values_that_the_translator_never_looks_at_need_no_other_translation(
+    published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = load(published)
+    monkeypatch.setattr(templates, "_translate", None)
+    later = load(published, {"Seconds": 5})
+    assert (later.body, later.parameters) == (first.body, {"Alias": "live", "Seconds": "5"})
+    for name, problem in (("Seconds", "must be at most 900"), ("Minutes", "no parameter Minutes")):
+        with pytest.raises(TemplateError, match=problem):
+            load(published, {name: 901})
+
+
+def test_what_one_translation_looked_at_counts_for_all_that_are_kept_from_then_on(tmp_path: Path) -> None:
+    """The translator may look at one value only because of another."""
+    kept = Translations(tmp_path, b"template")
+
+    def keep(values: dict[str, str], *used: str) -> None:
+        given = Given(values)
+        given.used = set(used)
+        kept.keep({}, given, values, values)
+
+    keep({"a": "1", "b": "1"}, "a")
+    assert kept.body({"a": "1", "b": "2"}) == {"a": "1", "b": "1"}
+    keep({"a": "2", "b": "1"}, "a", "b")
+    assert kept.body({"a": "2", "b": "1"}) == {"a": "2", "b": "1"}
+    assert kept.body({"a": "2", "b": "2"}) is None
+    keep({"a": "3", "b": "1"}, "a")
+    assert kept.body({"a": "3", "b": "2"}) is None
+
+
+@pytest.mark.parametrize(
+    ("look", "used"),
+    [
+        (lambda values: values["a"], {"a"}),
+        (lambda values: values.get("b"), {"b"}),
+        (lambda values: values.get("c"), set()),
+        (lambda values: "a" in values, set()),
+        (lambda values: dict(values.items()), {"a", "b"}),
+        (lambda values: list(values.values()), {"a", "b"}),
+        (dict, {"a", "b"}),
+        (lambda values: {**values}, {"a", "b"}),
+        (lambda values: values.copy(), {"a", "b"}),
+        (copy.deepcopy, {"a", "b"}),
+    ],
+)
+def test_each_way_to_look_at_a_value_is_noticed(look: Any, used: set[str]) -> None:
+    given = Given({"a": "1", "b": "2"})
+    assert given.used == {"a", "b"}  # as long as the translator has made no copy of its own
+    look(copy.deepcopy(given))
+    assert given.used == used
