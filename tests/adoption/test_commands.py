@@ -132,6 +132,9 @@ def test_the_document_of_an_adopted_application_has_its_own_operations(ready: Ap
     assert payload_of(told, "restock") == {"type": "object"}
     done = ready.once("openapi", "--template", "once/template.yaml")
     assert yaml.safe_load(done.out) == told and "is a copy of Once" in done.err
+    done = ready.once("openapi", "-o", "none/api.yaml")
+    assert done.code == 2 and done.err == "once: none/api.yaml: No such file or directory\n"
+    assert ready.once("openapi", "-o", "api.yaml").code == 0 and yaml.safe_load(ready.text("api.yaml")) == told
     (ready.folder / "warehouse" / "schema.json").write_text("{")
     assert "schema.json is not JSON" in ready.once("openapi").err
 

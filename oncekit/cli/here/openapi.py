@@ -35,10 +35,11 @@ def openapi(url: Url = "http://127.0.0.1:4601", output: Output = None, template:
     path = _of_application(find_template(template))
     with clear_errors():
         text = as_yaml(document(path, url))
+        if output is not None:
+            output.write_text(text, encoding="utf-8")
     if output is None:
         say(*text.rstrip().split("\n"))
         return
-    output.write_text(text)
     tell(f"{output}: OpenAPI 3.1")
 
 
