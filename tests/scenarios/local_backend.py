@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from commands import Done, once
+from commands import Done, Sessions, once
+from kept_answers import KeptAnswers
 from scenarios.backend import TooLateError
 from scenarios.fast_lane import Look
 
@@ -28,12 +29,15 @@ class LocalBackend:
     look_seconds = 0.01
     receive_seconds = 0
     has_host_prefixes = False
+    _kept = KeptAnswers()
+    _sessions = Sessions(_kept.describe_stacks)
 
     def __init__(self, cloud: LocalCloud) -> None:
         assert isinstance(cloud.clock, VirtualClock)
         self._cloud = cloud
         self._clock = cloud.clock
-        self.stack: Stack = replace(connect(Place("once")), now=self._clock.now)
+        self._kept.of(cloud.deployed)
+        self.stack: Stack = replace(connect(Place("once"), open_session=self._sessions.at), now=self._clock.now)
         self.function_seconds = self.stack.number("BusinessTimeoutSeconds")
 
     def until(self, look: Callable[[], Found | None], within: float, what: str) -> Found:
