@@ -17,7 +17,7 @@ from operating import ID, Operator
 
 from oncekit.cli.deployed import log_lines
 from oncekit.cli.deployed.owners import events_of
-from oncekit.cli.deployed.stack import connect
+from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.here.kept_logs import KeptLogs
 from oncekit.local.engine import Call, Interceptor
 from oncekit.local.lambda_runtime import LogLine
@@ -28,9 +28,11 @@ OTHER = "default#told#other"
 @pytest.fixture(autouse=True)
 def by_the_clock_of_this_machine(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the lines are."""
-    monkeypatch.setattr(
-        operator, "_connect", lambda *place, **needed: replace(connect(*place, **needed), now=time.time)
-    )
+
+    def connected(*place: Any, **needed: Any) -> Stack:
+        return replace(connect(*place, **needed, open_session=operator.open_session), now=time.time)
+
+    monkeypatch.setattr(operator, "_connect", connected)
 
 
 def test_lines_of_an_attempt_are_shown_with_what_it_printed_between_them(operator: Operator) -> None:
