@@ -9,16 +9,18 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 APPLICATION = Path(__file__).with_name("testing") / "application"
+UNUSED = ("cacheprovider", "schemathesis", "hypothesispytest")
+"""Plugins that take a second of each process; the last imports all of hypothesis at the end of any run."""
+PYTEST = [sys.executable, "-m", "pytest", "-q", *(each for name in UNUSED for each in ("-p", f"no:{name}"))]
+OF_A_USER = ("-c", "/dev/null", "--rootdir", ".", "--confcutdir", ".")
+"""Without the settings and the fixtures of this repository."""
 
 
 def outcomes_of(files: Iterable[str], folder: Path) -> Mapping[str, list[str]]:
     """By file of the application: what failed, and as many empty texts as tests that passed."""
     report = folder / "report.xml"
-    without = ("-p", "no:cacheprovider", "-p", "no:schemathesis")
-    command = [sys.executable, "-m", "pytest", "-q", *without, "-c", "/dev/null", "--rootdir", "."]
-    done = subprocess.run(
-        [*command, f"--junitxml={report}", *files], cwd=APPLICATION, capture_output=True, text=True, timeout=600
-    )
+    command = [*PYTEST, *OF_A_USER, f"--junitxml={report}", *files]
+    done = subprocess.run(command, cwd=APPLICATION, capture_output=True, text=True, timeout=600)
     assert report.exists(), done.stdout + done.stderr
     found: dict[str, list[str]] = {}
     for case in ElementTree.parse(report).iter("testcase"):

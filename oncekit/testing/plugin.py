@@ -59,9 +59,10 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
         import moto  # noqa: F401 the local cloud is made of it
     except ModuleNotFoundError:
         pytest.fail("once_cloud needs the local cloud: pip install 'oncekit[local]'", pytrace=False)
+    from oncekit.local.without_collections import rare_collections
     from oncekit.testing.cloud import TestCloud
 
-    with TestCloud(once_template, once_parameters) as cloud:
+    with TestCloud(once_template, once_parameters) as cloud, rare_collections():
         if "StateMachineArn" not in cloud.outputs:
             pytest.fail(
                 f"{once_template} is a template without Once: override the fixture once_template", pytrace=False

@@ -8,7 +8,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 from commands import Done, once
 from copies import share_what_is_kept
+from kit import OF_A_USER, PYTEST
 
 from oncekit.testing.cloud import TestCloud
 
@@ -44,9 +44,9 @@ class Application:
     def pytest(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         if not (self.folder / "build").exists():
             share_what_is_kept(self.folder)
-        without = ("-p", "no:cacheprovider", "-p", "no:schemathesis")
-        command = [sys.executable, "-m", "pytest", "-q", *without, "-c", "/dev/null", "--rootdir", "."]
-        return subprocess.run([*command, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300)
+        return subprocess.run(
+            [*PYTEST, *OF_A_USER, *arguments], cwd=self.folder, capture_output=True, text=True, timeout=300
+        )
 
 
 def _no_stack(*_: Any, **__: Any) -> Any:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from copies import copy_project
+from kit import PYTEST
 
 from oncekit.gate.run import QUICK, findings
 
@@ -107,8 +108,7 @@ def test_the_rules_for_the_template_hold_with_an_operation_that_was_added(comple
     for name in ("pyproject.toml", "samconfig.toml"):
         shutil.copy(ROOT / name, complete)
     files = [f"tests/template/test_{name}.py" for name in RULES]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files]
-    done = subprocess.run(command, cwd=complete, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([*PYTEST, *files], cwd=complete, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from oncekit.local.without_collections import RARELY
 from oncekit.testing import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
 from oncekit.testing.cloud import Fault, TestCloud
 from oncekit.testing.faults import NeverHappened, NoSuchPlace
@@ -66,6 +68,10 @@ def test_an_execution_in_the_fast_lane_runs_twice_and_orders_once(once_cloud: Te
 
 def test_each_test_has_a_clean_cloud(once_cloud: TestCloud) -> None:
     assert not once_cloud.rows("OrdersTable") and not once_cloud.watch.calls and not once_cloud.invocations()
+
+
+def test_garbage_is_looked_for_rarely_while_the_cloud_is_up(once_cloud: TestCloud) -> None:
+    assert gc.get_threshold() == RARELY
 
 
 def test_a_place_that_is_no_place_is_said(once_cloud: TestCloud) -> None:
