@@ -35,8 +35,11 @@ def test_sam_runs_new_functions_and_those_of_once_on_the_processor_that_is_given
 ) -> None:
     tool(".venv-sam/bin/sam")
     variables = {"PayFunction": {"AWS_ENDPOINT_URL": ENDPOINT}}
-    for architecture in ("arm64", "x86_64"):
-        made = as_sam(ours.folder / "template.yaml", {"Architecture": architecture}, variables, tmp_path)
+    architectures = ("arm64", "x86_64")
+    asked = as_sam(
+        ours.folder / "template.yaml", variables, tmp_path, *({"Architecture": each} for each in architectures)
+    )
+    for architecture, made in zip(architectures, asked, strict=True):
         assert {tuple(made[name][0]) for name in ("PayFunction", "CacheResponseFunction")} == {(architecture,)}
         assert made["PayFunction"][1]["AWS_ENDPOINT_URL"] == ENDPOINT
 
@@ -116,5 +119,5 @@ def test_lines_of_the_page_lead_the_functions_of_an_application_to_once_up(
     assert not list(undeclared(template, "AWS_ENDPOINT_URL"))
     tool(".venv-sam/bin/sam")
     variables = {name: {"AWS_ENDPOINT_URL": ENDPOINT} for name in ("BillCustomer", "WriteReceipt")}
-    made = as_sam(template, {}, variables, tmp_path)
+    [made] = as_sam(template, variables, tmp_path, {})
     assert [made[name][1]["AWS_ENDPOINT_URL"] for name in (*variables, "Warehouse")] == [ENDPOINT, ENDPOINT, ""]

@@ -87,7 +87,7 @@ def answer_of(ran: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def test_sam_starts_a_function_with_the_variables_of_the_file_and_the_architecture(tmp_path: Path) -> None:
     endpoint = "http://host.docker.internal:4599"
     file = {"PlaceOrderFunction": {"ORDERS_TABLE": "once-Orders", "AWS_ENDPOINT_URL": endpoint, "NOT_DECLARED": "x"}}
-    made = as_sam(ROOT / "template.yaml", {"Architecture": "x86_64"}, file, tmp_path)
+    [made] = as_sam(ROOT / "template.yaml", file, tmp_path, {"Architecture": "x86_64"})
     assert {tuple(architectures) for architectures, _ in made.values()} == {("x86_64",)}
     order = made["PlaceOrderFunction"][1]
     assert (order["ORDERS_TABLE"], order["AWS_ENDPOINT_URL"]) == ("once-Orders", endpoint)
