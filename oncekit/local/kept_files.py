@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ _DIGEST = hashlib.sha256().digest_size
 
 @dataclass(frozen=True)
 class KeptFiles:
-    """At most `most` files of one kind in a folder; of more, the oldest go."""
+    """At most `most` files of one kind in a folder; of more, those go that nobody has asked for longest."""
 
     folder: Path
     kind: str
@@ -27,9 +28,13 @@ class KeptFiles:
 
     def get(self, key: str) -> bytes | None:
         """The cached value of a key, None if there is none."""
-        with suppress(OSError):
-            digest, content = (kept := self._file(key).read_bytes())[:_DIGEST], kept[_DIGEST:]
-            return content if hashlib.sha256(content).digest() == digest else None
+        with suppress(OSError, zlib.error):
+            kept = zlib.decompress(self._file(key).read_bytes())
+            digest, content = kept[:_DIGEST], kept[_DIGEST:]
+            if hashlib.sha256(content).digest() == digest:
+                with suppress(OSError):  # of a folder that may only be read
+                    os.utime(self._file(key))
+                return content
         return None
 
     def keep(self, key: str, content: bytes) -> None:
@@ -38,7 +43,7 @@ class KeptFiles:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "wb") as stream:
-                stream.write(hashlib.sha256(content).digest() + content)
+                stream.write(zlib.compress(hashlib.sha256(content).digest() + content, zlib.Z_BEST_SPEED))
             Path(name).replace(self._file(key))
             kept = sorted(self.folder.glob(f"{self.kind}-*"), key=lambda each: each.stat().st_mtime)
             for old in kept[: -self.most]:

@@ -101,6 +101,34 @@ def test_oldest_files_of_a_kind_go(tmp_path: Path) -> None:
     assert other.get("key") == b""
 
 
+def test_file_that_was_asked_for_outlives_one_that_was_not(tmp_path: Path) -> None:
+    files = KeptFiles(tmp_path, "thing", 2)
+    for when, key in enumerate(("a", "b")):
+        files.keep(key, key.encode())
+        for file in (each for each in tmp_path.iterdir() if each.stat().st_mtime > 1):
+            os.utime(file, (when, when))
+    assert files.get("a") == b"a"
+    files.keep("c", b"c")
+    assert [files.get(key) for key in ("a", "b", "c")] == [b"a", None, b"c"]
+
+
+def test_file_of_a_folder_that_may_only_be_read_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(_: Path) -> None:
+        raise PermissionError
+
+    files = KeptFiles(tmp_path, "thing", 2)
+    files.keep("key", b"content")
+    monkeypatch.setattr("os.utime", refused)
+    assert files.get("key") == b"content"
+
+
+def test_file_of_many_like_lines_is_small(tmp_path: Path) -> None:
+    files, content = KeptFiles(tmp_path, "thing", 2), b'{"Type": "AWS::CloudWatch::Alarm"}' * 1000
+    files.keep("key", content)
+    [file] = tmp_path.iterdir()
+    assert files.get("key") == content and file.stat().st_size < len(content) / 10
+
+
 def test_folder_that_cannot_be_written_to_stops_nothing(tmp_path: Path) -> None:
     files = KeptFiles(tmp_path / "file" / "folder", "thing", 2)
     (tmp_path / "file").touch()
