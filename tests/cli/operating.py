@@ -113,6 +113,12 @@ class Operator(Commands):
         self._kept.of(self.cloud.deployed)
         return self._sessions.at(place)
 
+    @contextlib.contextmanager
+    def connected(self, place: Place) -> Iterator[Stack]:
+        """The stack as a command has it. Its clients are those of later tests, too: here alone they are heard."""
+        with self._heard:
+            yield self._connect(place)
+
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         found = connect(*place, **needed, open_session=self.open_session)
         stack = replace(found, now=self.cloud.clock.now)

@@ -156,16 +156,17 @@ def opens_console(operator: Watched) -> None:
     """What its pages ask for, without the server, which would go on for ever."""
     ended = operator.cloud.run(operator.request())
     operator._command = "console"
-    source = StackSource(operator._connect(Place("once")))
-    source.look()
-    run, _ = source.run(ended.arn)
-    assert source.record(ID)
-    reader = source.log_reader
-    assert reader is not None
-    with logged(operator, [(0, own("printed"))]):
-        begin = datetime.datetime.fromtimestamp(time.time() - 3600, datetime.UTC)
-        assert reader.of_attempt(at(run, begin), 3, 0).lines
-    reader.of_id(ID)
+    with operator.connected(Place("once")) as stack:
+        source = StackSource(stack)
+        source.look()
+        run, _ = source.run(ended.arn)
+        assert source.record(ID)
+        reader = source.log_reader
+        assert reader is not None
+        with logged(operator, [(0, own("printed"))]):
+            begin = datetime.datetime.fromtimestamp(time.time() - 3600, datetime.UTC)
+            assert reader.of_attempt(at(run, begin), 3, 0).lines
+        reader.of_id(ID)
     operator._command = ""
 
 
