@@ -82,8 +82,7 @@ GIVE_UP = f"""Assign:
 KEPT = "REMOVE #error, #notKept, mayStartAgain, recoveries, finishedAt, expiresAt\n      ExpressionAttributeNames:\n"
 FORGOTTEN = KEPT.replace("expiresAt", "expiresAt, #steps") + '        "#steps": steps\n'
 THROTTLED = "Assign: { ownerStatus: UNKNOWN }\n        Next: IsOwnerAlive\n    Next: IsOwnerAlive\n\n  WaitForNews"
-OVER = "$record.status.S = 'IN_PROGRESS' and $number($record.leaseExpiresAt.N) < $floor($millis() / 1000)"
-OVERDUE = "{% '${Lane}' = 'full' and " + OVER + " %}"
+OVER = "$isOver := $item.status.S = 'IN_PROGRESS' and $number($item.leaseExpiresAt.N) < $floor($millis() / 1000)"
 MINE = "{% $record.status.S = 'IN_PROGRESS' and $record.owner.S = $me and $not($ran) and $not($handedOver) %}"
 ASKED_FOR = "'FAILED' and $request.onFailed = 'retry' and $not($request.function = '') and"
 RELEASED = '"SET leaseExpiresAt = :zero, mayStartAgain = :true, attempts = :attempts, #error = :error"'
@@ -102,7 +101,7 @@ FAULTS = {
     "a lost acquisition is not recognised": Fault(Case(ONE, Budget(1, losses=1)), "P5", ((MINE, "{% false %}"),)),
     "a lock is taken over without its fence": Fault(CASES["losses"], "P1", ((TAKE_OVER, "(#owner = :theirs)"),)),
     "a lease is over too early": Fault(
-        Case(TWO, Budget(2, crashes=1), instants=True), "P1", ((OVERDUE, OVERDUE.replace("<", "<=")),)
+        Case(TWO, Budget(2, crashes=1), instants=True), "P1", ((OVER, OVER.replace("<", "<=")),)
     ),
     "a redrive may lead back to business logic": Fault(
         CASES["careful-losses"], "P2", ((REDRIVE, REDRIVE.replace("]", ", 'BackOff']")),)

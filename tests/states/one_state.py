@@ -105,9 +105,9 @@ class State:
         """A member of the state, e.g. TimeoutSeconds, Seconds, Items, Cause."""
         return self._value(self.raw[member], {**self._lane.scope(given), "result": result}, variables)
 
-    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
+    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None, name: str = "me") -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
-        return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
+        return self._way(self.raw, {**self._lane.scope(given, name), "result": result}, variables)
 
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
         """The way on with an error that is not tried again; None when the execution dies of it."""

@@ -40,9 +40,19 @@ def found(status: str = "IN_PROGRESS", owner: str = THEIRS, **more: str) -> dict
 
 
 def decided(state: States, record: dict[str, Any], ran: bool = False, name: str = "me", **asked: str) -> Way:
-    """How ExistingStatus decides with a record."""
-    variables = {"record": record, "ran": ran, "request": {**REQUEST, **asked}}
-    return state("ExistingStatus").chooses(variables, name=name)
+    """How ReadRecord and ExistingStatus decide with a record."""
+    request = {**REQUEST, **asked}
+    known = as_read(state, record, name=name, request=request)
+    return state("ExistingStatus").chooses({"record": known, "ran": ran, "request": request}, name=name)
+
+
+def as_read(
+    state: States, item: dict[str, Any], *, at: int = NOW, name: str = "me", request: dict[str, Any] = REQUEST
+) -> dict[str, Any]:
+    """The record as ReadRecord keeps it."""
+    way = state("ReadRecord", at=at).takes({"Item": item}, {"request": request}, name=name)
+    record: dict[str, Any] = way.assigned["record"]
+    return record
 
 
 # ---- the record that is there ----
@@ -208,11 +218,22 @@ def test_all_of_a_record_is_read_consistently_but_for_what_grows(state: States) 
 @pytest.mark.parametrize(("expires", "is_there"), [(None, True), (NOW + 1, True), (NOW, True), (NOW - 1, False)])
 def test_an_expired_record_counts_as_gone(expires: int | None, is_there: bool, state: States) -> None:
     item = found("COMPLETED") | ({} if expires is None else {"expiresAt": {"N": str(expires)}})
-    read = state("ReadRecord")
-    assert read.takes({"Item": item}, {"request": REQUEST}).assigned["record"] == (item if is_there else {})
-    assert read.takes({}, {"request": REQUEST}) == Way(
+    assert as_read(state, item) == (item if is_there else {})
+    assert state("ReadRecord").takes({}, {"request": REQUEST}) == Way(
         "ExistingStatus", {"record": {}, "isUnread": False, "redriveRefused": False}
     )
+
+
+@pytest.mark.parametrize(("lease", "is_over"), [(NOW - 1, True), (NOW, False), (NOW + 1, False)])
+def test_whether_a_lease_is_over_is_asked_once_for_all_rules(lease: int, is_over: bool, state: States) -> None:
+    """An owner in the fast lane became a foreign one when a second began between two rules that asked for the time."""
+    item = found(leaseExpiresAt=str(lease))
+    assert as_read(state, item) == item | ({"isOver": True} if is_over else {})
+    assert as_read(state, found("COMPLETED", leaseExpiresAt=str(lease))) == found(
+        "COMPLETED", leaseExpiresAt=str(lease)
+    )
+    rules = [choice["Condition"] for choice in state("ExistingStatus").raw["Choices"]]
+    assert not any("$record.leaseExpiresAt" in rule for rule in rules)
 
 
 # ---- is the owner alive? ----

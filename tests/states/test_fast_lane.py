@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from one_state import EXECUTIONS, FAST_ID, FAST_ME, NOW, STOPS_AT, THEIRS, State, Way
-from test_decisions import REQUEST, found
+from test_decisions import REQUEST, as_read, found
 from test_patience import CONDITION, STARTED
 from test_writes import LEASE
 
@@ -27,9 +27,10 @@ HELD = str(STOPS_AT + LEASE)
 
 
 def decided(fast: States, record: dict[str, Any], at: int = NOW, kept: dict[str, Any] = SMALL, **known: Any) -> Way:
-    """How ExistingStatus decides with a record; `known` are policies of the request, and variables."""
+    """How ReadRecord and ExistingStatus decide with a record; `known` are policies of the request, and variables."""
     asked = {name: known.pop(name) for name in ("onConflict", "onFailed") if name in known}
-    variables = {"record": record, "ran": False, "request": {**REQUEST, "kept": kept, **asked}, **known}
+    request = {**REQUEST, "kept": kept, **asked}
+    variables = {"record": as_read(fast, record, at=at, request=request), "ran": False, "request": request, **known}
     return fast("ExistingStatus", at=at).chooses(variables)
 
 
@@ -227,7 +228,7 @@ def test_a_lock_that_was_released_is_not_worked_under_again(fast: States) -> Non
     ids=["in time", "late", "large"],
 )
 def test_a_second_run_does_not_try_again_what_the_first_failed(known: dict[str, Any], to: str, fast: States) -> None:
-    mine, another = (read(fast, found("FAILED", owner=f"{run}:first-run")) for run in (FAST_ID, f"{FAST_ID}0"))
+    mine, another = (as_read(fast, found("FAILED", owner=f"{run}:first-run")) for run in (FAST_ID, f"{FAST_ID}0"))
     assert decided(fast, mine, onFailed="retry", **known).to == "OperationFailed"
     assert decided(fast, another, onFailed="retry", **known).to == to
 
@@ -238,15 +239,15 @@ def test_a_run_knows_what_a_run_of_its_execution_held_or_handed_over(fast: State
     theirs = [f"{FAST_ID}0:{'1f' * 18}", *(EXECUTIONS + name for name in names_for(fast, state, f"{FAST_ID}0"))]
     for owner in mine:
         item = found("FAILED", owner=owner)
-        assert read(fast, item) == {**item, "isOwn": True}
-        assert read(state, item) == item, "another execution has another ARN"
+        assert as_read(fast, item) == {**item, "isOwn": True}
+        assert as_read(state, item) == item, "another execution has another ARN"
     like_mine = mine[1][:-20] + "x" * 20
     for owner in (*theirs, "", FAST_ID, THEIRS, like_mine, f"{EXECUTIONS}first-{'0' * 40}"):
         item = found("FAILED", owner=owner)
-        assert read(fast, item) == item
+        assert as_read(fast, item) == item
     of_another_id = found("FAILED", owner=mine[-1])
-    assert read(fast, of_another_id, idHash="b" * 64) == of_another_id
-    assert read(fast, {}) == {}
+    assert as_read(fast, of_another_id, request={**REQUEST, "idHash": "b" * 64}) == of_another_id
+    assert as_read(fast, {}) == {}
 
 
 def names_for(fast: States, state: States, execution: str) -> list[str]:
@@ -260,14 +261,6 @@ def names_for(fast: States, state: States, execution: str) -> list[str]:
         named(fast, found(owner=owner)),
         state("StartRecovery").asks(asks)["Name"],
     ]
-
-
-def read(lane: States, item: dict[str, Any], **request: str) -> dict[str, Any]:
-    """The record as ReadRecord keeps it."""
-    record: dict[str, Any] = (
-        lane("ReadRecord").takes({"Item": item}, {"request": {**REQUEST, **request}}).assigned["record"]
-    )
-    return record
 
 
 # ---- after a request was handed over ----
