@@ -135,6 +135,8 @@ def undone_when_it_fails() -> Iterator[ExitStack]:
         try:
             undo.close()
         except Exception as error:
+            if not isinstance(cause, Exception):  # somebody ends it
+                raise cause from error
             raise TemplateError(
                 f"{cause}; and what had been changed by then could not be undone ({type(error).__name__}: {error}): "
                 "start the local cloud again"

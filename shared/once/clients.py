@@ -54,4 +54,5 @@ class _Models(Loader):
 @cache
 def _models(more: str | None) -> Loader:
     """One for all clients: what is the same in each is read once. `more` is AWS_DATA_PATH: folders to look in first."""
-    return _Models(more.split(os.pathsep) if more else None)
+    folders = os.path.expandvars(more or "").split(os.pathsep)
+    return _Models([os.path.expanduser(each) for each in folders if each])  # noqa: PTH111 Path's raises without a home

@@ -107,6 +107,8 @@ def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Ap
     schema = json.loads(empty.text("functions/send_invoice/schema.json"))
     assert payload_of(told, "send-invoice") == {name: each for name, each in schema.items() if name != "$schema"}
     assert started_by(told) == {"place-order", "send-invoice", "take-hook", "{operation}"}
+    outside = Application(empty.folder.parent)
+    assert yaml.safe_load(outside.once("openapi", "--template", f"{empty.folder.name}/template.yaml").out) == told
     assert empty.once("openapi", "--template", "once/template.yaml").out == empty.once("openapi").out
     done = empty.pytest("tests")
     assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
@@ -134,6 +136,8 @@ def test_the_document_of_an_adopted_application_has_its_own_operations(ready: Ap
     assert yaml.safe_load(done.out) == told and "is a copy of Once" in done.err
     done = ready.once("openapi", "-o", "none/api.yaml")
     assert done.code == 2 and done.err == "once: none/api.yaml: No such file or directory\n"
+    bare = "\nResources:\n    Bare: { Type: AWS::ApiGateway::RestApi }\n"
+    (ready.folder / "template.yaml").write_text(ready.text("template.yaml").replace("\nResources:\n", bare))
     assert ready.once("openapi", "-o", "api.yaml").code == 0 and yaml.safe_load(ready.text("api.yaml")) == told
     (ready.folder / "warehouse" / "schema.json").write_text("{")
     assert "schema.json is not JSON" in ready.once("openapi").err

@@ -54,7 +54,8 @@ def test_what_clients_have_in_common_is_read_once_and_a_folder_of_ones_own_is_lo
     monkeypatch.setattr(
         loaders.JSONFileLoader, "load_file", lambda self, path: sought.append(Path(path)) or load(self, path)
     )
-    monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_DATA_PATH", "~")
     for service in ("dynamodb", "s3"):
         client(service)
     endpoints = [path.parent for path in sought if path.name == "endpoints"]

@@ -54,7 +54,7 @@ def document(template: Path, url: str) -> Document:
     from oncekit.local.deploy import planned
 
     plan = planned(template)
-    bodies = [each["Properties"].get("Body", {}) for each in plan.written if each["Type"] == API]
+    bodies = [(each.get("Properties") or {}).get("Body", {}) for each in plan.written if each["Type"] == API]
     body = next((each for each in bodies if STARTS in each.get("paths", {})), None)
     if body is None:
         off = "; its parameter HttpTrigger is false" if plan.parameters.get("HttpTrigger") == "false" else ""
@@ -65,7 +65,7 @@ def document(template: Path, url: str) -> Document:
         "info": {"title": "Once", "version": body["info"]["version"], "description": DESCRIPTION},
         "servers": [{"url": url}],
         "security": [{"iam": []}, {"userPool": []}],
-        "paths": {**_of_operations(paths, dict(_payloads(plan, template.parent))), **paths},
+        "paths": {**_of_operations(paths, dict(_payloads(plan))), **paths},
         "components": COMPONENTS,
     }
 
@@ -115,14 +115,14 @@ def _parameter(given: Mapping[str, Any]) -> Document:
     return {**given, **required, "schema": SCHEMAS.get(given["name"], given["schema"])}
 
 
-def _payloads(plan: Plan, root: Path) -> Iterator[tuple[str, Document]]:
+def _payloads(plan: Plan) -> Iterator[tuple[str, Document]]:
     """The operations, each with the schema of its payload; where nothing says more, that is an object."""
     known = OperationFunctions.of(plan.parameters, plan.outputs)
     names = {operation: name for name in plan.functions if (operation := known.operation_of(name)) is not None}
     names |= {operation: named.name for operation, named in known.named.items()}  # two can have one function
     for operation, name in names.items():
         spec = plan.functions.get(name)
-        yield operation, OBJECT if spec is None else _schema(root / spec.code / "schema.json")
+        yield operation, OBJECT if spec is None else _schema(spec.code / "schema.json")
 
 
 def _schema(file: Path) -> Document:
