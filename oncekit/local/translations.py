@@ -12,7 +12,6 @@ from typing import Any
 
 from oncekit.local.kept_files import KeptFiles
 
-_FORMAT = "7"  # of what is kept; count it up when `template._translate` changes
 _MOST = 300
 """Of 40 KB each. One run of the tests needs more than 100; one that is made again takes a tenth of a second."""
 
@@ -71,7 +70,10 @@ class Translations:
 
     def __init__(self, folder: Path, template: bytes) -> None:
         self._bodies, self._known = KeptFiles(folder, "template", _MOST), KeptFiles(folder, "parameters", _MOST)
-        self._of = [_FORMAT, version("aws-sam-translator"), hashlib.sha256(template).hexdigest()]
+        # Of whom a translation is: the translator, and the modules that read and change what it is given and gives.
+        modules = sorted(Path(__file__).parent.glob("*.py"))
+        makers = [version("aws-sam-translator"), [(each.name, each.stat().st_mtime_ns) for each in modules]]
+        self._of = [makers, hashlib.sha256(template).hexdigest()]
 
     def declared(self) -> Mapping[str, Any] | None:
         """Its parameters, None where none of its translations was kept."""

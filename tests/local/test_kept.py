@@ -201,3 +201,16 @@ def test_each_way_to_look_at_a_value_is_noticed(look: Any, used: set[str]) -> No
     assert given.used == {"a", "b"}  # as long as the translator has made no copy of its own
     look(copy.deepcopy(given))
     assert given.used == used
+
+
+def test_translation_is_not_used_when_a_module_that_makes_it_has_changed(tmp_path: Path) -> None:
+    path, module = tmp_path / "template.yaml", Path(templates.__file__)
+    path.write_text(PUBLISHED)
+    load(path, cache=tmp_path / "cache")
+    assert Translations(tmp_path / "cache", path.read_bytes()).declared() is not None
+    was = module.stat().st_mtime_ns
+    try:
+        os.utime(module, ns=(was + 1, was + 1))
+        assert Translations(tmp_path / "cache", path.read_bytes()).declared() is None
+    finally:
+        os.utime(module, ns=(was, was))
