@@ -96,12 +96,17 @@ class _Failing:
         status = _status(stage)
         if came.died:
             yield f"dies of {self.name!a}, cause {self.cause[:120]!a}: {came}: {came.cause[:200]}"
-        elif came.error is not None and came.error not in ENDS:
+        elif came.error not in {None, *ENDS, self._end_without_a_function()}:
             yield f"ends in none of the ends for {self.name!a}: {came}"
         elif self.name in DECIDED and status != DECIDED[self.name]:
             yield f"{self.name} was not taken as the decision it is: {status}, {came}"
         if came.starts > STARTS:
             yield f"{self.name!a}, cause {self.cause[:120]!a}: business logic was started {came.starts} times"
+
+    def _end_without_a_function(self) -> str | None:
+        """Of Lambda's own word that there is no function: nothing was done, and the request is refused."""
+        is_missing = self.is_lambdas and self.name == "Lambda.ResourceNotFoundException"
+        return "InvalidRequest" if is_missing else None
 
 
 class _Replying:
