@@ -14,16 +14,6 @@ from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
-NAMESPACES = {
-    "AWS/States",
-    "AWS/DynamoDB",
-    "AWS/Lambda",
-    "AWS/SQS",
-    "AWS/Events",
-    "AWS/EventBridge/Pipes",
-    "AWS/ApiGateway",
-    "Once",
-}
 
 
 @pytest.fixture(scope="session")
@@ -69,22 +59,6 @@ def test_dashboard_shows_known_metrics_without_overlap(widgets: list[dict[str, A
                 assert x < 24
                 assert (x, y) not in places
                 places.add((x, y))
-        for metric in widget["properties"].get("metrics", []):
-            assert "expression" in metric[0] or metric[0] in NAMESPACES
-
-
-def test_dashboard_shows_duplicates_stopped_and_take_overs(widgets: list[dict[str, Any]]) -> None:
-    shown = json.dumps(widgets)
-    for metric in ("ConditionalCheckFailedRequests", "RecoveredOperations", "QuarantinedOperations", "ExecutionTime"):
-        assert f'"{metric}"' in shown
-
-
-@pytest.mark.parametrize("machine", ["OperationStateMachine", "FastStateMachine"])
-def test_dashboard_shows_each_lane_by_itself(machine: str, source_of_dashboard: str) -> None:
-    for metric in ("Started", "Succeeded", "Failed", "TimedOut"):
-        assert f'"Executions{metric}", "StateMachineArn", "${{{machine}}}"' in source_of_dashboard
-    assert f'"ExecutionTime", "StateMachineArn", "${{{machine}}}"' in source_of_dashboard
-    assert f"#/statemachines/view/${{{machine}}}" in source_of_dashboard
 
 
 def test_what_a_metric_of_an_alarm_is_about_is_shown(widgets: list[dict[str, Any]], resources: Resources) -> None:

@@ -9,6 +9,11 @@ from typing import Any
 
 import pytest
 
+from oncekit.local import LocalCloud
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.permissions.needs import Need
+from oncekit.local.permissions.policies import Answer
+
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
@@ -101,79 +106,9 @@ def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
         assert trust.get("Condition") == (None if service in SAY_NO_ACCOUNT else bound), role
 
 
-RESOURCES = {
-    ("OperationRole", "s3:PutObject"): ["${ResponseBucket.Arn}/requests/*"],
-    ("OperationRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
-    ("OperationRole", "dynamodb:UpdateItem"): ["IdempotencyTable.Arn"],
-    ("RecoveryRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
-    ("RecoveryRole", "dynamodb:Query"): ["${IdempotencyTable.Arn}/index/open-operations"],
-    ("RecoveryRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
-    ("RecoveryRole", "states:StartExecution"): ["OperationStateMachine"],
-    ("RequestRuleRole", "states:StartExecution"): ["OperationStateMachine", "FastStateMachine"],
-    ("RequestPipeRole", "states:StartExecution"): ["OperationStateMachine", "FastStateMachine"],
-    ("FastRole", "s3:PutObject"): ["${ResponseBucket.Arn}/requests/*", "${ResponseBucket.Arn}/inflight/*"],
-    ("FastRole", "sqs:SendMessage"): ["RejectedRequestsQueue.Arn"],
-    ("FastRole", "dynamodb:UpdateItem"): ["IdempotencyTable.Arn"],
-    ("FastRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
-    ("FastRole", "states:StartExecution"): ["OperationStateMachine"],
-    ("RecoveryRole", "s3:GetObject"): ["${ResponseBucket.Arn}/inflight/*"],
-    ("RecoveryRole", "s3:ListBucket"): ["ResponseBucket.Arn"],
-    ("RequestPipeRole", "sqs:ReceiveMessage"): ["RequestQueue.Arn"],
-    ("RequestPipeRole", "logs:PutLogEvents"): ["RequestPipeLogGroup.Arn"],
-    ("RequestApiRole", "states:StartSyncExecution"): ["FastStateMachine"],
-    ("RequestApiRole", "dynamodb:GetItem"): ["IdempotencyTable.Arn"],
-    ("RequestApiRole", "s3:GetObject"): ["${ResponseBucket.Arn}/responses/*"],
-    ("DeadExecutionRuleRole", "states:StartExecution"): ["RecoveryStateMachine"],
-    ("RecoveryScheduleRole", "states:StartExecution"): ["RecoveryStateMachine"],
-    ("RecoveryScheduleRole", "sqs:SendMessage"): ["RecoveryDeadLetterQueue.Arn"],
-}
-"""What a role may do something to: what is wider than that goes unseen when every path is run."""
-
-
-def named(resource: Any) -> str:
-    """What a statement's resource is called in the template."""
-    if isinstance(resource, str):
-        return resource
-    [(function, value)] = resource.items()
-    return ".".join(value) if function == "Fn::GetAtt" else str(value)
-
-
-@pytest.mark.parametrize(("role", "action"), RESOURCES)
-def test_a_role_may_do_it_to_nothing_else(resources: Resources, role: str, action: str) -> None:
-    given = [s["Resource"] for s in statements(resources, role) if action in actions(s)]
-    flat = [each for part in given for each in (part if isinstance(part, list) else [part])]
-    assert [named(each) for each in flat] == RESOURCES[role, action]
-
-
 def test_numbers_are_published_in_the_namespace_of_once_only(resources: Resources) -> None:
     [publish] = [s for s in statements(resources, "RecoveryRole") if "cloudwatch:PutMetricData" in actions(s)]
     assert publish["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Once"}}
-
-
-LOG_DELIVERY = {"CreateLogDelivery", "GetLogDelivery", "UpdateLogDelivery", "DeleteLogDelivery", "ListLogDeliveries"}
-LOG_DELIVERY |= {"PutResourcePolicy", "DescribeResourcePolicies", "DescribeLogGroups"}
-TRACES = {"PutTraceSegments", "PutTelemetryRecords", "GetSamplingRules", "GetSamplingTargets"}
-
-
-@pytest.mark.parametrize("role", ["OperationRole", "FastRole", "RecoveryRole"])
-def test_a_state_machine_may_set_up_its_log_and_write_traces(resources: Resources, role: str) -> None:
-    """The local cloud makes no such calls. The lists are those of Step Functions' developer guide."""
-    allowed = {action for s in statements(resources, role) for action in actions(s)}
-    assert {each for each in allowed if each.startswith("logs:")} == {f"logs:{each}" for each in LOG_DELIVERY}
-    traces = set() if role == "FastRole" else {f"xray:{each}" for each in TRACES}
-    assert {each for each in allowed if each.startswith("xray:")} == traces
-
-
-def test_a_function_may_write_its_log_and_traces(own_functions: Resources, resources: Resources) -> None:
-    written = {"logs:CreateLogStream", "logs:PutLogEvents", "xray:PutTraceSegments", "xray:PutTelemetryRecords"}
-    for name, function in own_functions.items():
-        allowed = {action for s in statements(resources, role_of(function)) for action in actions(s)}
-        assert {each for each in allowed if each.startswith(("logs:", "xray:"))} == written, name
-
-
-def test_who_uses_the_key_may_read_and_write_with_it(resources: Resources) -> None:
-    [use] = resources["EncryptionKeyPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-    assert (use["Effect"], set(use["Action"])) == ("Allow", {"kms:Decrypt", "kms:GenerateDataKey"})
 
 
 def test_roles_are_given_and_refused_nothing(resources: Resources) -> None:
@@ -197,91 +132,38 @@ def test_every_wildcard_has_its_reason_beside_it() -> None:
     assert not without
 
 
-OF_THE_OTHER_LANE = {
-    "OperationRole": {"states:StartExecution"},
-    "FastRole": {"states:DescribeExecution", "states:GetExecutionHistory", "states:RedriveExecution"},
-}
-"""What states call that this lane does not reach."""
-BESIDE = {"RecoveryRole": {"s3:ListBucket"}}
-"""What makes S3 say that an object is missing."""
+ARN = f"arn:aws:{{}}:{REGION}:{ACCOUNT}"
+FUNCTION = f"{ARN.format('lambda')}:function"
+EXECUTION = f"{ARN.format('states')}:execution"
+OWN = "<FunctionPrefix>-charge-payment"
+BOUNDS = [
+    ("OperationRole", "s3:PutObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/responses/x"),
+    ("FastRole", "s3:PutObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/responses/x"),
+    ("ChargePaymentRole", "s3:PutObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
+    ("RequestApiRole", "s3:GetObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
+    ("OperationRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:{OWN}:1"),
+    ("FastRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:other_op-charge-payment:live"),
+    ("OperationRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<OrdersTable>"),
+    ("PlaceOrderRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<ProviderLedgerTable>"),
+    ("ChargePaymentRole", "dynamodb:PutItem", "<ProviderLedgerTable>", "<IdempotencyTable>"),
+    ("OperationRole", "states:DescribeExecution", f"{EXECUTION}:<OperationStateMachine>:x", f"{EXECUTION}:Other:x"),
+]
+"""Role, action, a resource that it is for, and the nearest one that it is not for."""
 
 
-def test_a_state_machine_may_do_exactly_what_its_definition_calls(
-    resources: Resources, definitions: dict[str, dict[str, Any]], states: dict[str, Any]
+@pytest.mark.parametrize(("role", "action", "own", "beyond"), BOUNDS)
+def test_a_role_reaches_no_further_than_its_part(
+    shared_cloud: LocalCloud, role: str, action: str, own: str, beyond: str
 ) -> None:
-    called = {action_of(state["Resource"]) for state in states.values() if state["Type"] == "Task"}
-    is_fast = states.get("ReceiveRequest") == definitions["fast"]["States"]["ReceiveRequest"]
-    role = "RecoveryRole" if "EndLease" in states else "FastRole" if is_fast else "OperationRole"
-    allowed = {action for s in statements(resources, role) for action in actions(s)}
-    needed = (called - OF_THE_OTHER_LANE.get(role, set())) | BESIDE.get(role, set())
-    assert {action for action in allowed if not action.startswith(("logs:", "xray:", "kms:"))} == needed
+    """What is wider than a path needs goes unseen when all paths are run."""
+    [found] = [each for each in shared_cloud.permissions.roles.values() if each.logical_id == role]
 
+    def arn(written: str) -> str:
+        for name, each in shared_cloud.deployed.resources.items():
+            if f"<{name}>" in written:
+                is_machine = each.type == "AWS::StepFunctions::StateMachine"
+                written = written.replace(f"<{name}>", each.attributes("Name" if is_machine else "Arn"))
+        return written.replace("<FunctionPrefix>", shared_cloud.outputs["FunctionPrefix"])
 
-def action_of(resource: str) -> str:
-    """The IAM action of a task: states:DescribeExecution for `arn:aws:states:::aws-sdk:sfn:describeExecution`."""
-    service, action = resource.split(":")[-2:]
-    if service == "lambda":
-        return "lambda:InvokeFunction"
-    return f"{ {'sfn': 'states'}.get(service, service) }:{action[0].upper()}{action[1:]}"
-
-
-def test_the_state_machine_reads_and_redrives_its_own_executions_only(resources: Resources) -> None:
-    [statement] = resources["OperationOwnersPolicy"]["Properties"]["PolicyDocument"]["Statement"]
-    own, former = statement["Resource"]
-    assert own["Fn::Sub"].endswith(":execution:${OperationStateMachine.Name}:*")
-    condition, theirs, nothing = former["Fn::If"]
-    assert theirs["Fn::Sub"].endswith(":execution:${FormerStateMachineName}:*")
-    assert (condition, nothing) == ("HadStateMachine", {"Ref": "AWS::NoValue"})
-
-
-@pytest.mark.parametrize("lane", ["Operation", "Fast"])
-def test_a_lane_invokes_operations_of_this_stack_by_alias_only(lane: str, resources: Resources) -> None:
-    invoking = [s for s in statements(resources, f"{lane}Role") if "lambda:InvokeFunction" in actions(s)]
-    targets = [s["Resource"] for s in invoking if s["Sid"] != "RunNamedOperations"]
-    given = resources[f"{lane}StateMachine"]["Properties"]["DefinitionSubstitutions"]["FunctionPrefix"]
-    prefix = with_all(given)["Fn::Sub"]
-    assert prefix == "${AWS::StackName}_op"
-    [any_operation, caching] = sorted(t["Fn::Sub"] for t in targets)[::-1]
-    assert caching == "${CacheResponseFunction.Arn}:live"
-    assert any_operation.endswith(f":function:{prefix}-*:live")
-
-
-WITH_STEPS = {"PlaceOrderFunction"}
-"""Functions whose business logic writes in fenced steps."""
-
-
-def test_only_a_function_with_fenced_steps_may_touch_records(functions: Resources) -> None:
-    folders = {name: ROOT / function["Properties"]["CodeUri"] for name, function in functions.items()}
-    with_steps = {n for n, f in folders.items() if any(".step(" in file.read_text() for file in f.glob("*.py"))}
-    assert with_steps == WITH_STEPS
-
-
-def test_a_function_may_use_the_tables_that_its_environment_names_and_no_other(
-    own_functions: Resources, resources: Resources
-) -> None:
-    for name, function in own_functions.items():
-        variables = function["Properties"]["Environment"]["Variables"]
-        named = {value["Ref"] for key, value in variables.items() if key.endswith("_TABLE")}
-        if name in WITH_STEPS:
-            named.add("IdempotencyTable")  # its name comes with the lock
-        allowed = {
-            statement["Resource"]["Fn::GetAtt"][0]
-            for statement in statements(resources, role_of(function))
-            if any(action.startswith("dynamodb:") for action in actions(statement))
-        }
-        assert allowed == named, name
-
-
-def test_a_function_writes_to_its_own_log_group_only(own_functions: Resources, resources: Resources) -> None:
-    for name, function in own_functions.items():
-        own = function["Properties"]["LoggingConfig"]["LogGroup"]["Ref"]
-        [logs] = [s for s in statements(resources, role_of(function)) if "logs:PutLogEvents" in actions(s)]
-        assert logs["Resource"] == {"Fn::GetAtt": [own, "Arn"]}, name
-
-
-def test_functions_keep_responses_and_nothing_else_in_the_bucket(
-    own_functions: Resources, resources: Resources
-) -> None:
-    for function in own_functions.values():
-        [keep] = [s for s in statements(resources, role_of(function)) if "s3:PutObject" in actions(s)]
-        assert keep["Resource"] == {"Fn::Sub": "${ResponseBucket.Arn}/responses/*"}
+    assert found.answer(Need(action, arn(own)))[0] is Answer.ALLOWED
+    assert found.answer(Need(action, arn(beyond)))[0] is Answer.NOT_ALLOWED

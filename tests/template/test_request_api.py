@@ -17,7 +17,6 @@ from oncekit.cli.here.openapi import as_yaml, document, openapi
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
-from oncekit.local.template import load
 
 ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
@@ -91,21 +90,6 @@ def test_a_template_writes_no_line_break_of_its_own(source: Json) -> None:
         assert all(line.endswith("##") for line in lines[:-1]), name
 
 
-def test_the_api_is_deployed_again_whenever_the_stack_is() -> None:
-    """Of its own SAM does so when the API's document changes, but not when a parameter that it refers to does."""
-    assert api()["AlwaysDeploy"] is True
-
-
-def test_the_api_takes_no_more_requests_than_are_set() -> None:
-    [settings] = api(HttpRequestsPerSecond="7")["MethodSettings"]
-    assert settings == {
-        "HttpMethod": "*",
-        "ResourcePath": "/*",
-        "ThrottlingRateLimit": "7",
-        "ThrottlingBurstLimit": "7",
-    }
-
-
 def test_its_log_has_neither_keys_nor_payloads() -> None:
     setting = api(HttpAccessLog="true")["AccessLogSetting"]
     assert setting["DestinationArn"] == "arn:aws:logs:us-east-1:123456789012:log-group:RequestApiLogGroup"
@@ -115,17 +99,6 @@ def test_its_log_has_neither_keys_nor_payloads() -> None:
         "requestId", "time", "method", "resource", "status", "latency", "bytes", "caller", "sourceIp", "error",
     }  # fmt: skip
     assert "$context.path" not in setting["Format"] and "$input" not in setting["Format"]
-
-
-def test_a_web_acl_stands_before_the_api_where_one_is_named() -> None:
-    acl = "arn:aws:wafv2:us-east-1:123456789012:regional/webacl/mine/12-ab"
-    known, resources = written_with(HttpWebAclArn=acl)
-    assert known.resolve(resources["RequestApiWebAcl"]["Properties"]) == {
-        "ResourceArn": "arn:aws:apigateway:us-east-1::/restapis/RequestApi/stages/live",
-        "WebACLArn": acl,
-    }
-    stage = load(TEMPLATE).section("Resources")[resources["RequestApiWebAcl"]["DependsOn"]]
-    assert stage["Type"] == "AWS::ApiGateway::Stage"
 
 
 def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:

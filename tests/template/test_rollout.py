@@ -100,20 +100,6 @@ def test_a_rollout_looks_at_the_new_version_and_at_all_that_came_by_the_alias(fu
         assert (set(newest), set(everything)) == ({"failed", "started"}, {"allFailed", "allStarted"})
 
 
-@pytest.mark.parametrize("lane", ["Operation", "Fast"])
-def test_number_of_a_version_is_the_last_part_of_its_arn(lane: str) -> None:
-    alarm = rollout_alarms()[f"{lane}RolloutAlarm"]["Properties"]
-    [number] = {
-        str(each["Value"])
-        for each in alarm["Metrics"][1]["MetricStat"]["Metric"]["Dimensions"]
-        if each["Name"] == "Version"
-    }
-    index, split = yaml.safe_load(number)["Fn::Select"]
-    arn = "arn:aws:states:us-east-1:123456789012:stateMachine:OperationStateMachine-1A2B:3"
-    assert split == {"Fn::Split": [":", {"Ref": f"{lane}StateMachineVersion"}]}
-    assert arn.split(":")[index] == "3"
-
-
 ROLLOUTS: dict[str, tuple[tuple[int | None, int | None, int | None, int | None], bool]] = {
     "nothing fails": ((0, 100, 0, 1000), False),
     "a client's requests fail in both versions": ((30, 100, 300, 1000), False),
@@ -143,20 +129,6 @@ def test_a_rollout_goes_back_by_faults_of_the_new_version_only(
     written = str(resolver(deployed("Canary")).resolve(given["Metrics"][0]["Expression"]))
     point = evaluate(written, dict(zip(("failed", "started", "allFailed", "allStarted"), counts, strict=True)))
     assert (point is not None and point > given["Threshold"]) is goes_back
-
-
-def test_every_rollout_is_judged_by_the_same_expression() -> None:
-    written = {str(alarm["Properties"]["Metrics"][0]["Expression"]) for alarm in rollout_alarms().values()}
-    assert len(written) == 1
-
-
-def test_the_alias_of_the_state_machine_is_the_one_that_everybody_names(resources: Resources) -> None:
-    for name in ("OperationStateMachineAlias", "FastStateMachineAlias"):
-        assert resources[name]["Properties"]["Name"] == "live"
-    started = resources["RecoveryStateMachine"]["Properties"]["DefinitionSubstitutions"][
-        "OperationStateMachineAliasArn"
-    ]
-    assert started == {"Fn::Sub": "${OperationStateMachine}:live"}
 
 
 def test_all_at_once_needs_no_codedeploy_and_no_alarm() -> None:
@@ -194,18 +166,3 @@ def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(machine: s
     version = resources[f"{machine}Version"]
     assert version["DeletionPolicy"] == version["UpdateReplacePolicy"] == "Retain"
     assert version["Properties"]["StateMachineRevisionId"] == {"Fn::GetAtt": [machine, "StateMachineRevisionId"]}
-
-
-def test_who_moves_aliases_may_do_so_in_this_stack_only(resources: Resources) -> None:
-    role = resources["FunctionRolloutRole"]
-    assert role["Condition"] == "IsGradual"
-    [trust] = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
-    assert trust["Principal"] == {"Service": "codedeploy.amazonaws.com"}
-    [policy] = role["Properties"]["Policies"]
-    move, watch = policy["PolicyDocument"]["Statement"]
-    assert all("${AWS::StackName}_op-" in str(arn) or "CacheResponseFunction" in str(arn) for arn in move["Resource"])
-    assert set(move["Action"]) == {"lambda:GetAlias", "lambda:UpdateAlias", "lambda:GetProvisionedConcurrencyConfig"}
-    assert watch["Action"] == "cloudwatch:DescribeAlarms"
-    assert (trust["Action"], trust["Effect"], move["Effect"], watch["Effect"]) == ("sts:AssumeRole", *["Allow"] * 3)
-    for name in ("CacheResponseFunction.Arn", "${CacheResponseFunction.Arn}:live"):
-        assert name in ".".join(str(arn) for arn in move["Resource"]).replace("', '", ".")

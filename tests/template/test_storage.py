@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -24,23 +23,12 @@ def test_records_expire_by_their_own_attribute_and_by_nothing_else(resources: Re
     assert table["TimeToLiveSpecification"] == {"AttributeName": "expiresAt", "Enabled": True}
 
 
-def test_the_index_of_open_operations_holds_keys_only(resources: Resources) -> None:
-    [index] = resources["IdempotencyTable"]["Properties"]["GlobalSecondaryIndexes"]
-    assert index["IndexName"] == "open-operations"
-    assert [key["AttributeName"] for key in index["KeySchema"]] == ["openShard", "leaseExpiresAt"]
-    assert index["Projection"] == {"ProjectionType": "KEYS_ONLY"}
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_on_demand_encrypted_and_can_be_restored(resources: Resources, name: str) -> None:
     table = resources[name]["Properties"]
     assert table["BillingMode"] == "PAY_PER_REQUEST"
     assert table["SSESpecification"] == {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": OWN_KEY}
     assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
-
-
-def test_no_table_has_been_forgotten(resources: Resources) -> None:
-    assert {name for name, r in resources.items() if r["Type"] == "AWS::DynamoDB::Table"} == set(TABLES)
 
 
 KEY_PROPERTY = {
@@ -95,27 +83,6 @@ def test_what_a_former_key_encrypted_stays_readable(given: tuple[str, str], allo
     assert policy["Statement"][0]["Resource"] == allowed
 
 
-@pytest.mark.parametrize("name", ["OperationStateMachine", "RecoveryStateMachine"])
-def test_executions_and_what_they_carry_are_encrypted_with_the_key(resources: Resources, name: str) -> None:
-    own = {
-        "Type": "CUSTOMER_MANAGED_KMS_KEY",
-        "KmsKeyId": {"Ref": "EncryptionKeyArn"},
-        "KmsDataKeyReusePeriodSeconds": 300,
-    }
-    encryption = resources[name]["Properties"]["EncryptionConfiguration"]
-    assert encryption == {"Fn::If": ["HasEncryptionKey", own, {"Type": "AWS_OWNED_KEY"}]}
-
-
-def test_the_bucket_is_private_and_encrypted(resources: Resources) -> None:
-    bucket = resources["ResponseBucket"]["Properties"]
-    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
-    assert len(bucket["PublicAccessBlockConfiguration"]) == 4
-    assert bucket["OwnershipControls"]["Rules"] == [{"ObjectOwnership": "BucketOwnerEnforced"}]
-    [rule] = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
-    assert rule["BucketKeyEnabled"] is True
-    assert rule["ServerSideEncryptionByDefault"] == {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": OWN_KEY}
-
-
 def expirations(resources: Resources) -> dict[str, int]:
     """Days after which objects go, by the beginning of their key. All rules are on, and none depends on a parameter."""
     rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
@@ -158,16 +125,6 @@ def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], 
         assert retention + REDRIVES < kept_for(key_of(retention), rules) <= retention + 60, retention
 
 
-def test_a_changed_retention_leaves_what_was_written_before_its_rule(resources: Resources) -> None:
-    """The rules are the same whatever the parameter says: nothing of the bucket names it."""
-    assert "RetentionDays" not in json.dumps(resources["ResponseBucket"])
-
-
-def test_there_is_a_rule_for_each_retention_and_no_other(source: Mapping[str, Any], resources: Resources) -> None:
-    prefixes = {f"responses/{retention}d/" for retention in allowed_retention(source)}
-    assert set(expirations(resources)) == {"responses/", *prefixes, "inflight/"}
-
-
 @pytest.mark.parametrize("tenant", ["acme", "a", "d", "d-30d"])
 def test_answers_of_older_versions_are_kept_for_the_longest(
     source: Mapping[str, Any], resources: Resources, tenant: str
@@ -188,13 +145,6 @@ def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> N
 
 def test_a_request_in_flight_outlives_its_operation_however_often_that_is_redriven(resources: Resources) -> None:
     assert REDRIVES < kept_for("inflight/acme/0a/1b.json", expirations(resources)) <= 60
-
-
-def test_abandoned_uploads_are_cleaned_up(resources: Resources) -> None:
-    rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    [rule] = [rule for rule in rules if "AbortIncompleteMultipartUpload" in rule]
-    assert rule["AbortIncompleteMultipartUpload"] == {"DaysAfterInitiation": 1}
-    assert (rule["Status"], rule.get("Prefix", "")) == ("Enabled", "")
 
 
 QUEUES = [
@@ -221,35 +171,11 @@ def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources, polic
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-def test_every_object_and_the_bucket_itself_are_reached_over_tls_only(resources: Resources) -> None:
-    policy = resources["ResponseBucketPolicy"]["Properties"]
-    statement, _ = policy["PolicyDocument"]["Statement"]
-    assert policy["Bucket"] == {"Ref": "ResponseBucket"}
-    assert statement["Resource"] == [
-        {"Fn::GetAtt": ["ResponseBucket", "Arn"]},
-        {"Fn::Sub": "${ResponseBucket.Arn}/*"},
-    ]
-
-
 @pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket", "RejectedRequestsQueue"])
 def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: str) -> None:
     kept = {"Fn::If": ["IsProd", "Retain", "Delete"]}
     assert resources[name]["DeletionPolicy"] == kept
     assert resources[name]["UpdateReplacePolicy"] == kept
-
-
-@pytest.mark.parametrize(("stage", "is_prod"), [("dev", False), ("prod", True)])
-def test_what_is_kept_is_kept_in_prod(stage: str, is_prod: bool) -> None:
-    assert resolver(load(TEMPLATE, {"Stage": stage})).holds("IsProd") is is_prod
-
-
-def test_the_table_is_found_by_its_id(resources: Resources) -> None:
-    table = resources["IdempotencyTable"]["Properties"]
-    assert table["KeySchema"] == [{"AttributeName": "id", "KeyType": "HASH"}]
-    [index] = table["GlobalSecondaryIndexes"]
-    assert [key["KeyType"] for key in index["KeySchema"]] == ["HASH", "RANGE"]
-    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
-    assert types == {"id": "S", "openShard": "S", "leaseExpiresAt": "N"}
 
 
 def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resources) -> None:

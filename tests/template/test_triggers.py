@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,44 +14,6 @@ from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
-
-
-def target(resources: Resources, name: str) -> dict[str, Any]:
-    """The one thing that a rule or a schedule starts."""
-    properties = resources[name]["Properties"]
-    [found] = properties.get("Targets") or [properties["Target"]]
-    return dict(found)
-
-
-def by_lane(fast: str, full: str) -> dict[str, Any]:
-    return {"Fn::If": ["IsFast", {"Ref": fast}, {"Ref": full}]}
-
-
-STARTS: dict[str, tuple[str | tuple[str, str], str, int, int]] = {
-    "RequestRule": (("FastStateMachineAlias", "OperationStateMachineAlias"), "EventDeadLetterQueue", 86_400, 185),
-    "DeadExecutionRule": ("RecoveryStateMachine", "RecoveryDeadLetterQueue", 3600, 60),
-    # A sweep that is late is the next one.
-    "RecoverySchedule": ("RecoveryStateMachine", "RecoveryDeadLetterQueue", 60, 3),
-}
-"""What each starts, where what cannot be started goes, and the seconds and times that it is tried before."""
-
-
-@pytest.mark.parametrize("name", STARTS)
-def test_what_cannot_be_started_is_tried_again_and_then_kept(resources: Resources, name: str) -> None:
-    started, dead_letters, seconds, times = STARTS[name]
-    found = target(resources, name)
-    assert found["Arn"] == (by_lane(*started) if isinstance(started, tuple) else {"Ref": started})
-    assert found["DeadLetterConfig"] == {"Arn": {"Fn::GetAtt": [dead_letters, "Arn"]}}
-    assert found["RetryPolicy"] == {"MaximumEventAgeInSeconds": seconds, "MaximumRetryAttempts": times}
-    assert found["RoleArn"] == {"Fn::GetAtt": [f"{name}Role", "Arn"]}
-
-
-def test_every_rule_and_schedule_is_looked_at_and_switched_on(resources: Resources) -> None:
-    kinds = ("AWS::Events::Rule", "AWS::Scheduler::Schedule")
-    found = {name: r["Properties"] for name, r in resources.items() if r["Type"] in kinds}
-    assert set(found) == set(STARTS)
-    assert {each.get("State", "ENABLED") for each in found.values()} == {"ENABLED"}
-    assert resources["RequestPipe"]["Properties"].get("DesiredState", "RUNNING") == "RUNNING"
 
 
 EVENTS = [
@@ -80,26 +41,6 @@ def test_requests_come_on_the_bus_that_the_parameter_names(resources: Resources,
     assert resolver(template).holds(resources["RequestBus"]["Condition"]) is (bus == "RequestBus")
 
 
-def test_the_detail_of_an_event_is_the_request(resources: Resources) -> None:
-    found = target(resources, "RequestRule")
-    assert found["InputPath"] == "$.detail"
-    assert not {"Input", "InputTransformer"} & set(found)
-
-
-def test_recovery_is_told_which_execution_died_and_how(resources: Resources) -> None:
-    told = target(resources, "DeadExecutionRule")["InputTransformer"]
-    assert told["InputPathsMap"] == {"executionArn": "$.detail.executionArn", "status": "$.detail.status"}
-    assert told["InputTemplate"] == '{"executionArn": <executionArn>, "status": <status>}'
-    assert json.loads(target(resources, "RecoverySchedule")["Input"]) == {}
-
-
-def test_only_deaths_of_the_operation_machine_are_told(resources: Resources) -> None:
-    pattern = resources["DeadExecutionRule"]["Properties"]["EventPattern"]
-    assert pattern["source"] == ["aws.states"]
-    assert pattern["detail-type"] == ["Step Functions Execution Status Change"]
-    assert pattern["detail"]["stateMachineArn"] == [{"Ref": "OperationStateMachine"}]
-
-
 def assigned(part: Any, variable: str) -> Iterator[Any]:
     """Every value that a part of a definition gives to a variable."""
     if isinstance(part, Mapping):
@@ -122,35 +63,6 @@ def test_every_end_of_the_state_machine_itself_is_no_death(resources: Resources,
     assert set(failed["error"][0]["anything-but"]) == ends
 
 
-@pytest.mark.parametrize("minutes", [1, 2, 60])
-def test_the_sweep_comes_every_so_many_minutes(minutes: int) -> None:
-    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
-    schedule = template.section("Resources")["RecoverySchedule"]["Properties"]
-    unit = "minute" if minutes == 1 else "minutes"
-    assert resolver(template).resolve(schedule["ScheduleExpression"]) == f"rate({minutes} {unit})"
-    assert schedule["FlexibleTimeWindow"] == {"Mode": "OFF"}
-
-
-def test_a_message_is_tried_as_often_as_the_parameter_says_and_is_then_a_dead_letter(resources: Resources) -> None:
-    queue = resources["RequestQueue"]["Properties"]
-    assert queue["RedrivePolicy"] == {
-        "deadLetterTargetArn": {"Fn::GetAtt": ["RequestDeadLetterQueue", "Arn"]},
-        "maxReceiveCount": {"Ref": "MaxReceiveCount"},
-    }
-    # While the pipe starts an execution with it, nobody else gets it; a failed start is tried again a minute later.
-    assert queue["VisibilityTimeout"] == 60
-
-
-def test_a_message_is_one_request_and_starts_one_execution(resources: Resources) -> None:
-    pipe = resources["RequestPipe"]["Properties"]
-    assert (pipe["Source"], pipe["Target"]) == (
-        {"Fn::GetAtt": ["RequestQueue", "Arn"]},
-        by_lane("FastStateMachine", "OperationStateMachine"),
-    )
-    assert pipe["SourceParameters"]["SqsQueueParameters"] == {"BatchSize": 1}
-    assert pipe["TargetParameters"]["StepFunctionStateMachineParameters"] == {"InvocationType": "FIRE_AND_FORGET"}
-
-
 FILTER = '{"messageAttributes":{"stage":{"stringValue":["prod"]}}}'
 
 
@@ -163,34 +75,12 @@ def test_the_pipe_takes_every_message_unless_a_filter_is_given(
     assert resolver(template).resolve(parameters).get("FilterCriteria") == filters
 
 
-def test_the_pipe_logs_what_fails_without_the_request(resources: Resources) -> None:
-    log = resources["RequestPipe"]["Properties"]["LogConfiguration"]
-    assert log == {
-        "CloudwatchLogsLogDestination": {"LogGroupArn": {"Fn::GetAtt": ["RequestPipeLogGroup", "Arn"]}},
-        "Level": "ERROR",
-    }
-
-
-@pytest.mark.parametrize("name", ["OperationLogGroup", "RecoveryLogGroup", "RequestPipeLogGroup"])
-def test_logs_that_are_delivered_take_no_place_in_the_accounts_log_policy(resources: Resources, name: str) -> None:
-    assert resources[name]["Properties"]["LogGroupName"]["Fn::Sub"].startswith("/aws/vendedlogs/")
-
-
-OF_A_TRIGGER = {
-    "TakesEvents": {"RequestRule", "RequestRuleRole", "EventDeadLetterQueue", "EventDeadLetterQueuePolicy"},
-    "TakesMessages": {"RequestQueue", "RequestQueuePolicy", "RequestDeadLetterQueue", "RequestDeadLetterQueuePolicy"}
-    | {"RequestPipe", "RequestPipeRole", "RequestPipeLogGroup"},
-}
-
-
 @pytest.mark.parametrize(
     ("parameter", "condition"), [("EventTrigger", "TakesEvents"), ("QueueTrigger", "TakesMessages")]
 )
 def test_a_trigger_is_made_where_it_is_switched_on(resources: Resources, parameter: str, condition: str) -> None:
     for on in ("true", "false"):
         assert resolver(load(TEMPLATE, {parameter: on})).holds(condition) is (on == "true")
-    made = {name for name, each in resources.items() if each.get("Condition") == condition}
-    assert made >= OF_A_TRIGGER[condition]
 
 
 DENIED = [f"{each}Policy" for each in ("RejectedRequestsQueue", "RequestQueue", "RequestDeadLetterQueue")]
@@ -200,13 +90,6 @@ FROM_A_RULE = {"EventDeadLetterQueue": "RequestRule", "RecoveryDeadLetterQueue":
 def statements(resources: Resources, policy: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = resources[policy]["Properties"]["PolicyDocument"]["Statement"]
     return found
-
-
-@pytest.mark.parametrize("policy", [*DENIED, *(f"{queue}Policy" for queue in FROM_A_RULE)])
-def test_a_policy_is_of_its_own_queue(resources: Resources, policy: str) -> None:
-    queue = policy.removesuffix("Policy")
-    assert resources[policy]["Properties"]["Queues"] == [{"Ref": queue}]
-    assert {str(each["Resource"]) for each in statements(resources, policy)} == {str({"Fn::GetAtt": [queue, "Arn"]})}
 
 
 @pytest.mark.parametrize("policy", DENIED)
