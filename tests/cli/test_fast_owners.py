@@ -212,16 +212,17 @@ def test_release_does_not_trust_a_clock_that_may_be_ahead_of_the_owners(operator
     assert operator.once(*RELEASE).code == 0
 
 
+@pytest.mark.parametrize("state", ["StartRecovery", "AcquireLock", "KeepRequest"])
 @pytest.mark.parametrize("lane", ["fast", "full"])
 def test_release_while_recovery_is_at_work_leaves_business_logic_to_the_next_request(
-    operator: Operator, lane: str
+    operator: Operator, lane: str, state: str
 ) -> None:
     (operator.died_fast_in if lane == "fast" else operator.died_in)("ExecuteBusinessLogic")
     starts, released = operator.starts, []
     operator.lease_over()
 
     def release_first(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == "KeepRequest" and not released:
+        if call.state == state and not released:
             released.append(operator.once(*RELEASE).code)
         return proceed()
 
