@@ -3,5 +3,4 @@
 cost/    the cost of each path in either lane, and Powertools' beside it
 scale/   requests a second by AWS's published quotas
 speed.py the import time of a function, and the speed of the local cloud
-console.py how soon the console shows many requests, a long run, and a change
 """

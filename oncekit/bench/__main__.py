@@ -6,7 +6,6 @@ import argparse
 import json
 from pathlib import Path
 
-from oncekit.bench.console import console_lines
 from oncekit.bench.cost.table import Costs
 from oncekit.bench.http_speed import http_speed_lines
 from oncekit.bench.scale.demand import demand
@@ -16,7 +15,7 @@ from oncekit.local.once_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "build" / "bench.json"
-PARTS = ("cost", "scale", "speed", "http", "console")
+PARTS = ("cost", "scale", "speed", "http")
 
 
 def main() -> None:
@@ -33,8 +32,6 @@ def main() -> None:
             print("\n".join(speed_lines(cloud)))
         if "http" in parts:
             print("\n".join(http_speed_lines(cloud)))
-        if "console" in parts:
-            print("\n".join(console_lines(cloud)))
 
 
 def _cost(cloud: LocalCloud) -> None:

@@ -33,7 +33,6 @@ COMMANDS: Mapping[str, str] = {
     "ls": "deployed.ls",
     "show": "deployed.show",
     "history": "deployed.history",
-    "console": "deployed.console",
     "logs": "deployed.logs",
     "retry": "deployed.retry",
     "resolve": "deployed.resolve",

@@ -11,10 +11,9 @@
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     export.py     a run as one file
-    source.py     what the console needs of a place where operations run, and of who changes something there
-    changes.py    a count of changes; kept_result.py: a result that a record refers to
-    local_source.py   the local cloud as such a place, local_log.py: what functions printed there
-                  (a stack as such a place is oncekit/cli/deployed/stack_source.py, with stack_log.py)
+    rows.py       what is listed: executions, calls, what waits; actions.py: what can be done from the page
+    local_source.py   what the pages read of the local cloud; local_log.py: what functions printed there
+    kept_result.py    a result that a record refers to
     tour.py       a story that the pages tell step by step
     listing.py    which requests are listed, and in which order
     pages/        templates, style and script

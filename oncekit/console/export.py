@@ -18,5 +18,4 @@ def exported(run: Run, definition: Definition, now: datetime.datetime, *, payloa
         view=run_view(run, definition, now, payloads=payloads),
         style=style,
         style_hash=digest,
-        reads_log=False,
     )

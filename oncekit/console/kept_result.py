@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from oncekit.console.source import Unknown
+from oncekit.console.rows import Unknown
 
 MOST_BYTES = 5_000_000
 """That are shown; larger ones are for `aws s3 cp`."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oncekit.console.source import Row
+from oncekit.console.rows import Row
 
 CHUNK = 100
 """Rows that are sent at once; the page asks for more as it is scrolled."""

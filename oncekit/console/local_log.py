@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oncekit.console.rows import Log
 from oncekit.console.run import Run
-from oncekit.console.source import Log
 from oncekit.local.once_cloud import LocalCloud
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import datetime
 import functools
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from oncekit.console.changes import Changes
 from oncekit.console.here import run_here
 from oncekit.console.kept_result import kept_result
 from oncekit.console.local_log import log_of
 from oncekit.console.machine import Definition
 from oncekit.console.requests import id_in, id_of
+from oncekit.console.rows import Call, Log, Message, Row, Unknown, Waiting
 from oncekit.console.run import RUNNING, Outcome, Run
 from oncekit.console.run_view import attempt_in, kind_and_outcome
-from oncekit.console.source import Call, Log, LogReader, Message, Row, Unknown, Waiting
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
@@ -29,17 +29,16 @@ INDEX = "open-operations"
 MOST_OPEN = 500
 
 
-class LocalSource(Changes):
-    """Implements `Source`. `watching` must be open while it is used."""
-
-    name = "the local cloud"
-    read_only = False
-    log_reader: LogReader | None = None
+class LocalSource:
+    """What the pages show. `watching` must be open while it is used. Every method may be called by several threads."""
 
     def __init__(self, cloud: LocalCloud) -> None:
-        super().__init__()
         self._cloud = cloud
         self.ticks = not isinstance(cloud.clock, VirtualClock)
+        """Whether time there goes on by itself, as on a wall clock."""
+        self.changed = threading.Condition()
+        """The lock of what is listed, too."""
+        self._version = 0
         self._known: dict[str, Any] = {}
         self._rows: dict[str, Row] = {}
         self._read_last: dict[tuple[str, str, int], Run] = {}
@@ -78,6 +77,7 @@ class LocalSource(Changes):
         return datetime.datetime.fromtimestamp(self._cloud.clock.now(), datetime.UTC)
 
     def rows(self) -> list[Row]:
+        """Executions of both lanes, the newest first."""
         with self.changed:
             known = list(reversed(self._known.items()))
         return [self._rows.get(arn) or self._row(arn, execution) for arn, execution in known]
@@ -108,6 +108,7 @@ class LocalSource(Changes):
         return row
 
     def way(self, arn: str) -> Sequence[tuple[str, Outcome]]:
+        """The states that an execution entered, and what became of each."""
         if (known := self._ways.get(arn)) is not None:
             return known
         run, _ = self.run(arn)
@@ -116,7 +117,8 @@ class LocalSource(Changes):
             self._ways[arn] = way
         return way
 
-    def run(self, arn: str) -> tuple[Run, Definition | None]:
+    def run(self, arn: str) -> tuple[Run, Definition]:
+        """A run, and the definition that it follows. Raises Unknown."""
         execution = self._execution(arn)
         return self._read(arn, execution), _definition(str(execution.state_machine.definition))
 
@@ -142,12 +144,15 @@ class LocalSource(Changes):
         return self._cloud.record(id)
 
     def result(self, id: str) -> str:
+        """A result that is kept apart from its record. Raises Unknown."""
         return kept_result(self.record(id), self._cloud.client("s3"))
 
     def log(self, run: Run) -> Log:
         return log_of(self._cloud, run)
 
     def calls(self) -> list[Call] | None:
+        """Calls of the HTTP API, the newest first; None where there is no API."""
+
         def told(each: Called) -> Call:
             at = datetime.datetime.fromtimestamp(each.at, datetime.UTC)
             return Call(at, each.seconds, each.method, each.path, each.status, each.key, each.execution)
@@ -175,7 +180,24 @@ class LocalSource(Changes):
 
     # ---- what changes ----
 
+    def version(self) -> int:
+        """A number that grows with every change of what is listed."""
+        return self._version
+
+    def wait(self, version: int, seconds: float) -> int:
+        """The version, as soon as it is another one, or after this many seconds."""
+        with self.changed:
+            self.changed.wait_for(lambda: self._version != version, seconds)
+            return self._version
+
+    def note(self) -> None:
+        """Something changed."""
+        with self.changed:
+            self._version += 1
+            self.changed.notify_all()
+
     def size(self, arn: str) -> int:
+        """How many events an execution has."""
         worker = self._execution(arn).exec_worker
         return 0 if worker is None or worker.env is None else len(worker.env.event_manager._history_event_list)
 

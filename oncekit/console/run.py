@@ -55,8 +55,6 @@ class Attempt:
     began_at: datetime.datetime
     ended_at: datetime.datetime | None
     failure: Failure | None
-    answer: str | None
-    """JSON; None where it failed, or nobody kept it."""
 
     @property
     def invokes(self) -> bool:
@@ -215,10 +213,10 @@ class _Open:
         elif SCHEDULED in event:
             details = event[SCHEDULED]
             resource = f"{details['resourceType']}:{details['resource']}"
-            self.attempts.append(Attempt(resource, details.get("parameters"), at, None, None, None))
+            self.attempts.append(Attempt(resource, details.get("parameters"), at, None, None))
             self.has_failed = False
         elif kind_of(event) == TASK_SUCCEEDED:
-            self._end_attempt(at, None, details_of(event).get("output"))
+            self._end_attempt(at, None)
         elif kind_of(event) in BRANCHES_ENDED:
             self.has_failed = kind_of(event) in BRANCHES_FAILED
         elif kind_of(event) == BRANCH_FAILED:
@@ -239,10 +237,10 @@ class _Open:
                 self.has_failed = True
                 self._end_attempt(at, failure)
 
-    def _end_attempt(self, at: datetime.datetime, failure: Failure | None, answer: str | None = None) -> None:
+    def _end_attempt(self, at: datetime.datetime, failure: Failure | None) -> None:
         if self.attempts and self.attempts[-1].ended_at is None:
             last = self.attempts[-1]
-            self.attempts[-1] = Attempt(last.resource, last.parameters, last.began_at, at, failure, answer)
+            self.attempts[-1] = Attempt(last.resource, last.parameters, last.began_at, at, failure)
 
 
 class _Reading:

@@ -13,8 +13,8 @@ from oncekit.console.json_text import as_it_is, members_of, set_out
 from oncekit.console.machine import Definition
 from oncekit.console.picture import SIGNS, WORDS, picture_in_page
 from oncekit.console.requests import id_in, parts_of
+from oncekit.console.rows import Log
 from oncekit.console.run import RUNNING, Event, Outcome, Run, Visit
-from oncekit.console.source import Log
 from oncekit.console.words import clock, day_and_time, duration
 from oncekit.local.lanes import lane_of
 
@@ -59,8 +59,6 @@ class CallView:
     ended: str
     parameters: Said | None
     printed: Said | None
-    invokes: bool
-    """Whether a function was called, which has a log."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +235,6 @@ def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, da
             "called" if each.failure is None else each.failure.error or "failed",
             next(data_of({"parameters": each.parameters}, payloads), None),
             log_of(log.get((visit.number, number), ()), payloads),
-            each.invokes,
         )
         for number, each in enumerate(visit.attempts)
         if data

@@ -304,12 +304,11 @@ TRIED = {
     "openapi",
     "demo",
     "up",
-    "console",
     "init",
     "new",
 }
 
 
 def test_every_command_is_tried_here_with_evil_things() -> None:
-    """`up` is tried in test_up.py, `console` in tests/console."""
+    """`up` is tried in test_up.py."""
     assert set(COMMANDS) == TRIED

@@ -250,7 +250,7 @@ class Pages:
 
 def test_lines_are_read_page_by_page_also_behind_an_empty_one() -> None:
     attempt = log_lines.Attempt(1, "r1", "stream", 0, 5)
-    found = [each["message"] for each in log_lines._events(Pages(), "group", attempt, log_lines.Window(0))]
+    found = [each["message"] for each in log_lines._events(Pages(), "group", attempt)]
     assert found == ["line 1", "line 2"]
 
 

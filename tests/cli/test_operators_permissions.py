@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,10 +14,7 @@ from botocore.exceptions import ClientError
 from logged import logged, own
 from operating import ID, Operator
 
-from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, connect
-from oncekit.cli.deployed.stack_source import StackSource
-from oncekit.console.run import Run
 from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
@@ -152,33 +147,6 @@ def draws(operator: Watched) -> None:
     operator.watch("graph", ID)
 
 
-def opens_console(operator: Watched) -> None:
-    """What its pages ask for, without the server, which would go on for ever."""
-    ended = operator.cloud.run(operator.request())
-    operator._command = "console"
-    with operator.connected(Place("once")) as stack:
-        source = StackSource(stack)
-        source.look()
-        run, _ = source.run(ended.arn)
-        assert source.record(ID)
-        reader = source.log_reader
-        assert reader is not None
-        with logged(operator, [(0, own("printed"))]):
-            begin = datetime.datetime.fromtimestamp(time.time() - 3600, datetime.UTC)
-            assert reader.of_attempt(at(run, begin), 3, 0).lines
-        reader.of_id(ID)
-    operator._command = ""
-
-
-def at(run: Run, begin: datetime.datetime) -> Run:
-    """The run, its calls at a time by the clock of this machine, as the lines are."""
-    moved = [
-        replace(visit, attempts=[replace(each, began_at=begin, ended_at=begin) for each in visit.attempts])
-        for visit in run.visits
-    ]
-    return replace(run, visits=moved)
-
-
 def tells_logs(operator: Watched) -> None:
     _quarantined(operator)
     with logged(operator, [(0, own("printed"))]):
@@ -269,7 +237,6 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "show": shows,
     "history": tells_history,
     "graph": draws,
-    "console": opens_console,
     "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from browsers import BROWSERS, installed_browser
 from visitor import Visitor
 
-from oncekit.bench.console import BROWSERS, installed_browser
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.local import LocalCloud
@@ -36,9 +36,14 @@ def source(cloud: LocalCloud) -> Iterator[LocalSource]:
 
 
 @pytest.fixture
-def visitor(cloud: LocalCloud, source: LocalSource) -> Visitor:
+def actions(cloud: LocalCloud) -> LocalActions:
+    return LocalActions(cloud, ROOT)
+
+
+@pytest.fixture
+def visitor(source: LocalSource, actions: LocalActions) -> Visitor:
     """Somebody who opened the address that was printed."""
-    return Visitor(source, LocalActions(cloud, ROOT))
+    return Visitor(source, actions)
 
 
 @pytest.fixture(scope="session")

@@ -19,9 +19,7 @@ from scenario import charge
 
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
-from oncekit.console.run import Run
 from oncekit.console.server.serving import ConsoleServer
-from oncekit.console.source import Printed
 from oncekit.console.tour import Shown, Step, Tour
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -39,15 +37,11 @@ QUICK_MS = 30_000
 
 
 @pytest.fixture
-def watched(cloud: LocalCloud) -> LocalSource:
-    return LocalSource(cloud)
-
-
-@pytest.fixture
-def console(cloud: LocalCloud, watched: LocalSource) -> Iterator[ConsoleServer]:
+def console(cloud: LocalCloud) -> Iterator[ConsoleServer]:
     """A console of a cloud in which something happened: an answer after a crash, duplicates, refusals, quarantine."""
-    with watched.watching():
-        server = ConsoleServer(watched, LocalActions(cloud, ROOT))
+    source = LocalSource(cloud)
+    with source.watching():
+        server = ConsoleServer(source, LocalActions(cloud, ROOT))
         with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
             cloud.run(charge())
         for request in (
@@ -286,42 +280,6 @@ def test_a_large_result_is_fetched_on_its_record(page: Page, cloud: LocalCloud) 
     page.goto("/record/acme%23build-report%23r")
     page.click("#result > summary")
     page.wait_for_selector("#result .said pre", state="attached")
-
-
-class Counting:
-    """Reads a log, and counts how often it was asked to."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    def of_attempt(self, run: Run, visit: int, attempt: int) -> Printed:
-        self.asked += 1
-        return Printed([f"line {self.asked} of {visit}.{attempt}"])
-
-    def of_id(self, id: str) -> Printed:
-        return self.of_attempt(None, 0, 0)  # type: ignore[arg-type]  # it looks at none
-
-
-def test_a_log_that_costs_is_read_by_a_click_on_it_and_kept_while_the_page_goes_on(
-    page: Page, cloud: LocalCloud, watched: LocalSource
-) -> None:
-    watched.log_reader = reader = Counting()
-    page.goto("/?text=order-2")
-    page.click("#rows li")
-    page.click('.picture a[data-state="ExecuteBusinessLogic"]')
-    page.wait_for_selector("summary:has-text('Read its log')")
-    assert reader.asked == 0
-    page.click("summary:has-text('Read its log')")
-    page.wait_for_selector("text=line 1 of 3.0")
-    page.goto(RECORD)
-    page.click("#log > summary")
-    page.wait_for_selector("text=line 2 of 0.0")
-    cloud.run(charge())
-    page.wait_for_selector(".links li >> nth=3")
-    assert "line 2 of" in page.inner_text("#log") and reader.asked == 2, "a change on the page reads nothing"
-    page.click("#log > summary")
-    page.click("#log > summary")
-    page.wait_for_selector("text=line 3 of 0.0")
 
 
 def test_a_story_goes_on_by_a_key_and_ends_on_a_page_that_needs_no_server(browser: Browser, cloud: LocalCloud) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 from http_client import Client
 from scenario import charge
 from visitor import Visitor, record_at, run_at
 
-from oncekit.cli.deployed.stack_source import StackSource
-from oncekit.cli.here.console import LocalActions
 from oncekit.console import kept_result
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
@@ -118,13 +115,6 @@ def test_a_result_that_is_kept_apart_comes_when_it_is_asked_for(
     assert "cannot be read" in visitor.get(at).text
     cloud.run(charge())
     assert "refers to no result" in visitor.get("/result/acme%23charge-payment%23order-1").text
-
-
-def test_a_stack_gives_such_a_result_too(cloud: LocalCloud) -> None:
-    cloud.run(LARGE)
-    there = StackSource(LocalActions(cloud, Path())._stack())
-    assert len(there.result("acme#build-report#r")) >= 9000
-    assert "HTTP" not in re.findall("<nav.*?</nav>", Visitor(there, None).get("/").text, re.DOTALL)[0]
 
 
 def test_calls_of_the_http_api_are_listed_with_what_became_of_them(

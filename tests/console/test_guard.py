@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import socket
-from pathlib import Path
 
 import pytest
 from http_client import Client
@@ -13,6 +13,7 @@ from visitor import HERE, PORT, Visitor, record_at, run_at
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.pages import FOLDER
+from oncekit.console.server.guard import Guard
 from oncekit.console.server.serving import ConsoleServer
 from oncekit.local import LocalCloud
 
@@ -35,14 +36,19 @@ def test_every_value_is_text_on_every_page(cloud: LocalCloud, visitor: Visitor) 
     assert all("&lt;script&gt;alert(1)&lt;/script&gt;" in text for text in shown)
 
 
-def test_a_page_may_load_and_run_nothing_but_its_own_files(visitor: Visitor) -> None:
-    for page in ("/", "/rows", "/start", "/console.js", "/no-such-page"):
-        headers = visitor.get(page).headers
-        policy = dict(each.split(" ", 1) for each in headers["Content-Security-Policy"].split("; "))
-        assert policy["default-src"] == "'none'" and policy["script-src"] == policy["style-src"] == "'self'"
-        assert policy["frame-ancestors"] == policy["base-uri"] == "'none'" and "unsafe" not in str(policy)
-        assert headers["X-Content-Type-Options"] == "nosniff" and headers["Cache-Control"] == "no-store"
-        assert "Access-Control-Allow-Origin" not in headers
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/", 200), ("/console.js", 200), ("/changes", 200), ("/nowhere", 404), ("/act/retry/a%23b%23c", 405)],
+)
+def test_every_answer_lets_a_page_load_and_run_its_own_files_only(visitor: Visitor, path: str, status: int) -> None:
+    answer = visitor.get(path)
+    assert answer.status_code == status
+    policy = dict(each.split(" ", 1) for each in answer.headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == "'none'" and policy["script-src"] == policy["style-src"] == "'self'"
+    assert policy["frame-ancestors"] == policy["base-uri"] == "'none'" and policy["form-action"] == "'self'"
+    assert "unsafe" not in str(policy) and "Access-Control-Allow-Origin" not in answer.headers
+    kept = ("X-Content-Type-Options", "Cache-Control", "Cross-Origin-Resource-Policy")
+    assert [answer.headers[each] for each in kept] == ["nosniff", "no-store", "same-origin"]
 
 
 def test_no_page_has_a_script_a_style_or_a_handler_within_it_and_none_names_another_host() -> None:
@@ -70,6 +76,8 @@ def test_a_name_that_leads_here_and_is_none_of_this_machines_gets_no_answer(visi
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
         {"Origin": f"http://127.0.0.1:{PORT + 1}"},
+        {"Origin": f"https://127.0.0.1:{PORT}"},
+        {"Origin": ""},
     ],
 )
 def test_what_another_site_sends_is_refused(visitor: Visitor, headers: dict[str, str]) -> None:
@@ -122,19 +130,50 @@ def test_nothing_is_changed_by_following_a_link(visitor: Visitor) -> None:
     assert visitor.get(f"/act/retry/a%23b%23c?token={visitor.guard.token}").status_code == 405
 
 
-def test_a_console_that_only_shows_has_no_actions(cloud: LocalCloud, source: LocalSource) -> None:
-    source.read_only = True
-    reader = Visitor(source, LocalActions(cloud, Path()))
-    assert reader.post("/start", {"request": "{}"}).status_code == 404
-    assert 'href="/start"' not in reader.get("/").text
+def test_a_form_of_another_site_is_no_link_that_somebody_follows(visitor: Visitor) -> None:
+    sent = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}
+    form = {"token": visitor.guard.token, "request": "{}", "times": "1"}
+    answer = visitor.client.post("/start", base_url=HERE, data=form, headers=sent)
+    assert answer.status_code == 403 and "another site" in answer.text
+
+
+def test_neither_the_key_nor_a_token_in_the_address_changes_anything(visitor: Visitor) -> None:
+    token = visitor.guard.token
+    assert visitor.post("/start", {"request": "{}"}, token=visitor.guard.key).status_code == 403
+    assert visitor.post(f"/start?token={token}", {"request": "{}"}, token="").status_code == 403
+    assert visitor.post("/start", {"request": "{}"}, token="", X_Once_Token=token).status_code == 403
+
+
+def test_two_consoles_share_neither_cookie_nor_secrets() -> None:
+    one, other = Guard(PORT), Guard(PORT + 1)
+    assert one.cookie != other.cookie and len({one.key, one.token, other.key, other.token}) == 4
+    assert not any(secret in repr(one) for secret in (one.key, one.token))
+
+
+def test_a_request_as_large_as_any_fits_into_the_form(cloud: LocalCloud, visitor: Visitor) -> None:
+    """In a form, each byte of a letter beyond ASCII is three."""
+    large = charge() | {"payload": {"text": "é" * 120_000}}
+    request = json.dumps(large, ensure_ascii=False)
+    assert visitor.post("/start", {"request": request, "times": "1"}).status_code == 303
+    cloud.settle()
+
+
+def test_a_page_of_a_server_that_was_there_before_changes_nothing(
+    source: LocalSource, actions: LocalActions, visitor: Visitor
+) -> None:
+    anew = Visitor(source, actions)
+    answer = anew.post("/start", {"request": "{}"}, token=visitor.guard.token)
+    assert answer.status_code == 403 and "reload it" in answer.text
+    anew.client.set_cookie(anew.guard.cookie, visitor.guard.key, domain="127.0.0.1")
+    assert "open the address" in anew.get("/").text
 
 
 def test_a_form_that_is_too_large_is_refused(visitor: Visitor) -> None:
     assert visitor.post("/start", {"request": "x" * 1_100_000}).status_code == 413
 
 
-def test_it_listens_on_this_machine_only(source: LocalSource) -> None:
-    server = ConsoleServer(source)
+def test_it_listens_on_this_machine_only(source: LocalSource, actions: LocalActions) -> None:
+    server = ConsoleServer(source, actions)
     try:
         assert server.origin.startswith("http://127.0.0.1:") and server.guard.key in server.address
         with socket.create_connection(("127.0.0.1", int(server.origin.rpartition(":")[2])), 5) as connection:

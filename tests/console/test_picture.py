@@ -2,28 +2,60 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 import threading
+from collections import deque
+from collections.abc import Iterator
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
-from golden_text import drawn, hundred_states
 from scenario import charge
 
 from oncekit.console import picture
 from oncekit.console.drawing.geometry import geometry
 from oncekit.console.drawing.svg import style
 from oncekit.console.here import run_here
-from oncekit.console.machine import edges, nodes
+from oncekit.console.machine import Definition, edges, nodes
 from oncekit.console.picture import picture_in_page
+from oncekit.console.run import Run, Visit
 from oncekit.local import LocalCloud
 from oncekit.local.deploy import rendered_definitions
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 MACHINES = rendered_definitions(TEMPLATE)
+NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(definition: Definition, run: Run) -> tuple[dict[str, str], set[str]]:
+    """The sign on each state, and the ways that were taken, as the picture has them."""
+    root = ElementTree.fromstring(picture.picture(definition, run, "it"))
+    signs, ways = {}, set()
+    for group in root.iter(f"{SVG}g"):
+        title = group.findtext(f"{SVG}title") or ""
+        sign = group.find(f"{SVG}g[@class='sign']/{SVG}text")
+        if sign is not None:
+            signs[re.split(r"[ :]", title)[0]] = sign.text or ""
+        if " → " in title and "taken" in (group.get("class") or "").split():
+            ways.add(title.partition(":")[0])
+    return signs, ways
+
+
+def hundred_states() -> dict[str, Any]:
+    """Tasks one after the other, each with a way out on an error, and every tenth with a way back."""
+    states: dict[str, Any] = {}
+    for n in range(49):
+        onward = f"Check{n + 1}" if n < 48 else "Done"
+        states[f"Check{n}"] = {"Type": "Choice", "Choices": [{"Next": f"Work{n}"}], "Default": onward}
+        states[f"Work{n}"] = {"Type": "Task", "Next": onward, "Catch": [{"ErrorEquals": ["E"], "Next": "Failed"}]}
+        if n % 10 == 9:
+            states[f"Work{n}"]["Next"] = f"Check{n - 5}"
+    return {"StartAt": "Check0", "States": {**states, "Done": {"Type": "Succeed"}, "Failed": {"Type": "Fail"}}}
 
 
 @pytest.mark.parametrize("name", [*MACHINES, "hundred"])
@@ -82,3 +114,68 @@ def test_a_picture_does_not_wait_for_another_one_that_is_being_laid_out() -> Non
     with picture._laying_out(tuple(nodes(one)), tuple(edges(one))):
         threading.Thread(target=lay_out, daemon=True).start()
         assert done.wait(20)
+
+
+def walks(definition: Definition) -> Iterator[list[str]]:
+    """Ways from the start that take every transition of the machine, in few walks."""
+    onward: dict[str, list[str]] = {}
+    for edge in edges(definition):
+        onward.setdefault(edge.source, []).append(edge.target)
+    left = {(one, other) for one, targets in onward.items() for other in targets}
+    while left:
+        before_it, walk = len(left), [definition["StartAt"]]
+        while (way := _to_a_new_one(walk[-1], onward, left)) is not None:
+            left -= set(zip([walk[-1], *way], way, strict=False))
+            walk += way
+        assert len(left) < before_it, f"nothing leads to {left}"
+        yield walk
+
+
+def _to_a_new_one(begin: str, onward: dict[str, list[str]], left: set[tuple[str, str]]) -> list[str] | None:
+    ways: deque[list[str]] = deque([[begin]])
+    seen = {begin}
+    while ways:
+        way = ways.popleft()
+        for target in onward.get(way[-1], ()):
+            if (way[-1], target) in left:
+                return [*way[1:], target]
+            if target not in seen:
+                seen.add(target)
+                ways.append([*way, target])
+    return None
+
+
+def walked(definition: Definition, walk: list[str]) -> Run:
+    """A run that went so: a state left by a way that only an error takes was caught."""
+    on_error = {(each.source, each.target) for each in edges(definition) if each.on_error}
+    visits = [
+        Visit(
+            number=number,
+            state=state,
+            type=definition["States"][state]["Type"],
+            outcome="caught" if (state, after) in on_error else "succeeded",
+            entered_at=NOW,
+            exited_at=NOW,
+            input=None,
+            output=None,
+            variables={},
+            attempts=(),
+            failures=(),
+            events=(),
+        )
+        for number, (state, after) in enumerate(zip(walk, [*walk[1:], ""], strict=True), 1)
+    ]
+    return Run("arn:aws:states:r:1:execution:m:n", "SUCCEEDED", NOW, NOW, None, None, None, None, visits, [])
+
+
+@pytest.mark.parametrize("name", [*MACHINES, "hundred"])
+def test_every_way_of_a_machine_is_drawn_when_it_is_taken(name: str) -> None:
+    definition = hundred_states() if name == "hundred" else MACHINES[name]
+    taken: set[str] = set()
+    for walk in walks(definition):
+        run = walked(definition, walk)
+        signs, ways = drawn(definition, run)
+        last = {each.state: "↷" if each.outcome == "caught" else "✓" for each in run.visits}
+        assert (signs, ways) == (last, {f"{a} → {b}" for a, b in pairwise(walk)})
+        taken |= ways
+    assert taken == {f"{each.source} → {each.target}" for each in edges(definition)}

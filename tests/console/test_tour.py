@@ -61,7 +61,9 @@ def test_each_step_shows_what_came_of_it_on_a_page_and_the_last_one_ends_the_dem
     assert tour.over.is_set() and "Demo" not in visitor.get("/").text
 
 
-def test_a_step_that_was_taken_is_not_taken_again_by_a_second_click_or_another_tab(source: LocalSource) -> None:
+def test_a_step_that_was_taken_is_not_taken_again_by_a_second_click_or_another_tab(
+    source: LocalSource, actions: LocalActions
+) -> None:
     taken: list[str] = []
 
     def take() -> Shown:
@@ -75,13 +77,13 @@ def test_a_step_that_was_taken_is_not_taken_again_by_a_second_click_or_another_t
     for each in clicks:
         each.join()
     assert taken == ["once"] and tour.taken == 1
-    assert Visitor(source, None, tour).post("/go-on", {"taken": "nonsense"}).headers["Location"] == "/"
+    assert Visitor(source, actions, tour).post("/go-on", {"taken": "nonsense"}).headers["Location"] == "/"
     assert tour.taken == 1 and not tour.over.is_set()
 
 
-def test_what_was_not_as_told_is_said_instead(source: LocalSource) -> None:
+def test_what_was_not_as_told_is_said_instead(source: LocalSource, actions: LocalActions) -> None:
     tour = Tour([Step("title", "button", "all went well", lambda: Shown("/", ["charged: expected 1, saw 2"]))])
-    page = going_on(Visitor(source, None, tour), 0)
+    page = going_on(Visitor(source, actions, tour), 0)
     assert "charged: expected 1, saw 2" in page and "all went well" not in page
 
 

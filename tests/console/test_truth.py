@@ -14,7 +14,7 @@ from visitor import Visitor, record_at, run_at
 from oncekit.console.listing import Filter, listing
 from oncekit.console.record_view import record_view
 from oncekit.console.requests import id_of
-from oncekit.console.source import Row
+from oncekit.console.rows import Row
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before
 

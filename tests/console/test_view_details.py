@@ -16,10 +16,10 @@ from oncekit.console.local_log import log_of
 from oncekit.console.picture import picture, taken
 from oncekit.console.record_view import record_view
 from oncekit.console.requests import id_of
+from oncekit.console.rows import Row
 from oncekit.console.run import run_of
 from oncekit.console.run_view import data_of, kind_and_outcome, run_view
 from oncekit.console.server.frame import Frame
-from oncekit.console.source import Row
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before, fails
 

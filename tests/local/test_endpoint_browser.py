@@ -12,9 +12,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from browsers import BROWSERS, installed_browser
 from scenario import charge, rows
 
-from oncekit.bench.console import BROWSERS, installed_browser
 from oncekit.local import LocalCloud
 
 pytestmark = pytest.mark.ours

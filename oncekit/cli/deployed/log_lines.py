@@ -33,19 +33,6 @@ LONGEST_MS = 900_000
 """Lambda's own limit: a function that hangs says nothing more, and Lambda's line comes when its time is over."""
 
 
-class TooMuchToRead(Exception):
-    """A search asked for as many pages as its window allows, and there were more."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """Where lines are searched: between two times in epoch milliseconds, in at most so many pages of answers."""
-
-    start: int
-    end: int | None = None
-    pages: int | None = None
-
-
 @dataclass(frozen=True)
 class Line:
     """Epoch milliseconds, and what was printed."""
@@ -78,28 +65,24 @@ def log_group(stack: Stack, id: str) -> str:
     found = OperationFunctions.of(stack.parameters, stack.outputs).function_of(operation)
     if found is None:
         raise Problem(f"{id}: the operation {operation} has no function: the parameter Operations does not name it")
-    return group_of(stack, found.name, f"{id}: the operation {operation} has")
-
-
-def group_of(stack: Stack, name: str, about: str) -> str:
-    """The log group of a function. Raises Problem, with what it is about, when there is no such function."""
     client = stack.client("lambda")
     try:
-        told = client.get_function_configuration(FunctionName=name)
+        told = client.get_function_configuration(FunctionName=found.name)
     except client.exceptions.ResourceNotFoundException as error:
-        raise Problem(f"{about} no function {name}") from error
-    return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{name}"))
+        raise Problem(f"{id}: the operation {operation} has no function {found.name}") from error
+    return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{found.name}"))
 
 
-def attempts(stack: Stack, group: str, id: str, window: Window, died: Iterable[str] = ()) -> list[Attempt]:
-    """The attempts of an id, oldest first. Raises TooMuchToRead.
+def attempts(stack: Stack, group: str, id: str, since: int, died: Iterable[str] = ()) -> list[Attempt]:
+    """The attempts of an id, oldest first.
 
-    `died` has the request ids of attempts that are known to have ended without a line of the library.
+    Lines are searched from `since` on, in epoch ms. `died` has the request ids of attempts that are known to have ended
+    without a line of the library.
     """
     client = stack.client("logs")
     found: dict[tuple[str, str], Attempt] = {}
     try:
-        for event in _with_id(client, group, id, window):
+        for event in _with_id(client, group, id, since):
             told = _fields(event["message"])
             stream, request_id, at = event["logStreamName"], str(told["function_request_id"]), event["timestamp"]
             new = Attempt(told.get("attempt"), request_id, stream, at, at)
@@ -107,60 +90,50 @@ def attempts(stack: Stack, group: str, id: str, window: Window, died: Iterable[s
             known.first = min(known.first, at - _took(told))
             known.last = max(known.last, at)
         for each in set(died) - {request_id for _, request_id in found}:
-            found.update(_of_request(client, group, each, window))
+            found.update(_of_request(client, group, each, since))
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
-    return _with_lines(client, group, found.values(), id, window)
+    return _with_lines(client, group, found.values(), id)
 
 
-def by_request(stack: Stack, group: str, id: str, window: Window, request_ids: Iterable[str]) -> list[Attempt]:
-    """Attempts at an id by their request ids, oldest first. Raises TooMuchToRead."""
+def guessed(stack: Stack, group: str, id: str, since: int, request_ids: Iterable[str]) -> list[Attempt]:
+    """Attempts by their request ids that may have been at an id, oldest first."""
     client = stack.client("logs")
     try:
-        found = [each for one in request_ids for each in _of_request(client, group, one, window).values()]
+        found = [each for one in request_ids for each in _of_request(client, group, one, since).values()]
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
-    return _with_lines(client, group, found, id, window)
-
-
-def guessed(stack: Stack, group: str, id: str, window: Window, request_ids: Iterable[str]) -> list[Attempt]:
-    """Attempts by their request ids that may have been at an id, oldest first."""
-    found = by_request(stack, group, id, window, request_ids)
     for each in found:
         each.is_certain = False
-    return found
+    return _with_lines(client, group, found, id)
 
 
-def _with_lines(client: Any, group: str, found: Iterable[Attempt], id: str, window: Window) -> list[Attempt]:
+def _with_lines(client: Any, group: str, found: Iterable[Attempt], id: str) -> list[Attempt]:
     for attempt in found:
-        lines = _lines(client, group, attempt, id, window)
+        lines = _lines(client, group, attempt, id)
         attempt.lines, attempt.is_complete = tuple(lines[:MOST_LINES]), len(lines) <= MOST_LINES
     return sorted(found, key=lambda each: each.first)
 
 
-def _with_id(client: Any, group: str, id: str, window: Window) -> Iterator[dict[str, Any]]:
+def _with_id(client: Any, group: str, id: str, since: int) -> Iterator[dict[str, Any]]:
     # What a pattern might read in another way is left to the comparison: the part before it is asked for.
     plain = re.split(r'["\\*%]|[^ -~]', id)[0]
     pattern = f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}'
-    for event in _searched(client, group, pattern, window):
+    for event in _searched(client, group, pattern, since):
         told = _fields(event["message"])
         if told.get("id") == id and "function_request_id" in told:
             yield event
 
 
-def _searched(client: Any, group: str, pattern: str, window: Window) -> Iterator[dict[str, Any]]:
-    end = {} if window.end is None else {"endTime": window.end}
+def _searched(client: Any, group: str, pattern: str, since: int) -> Iterator[dict[str, Any]]:
     pages = client.get_paginator("filter_log_events").paginate(
         logGroupName=group,
         filterPattern=pattern,
-        startTime=max(window.start, 0),
+        startTime=max(since, 0),
         PaginationConfig={"MaxItems": MOST_EVENTS},
-        **end,
     )
-    for number, page in enumerate(pages, 1):
+    for page in pages:
         yield from page["events"]
-        if number == window.pages and page.get("nextToken"):  # a page may be empty, and not the last one
-            raise TooMuchToRead
 
 
 def _took(told: dict[str, Any]) -> int:
@@ -169,9 +142,9 @@ def _took(told: dict[str, Any]) -> int:
     return int(duration) + BEFORE_MS if isinstance(duration, int | float) else 0
 
 
-def _of_request(client: Any, group: str, request_id: str, window: Window) -> dict[tuple[str, str], Attempt]:
+def _of_request(client: Any, group: str, request_id: str, since: int) -> dict[tuple[str, str], Attempt]:
     """The attempt that lines with a request id belong to: Lambda's own, if no others."""
-    found = _searched(client, group, f'"{request_id}"', window)
+    found = _searched(client, group, f'"{request_id}"', since)
     events = [event for event in found if request_id in event["message"]]
     if not events:
         return {}
@@ -179,12 +152,12 @@ def _of_request(client: Any, group: str, request_id: str, window: Window) -> dic
     return {(stream, request_id): Attempt(None, request_id, stream, min(times), max(times))}
 
 
-def _lines(client: Any, group: str, attempt: Attempt, id: str, window: Window) -> list[Line]:
+def _lines(client: Any, group: str, attempt: Attempt, id: str) -> list[Line]:
     """MOST_LINES of an attempt, and one more when there are more."""
     lines: list[Line] = []
     wanted = (attempt.request_id, id)
     has_begun = has_ended = False
-    for event in _events(client, group, attempt, window):
+    for event in _events(client, group, attempt):
         at, text = event["timestamp"], event["message"]
         is_named = attempt.request_id in text
         if text.startswith(START) and is_named:
@@ -207,13 +180,13 @@ def _lines(client: Any, group: str, attempt: Attempt, id: str, window: Window) -
     return lines
 
 
-def _events(client: Any, group: str, attempt: Attempt, window: Window) -> Iterator[dict[str, Any]]:
+def _events(client: Any, group: str, attempt: Attempt) -> Iterator[dict[str, Any]]:
     """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
     asked = {
         "logGroupName": group,
         "logStreamName": attempt.stream,
         "startTime": attempt.first,
-        "endTime": min(attempt.last + LONGEST_MS, window.end or attempt.last + LONGEST_MS),
+        "endTime": attempt.last + LONGEST_MS,
         "startFromHead": True,
     }
     while True:

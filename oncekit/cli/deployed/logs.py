@@ -50,7 +50,7 @@ def _logs(place: Place, id: str, hours: int, as_json: bool) -> int:
     def work(stack: Stack) -> int:
         group = log_lines.log_group(stack, id)
         record = _record(stack, id)
-        found = attempts_of(stack, group, id, log_lines.Window(int((stack.now() - hours * 3600) * 1000)), record)
+        found = attempts_of(stack, group, id, int((stack.now() - hours * 3600) * 1000), record)
         if not found:
             records.find(stack, id)  # one that nobody knows is a typing error
         lines = list(lines_for_people(found)) or [Entry("", _none(id, hours, group))]
@@ -69,25 +69,22 @@ def _record(stack: Stack, id: str) -> records.Record | None:
 
 
 def attempts_of(
-    stack: Stack, group: str, id: str, window: log_lines.Window, record: records.Record | None
+    stack: Stack, group: str, id: str, since: int, record: records.Record | None
 ) -> Sequence[log_lines.Attempt]:
-    """The attempts; those that left no line of the library are looked for where some are missing.
-
-    Raises TooMuchToRead where the window says how much that is.
-    """
+    """The attempts since then, in epoch ms; where some are missing, those without a line of the library, too."""
     died = [each for each in [crashed_attempts.of_the_record(record)] if each] if record else []
-    found = log_lines.attempts(stack, group, id, window, died)
+    found = log_lines.attempts(stack, group, id, since, died)
     if record is None or len(found) >= record["attempts"]:
         return found
     if told := crashed_attempts.of_histories(stack, record):
-        found = log_lines.attempts(stack, group, id, window, {*died, *told})
+        found = log_lines.attempts(stack, group, id, since, {*died, *told})
     if len(found) >= record["attempts"]:
         return found
     client, known = stack.client("logs"), {each.request_id for each in found}
     last = found[-1].last if found and record["status"] in ENDED else int(stack.now() * 1000)
     try:
         crashed = crashed_attempts.guesses(client, group, record, found[0].first if found else None, last)
-        guessed = log_lines.guessed(stack, group, id, window, [each for each in crashed if each not in known])
+        guessed = log_lines.guessed(stack, group, id, since, [each for each in crashed if each not in known])
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return found
     return sorted([*found, *guessed], key=lambda each: each.first)

@@ -18,8 +18,8 @@ from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.cloud import clear_errors
 from oncekit.cli.here.mishaps import MISHAPS, mishap
 from oncekit.cli.problem import Problem
+from oncekit.console.actions import Prospect, Refused
 from oncekit.console.requests import id_of
-from oncekit.console.source import Message, Prospect, Refused
 from oncekit.local.clock import MovableClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
@@ -27,6 +27,7 @@ from oncekit.local.resources import STACK
 T = TypeVar("T")
 
 if TYPE_CHECKING:
+    from oncekit.console.rows import Message
     from oncekit.console.tour import Tour
     from oncekit.local.once_cloud import LocalCloud
 

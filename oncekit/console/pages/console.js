@@ -35,9 +35,7 @@ function show(html) {
   const scrolled = all(".pan, .scroll, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = document.activeElement && part.contains(document.activeElement) ? path(document.activeElement) : null;
   if (typing()) return;
-  const read = new Map(all("[data-read]", part).map(each => [each.dataset.read, each]));
   part.replaceChildren(...fresh.childNodes);
-  for (const each of all("[data-anew]", part)) if (read.has(each.dataset.later)) each.replaceWith(read.get(each.dataset.later));
   for (const each of all("details", part)) {
     if (open.has(where(each))) each.open = true; else if (closed.has(where(each))) each.open = false;
   }
@@ -310,15 +308,12 @@ document.addEventListener("toggle", async event => {
   const item = event.target.open && event.target.closest(".visits > li");
   if (item && one("details", item) === event.target) history.replaceState(null, "", "#" + item.id);
   const own = name => all(name, event.target).find(each => each.closest("details") === event.target);
-  const before = !event.target.open && own("[data-read]");
-  if (before) { before.dataset.later = before.dataset.read; delete before.dataset.read; } // read again when it is opened again
   const later = event.target.open && own("[data-later]");
   if (!later) return;
   const address = later.dataset.later;
   delete later.dataset.later;
-  if ("anew" in later.dataset) later.dataset.read = address; // each reading costs, so that a live page keeps it
   const answer = await fetch(address).catch(() => null);
-  if (!answer) { later.dataset.later = address; delete later.dataset.read; return lost(true); }
+  if (!answer) { later.dataset.later = address; return lost(true); }
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").body;
   later.replaceChildren(...(answer.ok ? fresh.childNodes : [one("main p", fresh) || fresh]));
   wake(later);

@@ -9,11 +9,13 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console.actions import Actions
+from oncekit.console.local_source import LocalSource
+from oncekit.console.rows import Unknown
 from oncekit.console.server import live
 from oncekit.console.server.answers import elsewhere, file, plain
 from oncekit.console.server.guard import Guard
 from oncekit.console.server.views import Console
-from oncekit.console.source import Actions, Source, Unknown
 from oncekit.console.tour import Tour
 
 if TYPE_CHECKING:
@@ -28,8 +30,6 @@ ADDRESSES = Map(
         Rule("/body/run/<path:arn>", endpoint="run_body", methods=["GET"]),
         Rule("/steps/<path:arn>", endpoint="steps", methods=["GET"]),
         Rule("/visit/<int:number>/<path:arn>", endpoint="visit", methods=["GET"]),
-        Rule("/log/<int:number>/<int:attempt>/<path:arn>", endpoint="log", methods=["GET"]),
-        Rule("/record-log/<path:id>", endpoint="record_log", methods=["GET"]),
         Rule("/further/<path:arn>", endpoint="further", methods=["GET"]),
         Rule("/events/<path:arn>", endpoint="events", methods=["GET"]),
         Rule("/run/<path:arn>", endpoint="run", methods=["GET"]),
@@ -56,9 +56,9 @@ ADDRESSES = Map(
 )
 
 
-def application(source: Source, actions: Actions | None, guard: Guard, tour: Tour | None = None) -> WSGIApplication:
+def application(source: LocalSource, actions: Actions, guard: Guard, tour: Tour | None = None) -> WSGIApplication:
     """The console as a WSGI application."""
-    console = Console(source, None if source.read_only else actions, guard.token, tour)
+    console = Console(source, actions, guard.token, tour)
 
     def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)

@@ -12,11 +12,12 @@ from urllib.parse import quote as in_url
 from markupsafe import escape
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console.actions import Actions, Prospect, Refused
 from oncekit.console.record_view import record_view
+from oncekit.console.rows import Message, Unknown
 from oncekit.console.server.addresses import record_address, rows_address, run_address
 from oncekit.console.server.answers import alone, elsewhere
 from oncekit.console.server.frame import Frame
-from oncekit.console.source import Actions, Message, Prospect, Refused, Source, Unknown
 from oncekit.console.words import day_and_time, duration
 
 MOST_PROSPECTS = 100
@@ -27,11 +28,11 @@ MOST_AHEAD_S = 7 * 86_400
 
 class Doing(Frame):
     def start_page(self, request: Request, refused: str = "", given: str = "") -> Response:
-        events = self.may_act().events()
+        events = self.actions.events()
         name = request.args.get("event", "") or next(iter(events), "")
         status = 422 if refused else 200
         text = given or events.get(name, "")
-        faults = self.may_act().faults()
+        faults = self.actions.faults()
         values = {"events": events, "name": name, "text": escape(text), "refused": refused, "faults": faults}
         return self.page("start.html", "start", status, **values)
 
@@ -39,7 +40,7 @@ class Doing(Frame):
         text = request.form.get("request", "")
         try:
             given = {name: request.form.get(name, "") for name in ("lane", "fault")}
-            id = self.may_act().start(text, _times(request.form.get("times", "1")), given["lane"], given["fault"])
+            id = self.actions.start(text, _times(request.form.get("times", "1")), given["lane"], given["fault"])
         except Refused as refused:
             return self.start_page(request, str(refused), text)
         return elsewhere(rows_address(id))
@@ -53,7 +54,7 @@ class Doing(Frame):
         return self.part("waiting_body.html", **self._waiting())
 
     def _waiting(self) -> dict[str, Any]:
-        found, now = self._there().waiting(), self.source.now()
+        found, now = self.source.waiting(), self.source.now()
         records = sorted(found.records, key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"])))
         refused = [(each, self._prospect(each, number)) for number, each in enumerate(found.refused)]
         return {
@@ -65,22 +66,17 @@ class Doing(Frame):
             "found": found,
             "now": now.timestamp() if self.source.ticks else None,
             "time": day_and_time(now),
-            "ahead": None if self.actions is None else self.actions.ahead(),
+            "ahead": self.actions.ahead(),
             "duration": duration,
         }
 
     def _prospect(self, message: Message, number: int) -> Prospect:
-        if self.actions is None or not message.error or number >= MOST_PROSPECTS:
+        if not message.error or number >= MOST_PROSPECTS:
             return Prospect(False, "")
         try:
             return self.actions.prospect(message)
         except Refused as why:
             return Prospect(False, str(why))
-
-    def _there(self) -> Source:
-        if self.source.read_only:
-            raise Unknown("this console shows executions and records; `once ls` and `once doctor` say what waits")
-        return self.source
 
     def advance(self, request: Request) -> Response:
         return self._do(lambda actions: actions.advance(_seconds(request.form.get("seconds", ""))))
@@ -93,7 +89,7 @@ class Doing(Frame):
 
     def _do(self, work: Callable[[Actions], str]) -> Response:
         try:
-            done = work(self.may_act())
+            done = work(self.actions)
         except Refused as refused:
             return self.page("waiting.html", "waiting", 409, **self._waiting(), done="", refused=str(refused))
         return elsewhere(f"/waiting?done={in_url(done)}")

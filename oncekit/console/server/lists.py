@@ -11,11 +11,11 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console import pages, picture
 from oncekit.console.listing import KINDS, Filter, Listing, listing
 from oncekit.console.picture import SIGNS, lay_out
+from oncekit.console.rows import Row, Unknown
 from oncekit.console.run_view import sign_of
 from oncekit.console.server.addresses import run_address
 from oncekit.console.server.answers import html
 from oncekit.console.server.frame import Frame
-from oncekit.console.source import Row, Unknown
 from oncekit.console.words import clock, day_and_time, duration
 
 LONGEST_WAY = 30
@@ -39,11 +39,9 @@ class Lists(Frame):
     def _lay_out(self, rows: Sequence[Row]) -> None:
         """Begin with the pictures that will be looked at next: the first one takes a while."""
         for row in rows:
-            if row.lane in self.laid_out or self.source.read_only:
-                continue
-            self.laid_out.add(row.lane)
-            _, definition = self.source.run(row.arn)
-            if definition is not None:
+            if row.lane not in self.laid_out:
+                self.laid_out.add(row.lane)
+                _, definition = self.source.run(row.arn)
                 threading.Thread(target=lay_out, args=(definition,), daemon=True).start()
 
     def rows(self, request: Request) -> Response:

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 
 from werkzeug.wrappers import Response
 
+from oncekit.console.local_source import LocalSource
+from oncekit.console.rows import Unknown
 from oncekit.console.server.answers import guarded
-from oncekit.console.source import Source, Unknown
 
 QUIET_S = 10.0
 """After so long a comment is sent: it finds out that the page is gone."""
@@ -20,7 +21,7 @@ AGAIN_MS = 1000
 """How soon a page whose server is gone tries again."""
 
 
-def changes(source: Source) -> Response:
+def changes(source: LocalSource) -> Response:
     """Executions began or ended."""
 
     def told() -> Iterator[str]:
@@ -34,7 +35,7 @@ def changes(source: Source) -> Response:
     return _stream(told())
 
 
-def steps(source: Source, arn: str) -> Response:
+def steps(source: LocalSource, arn: str) -> Response:
     """An execution has more events, or ended."""
 
     def told() -> Iterator[str]:

@@ -8,13 +8,14 @@ from urllib.parse import quote as in_url
 
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console.actions import Refused
 from oncekit.console.record_view import record_view
+from oncekit.console.rows import Unknown
 from oncekit.console.run_view import data_of, sign_of
 from oncekit.console.server.addresses import record_address, run_address
 from oncekit.console.server.answers import elsewhere, html
 from oncekit.console.server.frame import Frame
 from oncekit.console.server.runs import MOST_RUNS
-from oncekit.console.source import Refused, Unknown
 
 
 class Records(Frame):
@@ -29,9 +30,6 @@ class Records(Frame):
         """A result that is kept apart, as it is asked for."""
         text = self.source.result(id)
         return html("result.html", each=data_of({"result": text}))
-
-    def record_log(self, request: Request, id: str) -> Response:
-        return self.printed(lambda reader: reader.of_id(id))
 
     def _record(self, id: str) -> dict[str, Any]:
         record = self.source.record(id)
@@ -53,13 +51,12 @@ class Records(Frame):
         }
 
     def act(self, request: Request, action: str, id: str) -> Response:
-        actions = self.may_act()
         result, failed = (request.form.get(name, "").strip() or None for name in ("result", "failed"))
         try:
             if action == "resolve":
-                done = actions.resolve(id, result, failed)
+                done = self.actions.resolve(id, result, failed)
             else:
-                done = actions.retry(id) if action == "retry" else actions.release(id)
+                done = self.actions.retry(id) if action == "retry" else self.actions.release(id)
         except Refused as refused:
             return self.page("record.html", "requests", 409, **self._record(id), done="", refused=str(refused))
         return elsewhere(f"{record_address(id)}?done={in_url(done)}")

@@ -7,12 +7,13 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
+from oncekit.console.actions import Refused
+from oncekit.console.rows import Row, Unknown
 from oncekit.console.run import Run
 from oncekit.console.run_view import RunView, events_view, run_view, sign_of, visit_view
 from oncekit.console.server.addresses import beside_address, record_address, run_address
 from oncekit.console.server.answers import elsewhere, html
 from oncekit.console.server.frame import Frame
-from oncekit.console.source import Refused, Row, Unknown
 from oncekit.local.lanes import FAST, lane_of
 
 MOST_RUNS = 50
@@ -38,10 +39,6 @@ class Runs(Frame):
         if (each := visit_view(run, number, self.source.now(), self.source.log(run))) is None:
             raise Unknown(f"the execution has not entered {number} states")
         return self.part("visit.html", each=each, view={"has_payloads": True, "run": run})
-
-    def log(self, request: Request, number: int, attempt: int, arn: str) -> Response:
-        run, _ = self.source.run(arn)
-        return self.printed(lambda reader: reader.of_attempt(run, number, attempt))
 
     def events(self, request: Request, arn: str) -> Response:
         run, _ = self.source.run(arn)
@@ -83,7 +80,7 @@ class Runs(Frame):
 
     def stop(self, request: Request, arn: str) -> Response:
         try:
-            self.may_act().stop(arn)
+            self.actions.stop(arn)
         except Refused as refused:
             return self.page("run.html", "requests", 409, **self._run(arn), refused=str(refused))
         return elsewhere(run_address(arn))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from oncekit.console.actions import Actions
+from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import application
 from oncekit.console.server.guard import Guard
-from oncekit.console.source import Actions, Source
 from oncekit.console.tour import Tour
 from oncekit.local.loopback import Loopback
 
@@ -12,7 +13,7 @@ from oncekit.local.loopback import Loopback
 class ConsoleServer:
     """Serves the console from now until it is closed. Port 0 lets the system choose. Raises PortInUseError."""
 
-    def __init__(self, source: Source, actions: Actions | None = None, port: int = 0, tour: Tour | None = None) -> None:
+    def __init__(self, source: LocalSource, actions: Actions, port: int = 0, tour: Tour | None = None) -> None:
         self._server = Loopback(port)
         self.guard = Guard(self._server.port)
         self.origin = self._server.url

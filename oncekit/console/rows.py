@@ -1,0 +1,76 @@
+"""What the page lists: executions, calls of the HTTP API, and what waits."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Log = Mapping[tuple[int, int], Sequence[str]]
+"""Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
+
+
+class Unknown(LookupError):
+    """There is no such execution or record, or no longer."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the HTTP API."""
+
+    at: datetime.datetime
+    seconds: float
+    method: str
+    path: str
+    status: int
+    key: str
+    """The idempotency key; empty where there was none."""
+    arn: str
+    """The execution that it started; empty where it started none."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An execution as it is listed."""
+
+    arn: str
+    name: str
+    id: str
+    """Empty where its input names none."""
+    operation: str
+    tenant: str
+    key: str
+    lane: str
+    kind: str
+    """The class of its colour and sign: succeeded, replayed, failed, stopped or running."""
+    outcome: str
+    """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None
+    attempt: int | None = None
+    """Of its business logic, as its answer says; None where it does not."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """A refused request that is kept."""
+
+    error: str
+    message: str
+    id: str
+    arn: str
+    """The execution that refused it."""
+    text: str
+    """The request, as JSON; empty where it was not kept."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What waits for somebody, or for recovery."""
+
+    records: Sequence[Mapping[str, Any]]
+    """Open ones: in progress, or quarantined."""
+    refused: Sequence[Message]
+    queues: Mapping[str, int]
+    """Messages in each queue, by its name."""
