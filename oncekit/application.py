@@ -19,3 +19,11 @@ def is_installed() -> bool:
 def folder() -> Path:
     """The folder of the application."""
     return _PACKAGED if is_installed() else Path(__file__).parents[1]
+
+
+def how_to_install() -> str:
+    """What installs all of the package, as a part of a message: it is on no package index."""
+    from importlib.metadata import version  # slow to import
+
+    wheel = f"build/wheel/oncekit-{version('oncekit')}-py3-none-any.whl"
+    return f"run `make wheel && pip install '{wheel}[local]'` in Once's repository"

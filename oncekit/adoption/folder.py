@@ -15,6 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from oncekit import application
+from oncekit.adoption.inside import check_inside, is_inside
 from oncekit.adoption.problem import Problem
 
 NAME = "once"
@@ -71,8 +72,10 @@ def version_of(folder: Path) -> str:
 
 
 def changes(folder: Path) -> list[Change]:
-    """The files that are not as they are in the package, by name."""
+    """The files that are not as they are in the package, by name. Raises Problem for one that is not in the folder."""
+    check_inside(folder.parent, folder / _RECORD)
     new, noted = installed(), _files(folder)
+    check_inside(folder, *(folder / f"{name}{end}" for name in new for end in ("", _NEW)))
     found = []
     for name in sorted(new.keys() | noted.keys()):
         here = (folder / name).read_bytes() if (folder / name).is_file() else None
@@ -104,6 +107,12 @@ def upgrade(folder: Path, found: list[Change]) -> list[str]:
 def _files(folder: Path) -> Mapping[str, str]:
     files = _noted(folder)["files"]
     assert isinstance(files, dict)
+    for name in files:
+        if not is_inside(folder, folder / name):
+            raise Problem(
+                f"{folder / _RECORD} names {name!r}, which is outside of {folder}: nothing was changed; remove that "
+                "name from it"
+            )
     return files
 
 

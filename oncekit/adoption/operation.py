@@ -10,6 +10,7 @@ from typing import Any
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import ARCHITECTURE, EXTENSIONS, ApplicationTemplate
+from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
 from oncekit.adoption.problem import Problem
@@ -65,8 +66,9 @@ class Additions:
     @classmethod
     def to(cls, template: Path) -> Additions:
         """Raises Problem where Once is not beside the application."""
-        application = ApplicationTemplate(template)
         there = template.parent / folder.NAME / folder.OPERATIONS
+        check_inside(template.parent, template, there)
+        application = ApplicationTemplate(template)
         if not application.has_once or not there.is_file():
             raise Problem(f"{template} has no Once yet: run `once init` first")
         return cls(template.parent, application, OperationsTemplate(there))
@@ -144,6 +146,7 @@ class Additions:
         self._file(f"tests/test_{operation.folder}.py", test)
 
     def _file(self, name: str, content: str) -> None:
+        check_inside(self.root, self.root / name)
         if (self.root / name).exists():
             raise Problem(f"{self.root / name} is there already: rename it, or choose another name for the operation")
         self.files[name] = content

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from oncekit.adoption import folder, git_ignore, sam_config
 from oncekit.adoption.application_template import NAMES, ApplicationTemplate, find_template
+from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Additions, Wanted
 from oncekit.adoption.problem import Problem
@@ -19,6 +20,9 @@ FIRST = "place-order"
 def start(root: Path, given: Path | None) -> list[str]:
     """Give the names of the files that are new or changed; none when Once is there. Raises Problem."""
     template = find_template(root, given)
+    there = root if template is None else template.parent
+    operations = there / folder.NAME / folder.OPERATIONS
+    check_inside(there, template or there, there / sam_config.NAME, there / git_ignore.NAME, operations)
     if template is None:
         return _new_application(root)
     return _beside(template)

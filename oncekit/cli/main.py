@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from oncekit.application import how_to_install
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
 from oncekit.cli.usage import Command
@@ -91,7 +92,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if str(error.name).partition(".")[0] in ("once", "oncekit"):
             raise
-        tell(f"once: this command needs the local cloud ({error.name} is not installed): pip install 'oncekit[local]'")
+        tell(f"once: this command needs the local cloud ({error.name} is not installed): {how_to_install()}")
         sys.exit(2)
     except KeyboardInterrupt:
         tell("once: interrupted")

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from oncekit.application import how_to_install
+
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
     from oncekit.testing.report import Report
@@ -58,7 +60,7 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
     try:
         import moto  # noqa: F401 the local cloud is made of it
     except ModuleNotFoundError:
-        pytest.fail("once_cloud needs the local cloud: pip install 'oncekit[local]'", pytrace=False)
+        pytest.fail(f"once_cloud needs the local cloud: {how_to_install()}", pytrace=False)
     from oncekit.local.without_collections import rare_collections
     from oncekit.testing.cloud import TestCloud
 
@@ -88,7 +90,7 @@ def once_request() -> Iterator[Requests]:
     try:
         import moto  # noqa: F401 the table is in it
     except ModuleNotFoundError:
-        pytest.fail("once_request needs moto: pip install 'oncekit[local]'", pytrace=False)
+        pytest.fail(f"once_request needs moto: {how_to_install()}", pytrace=False)
     from oncekit.testing.request import Requests
 
     with Requests() as requests:

@@ -55,10 +55,10 @@ def test_without_the_extra_every_command_has_its_help(bare: Installed) -> None:
     assert told.returncode == 0 and all(f"  {name} " in told.stdout for name in COMMANDS), told.stderr
 
 
-def test_without_the_extra_run_says_which_one_to_install(bare: Installed) -> None:
+def test_without_the_extra_run_says_what_to_install(bare: Installed, wheel: Path) -> None:
     done = bare.once("run", "events/charge-payment.json")
     assert done.returncode == 2 and done.stdout == ""
-    assert "pip install 'oncekit[local]'" in done.stderr and "Traceback" not in done.stderr
+    assert f"pip install 'build/wheel/{wheel.name}[local]'" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_the_extra_the_library_and_all_that_operators_use_can_be_imported(bare: Installed) -> None:

@@ -1,0 +1,97 @@
+"""An application may come from a stranger: `once init` and `once new` touch nothing outside of its folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+from adoption.conftest import Application
+from commands import Done
+
+SECRET = "aws_secret_access_key = TOP-SECRET"
+INIT, UPGRADE, NEW = ("init",), ("init", "--upgrade"), ("new", "pay")
+
+
+@pytest.fixture
+def outside(foreign: Application) -> Path:
+    """A folder beside the application."""
+    folder = foreign.folder.parent / "outside"
+    folder.mkdir()
+    (folder / "credentials").write_text(SECRET)
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()}
+
+
+def assert_refused(application: Application, outside: Path, command: tuple[str, ...]) -> Done:
+    """In one line, and nothing changes, here or there."""
+    before = files_of(application.folder), files_of(outside)
+    done = application.once(*command)
+    assert (done.code, done.err.count("\n")) == (2, 1), done.err
+    assert SECRET not in done.out + done.err
+    assert (files_of(application.folder), files_of(outside)) == before
+    return done
+
+
+def lead_outside(application: Application, outside: Path, name: str) -> None:
+    """A link in the place of a file or folder, whose content is outside then."""
+    link = application.folder / name
+    link.parent.mkdir(exist_ok=True)
+    if link.exists():
+        link.rename(outside / link.name)
+    link.symlink_to(outside / link.name)
+
+
+@pytest.mark.parametrize("name", [".gitignore", "samconfig.toml", "template.yaml", "once", "once/operations.yaml"])
+def test_init_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
+    lead_outside(foreign, outside, name)
+    done = assert_refused(foreign, outside, INIT)
+    assert "a symbolic link leads" in done.err and str(outside) in done.err
+
+
+def test_init_in_an_empty_folder_writes_through_no_link(empty: Application, outside: Path) -> None:
+    lead_outside(empty, outside, ".gitignore")
+    assert_refused(empty, outside, INIT)
+
+
+@pytest.mark.parametrize("name", ["functions", "tests", "events/pay.json", "template.yaml", "once/operations.yaml"])
+def test_new_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
+    foreign.once(*INIT)
+    lead_outside(foreign, outside, name)
+    assert_refused(foreign, outside, NEW)
+
+
+@pytest.mark.parametrize(
+    "name", ["once", "once/statemachine", "once/template.yaml", "once/template.yaml.new", "once/.installed.json"]
+)
+def test_an_upgrade_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
+    foreign.once(*INIT)
+    (foreign.folder / "once/shared/once/step.py").unlink()
+    lead_outside(foreign, outside, name)
+    assert_refused(foreign, outside, UPGRADE)
+
+
+@pytest.mark.parametrize("command", [INIT, UPGRADE])
+@pytest.mark.parametrize("name", ["../../outside/credentials", "{outside}/credentials", "../samconfig.toml", "a\0b"])
+def test_an_upgrade_reads_and_deletes_only_files_of_the_copy(
+    foreign: Application, outside: Path, name: str, command: tuple[str, ...]
+) -> None:
+    foreign.once(*INIT)
+    record, named = foreign.folder / "once/.installed.json", name.format(outside=outside)
+    noted = json.loads(record.read_text())
+    for digest in ("0" * 64, hashlib.sha256(SECRET.encode()).hexdigest()):
+        noted["files"][named] = digest
+        record.write_text(json.dumps(noted))
+        done = assert_refused(foreign, outside, command)
+        assert f"names {named!r}, which is outside of" in done.err
+
+
+def test_links_inside_of_the_application_are_followed(foreign: Application) -> None:
+    (foreign.folder / "parts" / "functions").mkdir(parents=True)
+    (foreign.folder / "functions").symlink_to("parts/functions")
+    assert (foreign.once(*INIT).code, foreign.once(*NEW).code) == (0, 0)
+    assert (foreign.folder / "parts/functions/pay/app.py").is_file()
