@@ -14,6 +14,13 @@ from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.resources import moto_model
 
+_MOST = 500
+"""Characters of what moto says; what is wrong comes first, and after it, for one, all of a definition."""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MOST else f"{text[:_MOST]} ..."
+
 
 @contextmanager
 def faults_named(logical_id: str, kind: str) -> Iterator[None]:
@@ -21,7 +28,7 @@ def faults_named(logical_id: str, kind: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # its models fail with anything on what they do not expect, such as AttributeError
-        told = f"{type(error).__name__}: {error}"
+        told = _shortened(f"{type(error).__name__}: {error}")
         raise TemplateError(
             f"{logical_id} ({kind}): moto, which plays its service here, fails on it: {told}"
         ) from error

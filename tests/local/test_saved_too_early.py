@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -101,6 +102,17 @@ def test_it_is_refused_in_one_line_and_what_was_deployed_stays(edited: Edited, a
         edited.save(appended)
     assert "\n" not in str(refused.value)
     assert edited.rows() == 1
+
+
+def test_a_long_definition_is_not_in_what_is_said_of_it(edited: Edited) -> None:
+    """moto repeats the whole definition after what is wrong with it."""
+    long = {"Type": "Wait", "Comment": "all is well " * 5_000, "End": True}
+    (edited.path.parent / "machine.json").write_text(json.dumps({"StartAt": "Gone", "States": {"Long": long}}))
+    with pytest.raises(TemplateError, match=re.escape("N (AWS::StepFunctions::StateMachine): moto")) as refused:
+        edited.save(
+            TYPE.format("Serverless::StateMachine", "{ DefinitionUri: machine.json, Role: 'arn:aws:iam::1:role/r' }")
+        )
+    assert len(str(refused.value)) < 1_000, str(refused.value)[:2_000]
 
 
 def test_an_application_of_the_repository_whose_condition_does_not_hold_is_left_out(edited: Edited) -> None:

@@ -28,6 +28,30 @@ places of the few that matter.
 """
 
 
+class _Writer(pickle.Pickler):
+    """Puts a placeholder for the endpoint. Each of these two is a class: Python 3.13.0 lets no instance be changed."""
+
+    def __init__(self, file: io.BytesIO, endpoint_url: str) -> None:
+        super().__init__(file)
+        self._endpoint_url = endpoint_url
+
+    def persistent_id(self, value: Any) -> str | None:
+        if isinstance(value, str) and self._endpoint_url in value:
+            return value.replace(self._endpoint_url, _ENDPOINT)
+        return None
+
+
+class _Reader(pickle.Unpickler):  # whoever writes to the folder can change the functions, too
+    """Puts this cloud's endpoint for the placeholder."""
+
+    def __init__(self, file: io.BytesIO, endpoint_url: str) -> None:
+        super().__init__(file)
+        self._endpoint_url = endpoint_url
+
+    def persistent_load(self, text: str) -> str:
+        return text.replace(_ENDPOINT, self._endpoint_url)
+
+
 class KeptPrograms:
     """Programs in files of a folder. The endpoint, which has another port each time, stands in none of them."""
 
@@ -43,27 +67,15 @@ class KeptPrograms:
         kept = self._files.get(self._key(definition))
         if kept is None:
             return None
-        unpickler = pickle.Unpickler(io.BytesIO(kept))  # noqa: S301 whoever writes there can change the functions, too
-        unpickler.persistent_load = self._with_endpoint  # type: ignore[method-assign]
-        return unpickler.load()
+        return _Reader(io.BytesIO(kept), self._endpoint_url).load()
 
     def keep(self, definition: str, program: Any) -> None:
         content = io.BytesIO()
-        pickler = pickle.Pickler(content)
-        pickler.persistent_id = self._without_endpoint  # type: ignore[method-assign]
-        pickler.dump(program)
+        _Writer(content, self._endpoint_url).dump(program)
         self._files.keep(self._key(definition), content.getvalue())
 
     def _key(self, definition: str) -> str:
         return self._makers + definition.replace(self._endpoint_url, _ENDPOINT)
-
-    def _without_endpoint(self, value: Any) -> str | None:
-        if isinstance(value, str) and self._endpoint_url in value:
-            return value.replace(self._endpoint_url, _ENDPOINT)
-        return None
-
-    def _with_endpoint(self, text: str) -> str:
-        return text.replace(_ENDPOINT, self._endpoint_url)
 
 
 @contextmanager
