@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from oncekit.bench.cost.table import Costs
-from oncekit.bench.scale.demand import Demand, demand
 from oncekit.local import LocalCloud
 
 
@@ -13,9 +12,3 @@ from oncekit.local import LocalCloud
 def costs(shared_cloud: LocalCloud) -> Costs:
     shared_cloud.reset()
     return Costs(shared_cloud)
-
-
-@pytest.fixture(scope="session")
-def counted(shared_cloud: LocalCloud) -> Demand:
-    shared_cloud.reset()
-    return demand(shared_cloud)
