@@ -37,7 +37,7 @@ def test_the_pages_quotas_are_those_of_the_table(name: str) -> None:
 
 
 def test_the_pages_call_that_enlarges_a_new_table_is_one_of_awss_and_large_enough(costs: Costs) -> None:
-    line = re.findall(r"^\$ (aws dynamodb update-table .*)$", PAGE, re.MULTILINE)
+    [line] = re.findall(r"^\$ (aws dynamodb update-table .*)$", PAGE, re.MULTILINE)
     words = shlex.split(line)
     given = dict(zip(words[3::2], words[4::2], strict=True))
     table = {name: int(units) for name, units in re.findall(r"(\w+)=(\d+)", given["--warm-throughput"])}
