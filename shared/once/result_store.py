@@ -4,6 +4,7 @@ import hashlib
 import random
 import time
 from collections.abc import Callable
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from once.errors import NeedsAttention
@@ -64,13 +65,20 @@ class ResultStore:
         return cls(bucket, retention_days, client("s3"))
 
     def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
-        """Writes the text, unless this attempt wrote one before; then it returns a reference to the first one.
+        """Writes the text, unless this attempt has written it before, and returns a reference to it.
 
-        Raises botocore's ClientError when S3 refuses for any other reason.
+        Raises NeedsAttention when an object with other bytes is there, and botocore's ClientError when S3 refuses for
+        any other reason.
         """
         key = f"responses/{self._retention_days}d/{tenant}/{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
         # The library's own text is ASCII. In another's, a lone surrogate has no UTF-8, but JSON has an escape for it.
         body = text.encode("utf-8", "backslashreplace")
+        ref: ResultRef = {
+            "bucket": self._bucket,
+            "key": key,
+            "sha256": hashlib.sha256(body).hexdigest(),
+            "bytes": len(body),
+        }
         for attempt in range(PUT_ATTEMPTS):
             try:
                 self._s3.put_object(
@@ -79,16 +87,33 @@ class ResultStore:
             except self._s3.exceptions.ClientError as error:
                 status = error.response["ResponseMetadata"]["HTTPStatusCode"]
                 if status == 412:
-                    return self._ref(key, self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read())
+                    if self._is_there(ref):
+                        break
+                    raise NeedsAttention(
+                        f"business logic succeeded, but {key} in the response bucket has other bytes than its result:"
+                        " a second run of the same attempt wrote it, or somebody else who may write there"
+                    ) from error
                 if status != 409 or attempt == PUT_ATTEMPTS - 1:
                     raise
                 self._pause(random.uniform(0, 0.1 * 2**attempt))  # noqa: S311 - spreads writers, hides nothing
             else:
                 break
-        return self._ref(key, body)
+        return ref
 
-    def _ref(self, key: str, body: bytes) -> ResultRef:
-        return {"bucket": self._bucket, "key": key, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body)}
+    def _is_there(self, ref: ResultRef) -> bool:
+        """Whether the object has the bytes of this reference.
+
+        They are read, in pieces: S3 tells the SHA-256 of an object only if its writer sent one (HeadObject,
+        ChecksumSHA256), and everybody can make bytes with a given CRC. An object of another length is not read.
+        """
+        found = self._s3.get_object(Bucket=ref["bucket"], Key=ref["key"])
+        with closing(found["Body"]) as body:
+            if found["ContentLength"] != ref["bytes"]:
+                return False
+            there = hashlib.sha256()
+            for piece in body.iter_chunks(65_536):
+                there.update(piece)
+        return there.hexdigest() == ref["sha256"]
 
 
 def _sha256(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from latches import Latches
-from scenario import answer, cause, record_of
+from once.result_store import ResultStore
+from scenario import BUSINESS, answer, cause, id_of, record_of
 
 from oncekit.local import LocalCloud
+from oncekit.local.engine.service_calls import Call
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 
@@ -30,6 +33,25 @@ def test_result_of_any_size_is_replayed_byte_for_byte(cloud: LocalCloud, size: i
     assert len(answer(cloud, first)) >= size * 0.9
     assert ("result" in first.output) == inline
     assert ("CacheResponse" in first.states) == cached
+    assert len(cloud.invocations("build-report")) == 1
+
+
+@pytest.mark.parametrize("size", [20_000, 300_000], ids=["kept by CacheResponse", "offloaded by the library"])
+def test_object_that_another_put_where_the_answer_goes_is_not_the_answer(cloud: LocalCloud, size: int) -> None:
+    """Its key can be known before: who names its executions has a known owner, and the first fence of an id is 1."""
+    request = {"operation": "build-report", "idempotencyKey": f"forged-{size}", "payload": {"bytes": size}}
+    store = ResultStore(cloud.outputs["ResponseBucketName"], int(cloud.parameters["RetentionDays"]), cloud.client("s3"))
+
+    def forge(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == BUSINESS:
+            store.put(id=id_of(request), tenant="default", fence=1, owner=call.execution_arn, text='"forged"')
+        return proceed()
+
+    with cloud.intercept(forge):
+        first, second = cloud.run(request), cloud.run(request)
+    assert first.error == second.error == "NeedsAttention"
+    assert "business logic succeeded" in cause(first)["message"]
+    assert "responses/" in cause(second)["message"]
     assert len(cloud.invocations("build-report")) == 1
 
 

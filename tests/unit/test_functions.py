@@ -199,12 +199,6 @@ class TestResponseCache:
         ref = function("cache_response").handler({**OF_AN_ATTEMPT, "value": value}, None)
         assert repr(json.loads(self.stored(ref))) == repr(value)
 
-    def test_a_repeated_call_gets_the_first_ones_reference(self, aws: None, function: Load) -> None:
-        app = function("cache_response")
-        first = app.handler({**OF_AN_ATTEMPT, "text": "1"}, None)
-        assert app.handler({**OF_AN_ATTEMPT, "text": "22"}, None) == first
-        assert self.stored(first) == b"1"
-
     @pytest.mark.parametrize("missing", ["id", "tenant", "fence", "owner", "text"])
     def test_an_event_that_lacks_something_is_refused(self, aws: None, function: Load, missing: str) -> None:
         event: Event = {**OF_AN_ATTEMPT, "text": "1"}

@@ -10,6 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.stub import ANY, Stubber
 from once.clients import client
+from once.errors import NeedsAttention
 from once.result_store import PUT_ATTEMPTS, ResultStore
 
 ID = "acme#build-report#r-1"
@@ -38,9 +39,16 @@ def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: Res
     }
 
 
-def test_a_second_write_of_the_same_attempt_gets_the_first_ones_reference(store: ResultStore) -> None:
+def test_a_repeated_write_finds_its_own_object(store: ResultStore) -> None:
     first = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"')
-    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text='"the second, longer"') == first
+    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"') == first
+
+
+@pytest.mark.parametrize("text", ['"other"', '"first, longer"', '"f"'])
+def test_an_object_with_other_bytes_is_not_taken_for_the_answer(store: ResultStore, text: str) -> None:
+    store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"')
+    with pytest.raises(NeedsAttention, match=f"succeeded.*{KEY}"):
+        store.put(id=ID, tenant="acme", fence=1, owner="one", text=text)
     assert stored() == b'"first"'
 
 
