@@ -10,7 +10,7 @@ from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answers
+from oncekit.local.faults import answers, fails
 
 A_LEASE = 3600
 """Seconds after which every lease is over."""
@@ -80,6 +80,17 @@ def dies(cloud: LocalCloud, state: str, *, after: bool = False, only: int = 1) -
             proceed()
         cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
         raise ConnectionError
+
+    return strike
+
+
+def outage(cloud: LocalCloud, seconds: float, code: str, *states: str, status: int = 400) -> Interceptor:
+    """From now on, for so many seconds, every call in these states is refused with this error."""
+    over = cloud.clock.now() + seconds
+    refuse = fails(code, status=status, nth=0)
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        return refuse(call, proceed) if call.state in states and cloud.clock.now() < over else proceed()
 
     return strike
 

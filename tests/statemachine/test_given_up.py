@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from latches import Latches
-from scenario import BUSINESS, charge, dies, id_of, operations, record_of, result, rows, scripted
+from scenario import BUSINESS, charge, dies, id_of, operations, outage, record_of, result, rows, scripted
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
@@ -76,6 +76,17 @@ def test_a_lock_that_nobody_got_is_asked_for_once_more_in_the_full_lane_and_no_m
     assert [(each.error, each.states.count("AcquireLock")) for each in heirs] == [("Unavailable", 1)]
     assert end.error == ("Unavailable" if lane == "full" else None)
     assert [kept["input"] for kept in cloud.rejected()] == [charge()]
+
+
+@pytest.mark.parametrize("hours", [0.1, 3])
+def test_a_request_that_was_told_in_progress_is_done_however_long_the_table_is_throttled(
+    cloud: LocalCloud, hours: float
+) -> None:
+    with cloud.intercept(outage(cloud, hours * 3600, "ThrottlingException", "ReadRecord", "AcquireLock")):
+        end = run(cloud, charge(), "fast")
+    assert end.output["disposition"] == "IN_PROGRESS"
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    assert cloud.rejected() == []
 
 
 @pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answers lost", "never arrives"])
