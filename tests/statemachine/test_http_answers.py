@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 import pytest
 from http_client import Client, Response
 from latches import Latches
-from scenario import BUSINESS, charge, dead, rows
+from scenario import BUSINESS, cause, charge, dead, rows
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails, never_arrives
@@ -254,6 +254,25 @@ def test_what_waits_for_an_operator_invites_nobody_to_try_another_key(client: Cl
     assert "operator" in says(first, 500, "needs-attention")["title"]
     assert first.body == again.body == client.get("scripted", "k").body
     assert "retry-after" not in first.headers
+
+
+def test_text_of_an_unexpected_error_is_told_to_operators_and_to_no_caller(
+    cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
+    """It can be anything: a connection string, a card number, the name of a table."""
+    text = "db-7.internal does not know card 4111111111111111"
+    payload = script({"raise": "LookupError", "message": text})
+    for answer in (
+        client.post("scripted", "k", payload, Once_On_Crash="quarantine"),
+        client.post("scripted", "k", payload),
+        client.get("scripted", "k"),
+    ):
+        problem = says(answer, 500, "needs-attention")
+        assert "same key" in problem["detail"]
+        assert b"4111" not in answer.body and b"LookupError" not in answer.body, answer.body
+    by_the_full_lane = cloud.run({"operation": "scripted", "idempotencyKey": "k", "payload": payload})
+    for told in (cause(by_the_full_lane), cloud.record("default#scripted#k")["error"]):
+        assert (told["name"], told["message"]) == ("LookupError", text)
 
 
 @pytest.mark.usefixtures("deceived")

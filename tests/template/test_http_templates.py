@@ -174,6 +174,13 @@ def problem(type: str, title: str, status: int, **more: Any) -> Json:
 
 NOT_KNOWN = problem("unavailable", "Not known yet how it ends: send the request again, with the same key", 503)
 SAID = {"detail": SAYS, "id": DONE["id"]}
+DECIDED_BY_AN_OPERATOR = problem(
+    "needs-attention",
+    "An operator has to decide how the operation ends",
+    500,
+    detail="send the request again later, with the same key: with another one it may happen twice",
+    id=DONE["id"],
+)
 STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
     "executed": (ended("EXECUTED", result="[7]"), [7], 200, {"Once-Attempt": "2", **ID}),  # type: ignore[dict-item]
     "replayed": (
@@ -238,7 +245,7 @@ STARTED: Mapping[str, tuple[Json, Json, int, Json]] = {
     ),
     "quarantined": (
         failed("NeedsAttention", name=NAME, message=SAYS, id=DONE["id"]),
-        problem("needs-attention", "An operator has to decide how the operation ends", 500, error=NAME, **SAID),
+        DECIDED_BY_AN_OPERATOR,
         500,
         {**PROBLEM, **ID},
     ),
@@ -337,7 +344,7 @@ LOOKED_UP: Mapping[str, tuple[Json, Json, int, Json]] = {
     ),
     "quarantined": (
         {"Item": {**KEPT, "status": {"S": "QUARANTINED"}, "error": {"M": ERROR}}},
-        problem("needs-attention", "An operator has to decide how the operation ends", 500, error=NAME, **SAID),
+        DECIDED_BY_AN_OPERATOR,
         500,
         {**PROBLEM, **ID},
     ),

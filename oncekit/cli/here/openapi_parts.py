@@ -80,7 +80,10 @@ COMPONENTS: Part = {
                 "title": {"type": "string"},
                 "status": {"type": "integer", "minimum": 400, "maximum": 599},
                 "detail": {"type": "string"},
-                "error": {"type": "string", "description": "The name of the error, of an operation that failed."},
+                "error": {
+                    "type": "string",
+                    "description": "The name of the error, of an operation that failed for good.",
+                },
                 "id": {"type": "string", "description": "tenant#operation#idempotencyKey"},
             },
         },
