@@ -9,7 +9,8 @@ from oncekit.adoption import folder
 from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.code import LIBRARY, RECORDS, Code
-from oncekit.adoption.trigger import Trigger
+from oncekit.adoption.operation import Wanted
+from oncekit.adoption.operations_template import ROLES
 from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
@@ -20,8 +21,9 @@ BUSINESS_TIMEOUT = 30
 """The default of Once's parameter BusinessTimeoutSeconds."""
 
 
-def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger | None) -> Iterator[str]:
+def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     """A sentence for each thing to do."""
+    function, trigger = wanted.function, wanted.trigger
     if function is None and template.at("Resources", ONCE_LIBRARY, *_PROCESSORS) != [{"Ref": ARCHITECTURE}]:
         yield (
             f"{ONCE_LIBRARY} does not follow the parameter {ARCHITECTURE}, and the new function does: write "
@@ -30,6 +32,11 @@ def advice(template: ApplicationTemplate, function: str | None, trigger: Trigger
     if function is not None:
         properties = template.function(function)
         yield from _of_code(template, function, Code.of(properties, template.path.parent))
+        if not wanted.payload_only and template.role_of(function) is None:
+            yield (
+                f"the role of {function} is not in the template: add its name to {' and '.join(ROLES)} of Machine in "
+                f"{OPERATIONS}, or its steps and large answers are refused"
+            )
         timeout = properties.get("Timeout", 3)
         if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:
             yield (

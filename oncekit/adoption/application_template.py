@@ -93,6 +93,15 @@ class ApplicationTemplate(YamlFile):
         everywhere = self.at("Globals", "Function") or {}
         return {**everywhere, **(self.resources[logical_id].get("Properties") or {})}
 
+    def role_of(self, logical_id: str) -> str | None:
+        """The logical id of the role of a function, its own or the one that SAM makes; None where none can be named."""
+        match self.function(logical_id).get("Role"):
+            case None:
+                return None if self.is_read_before_sam else f"{logical_id}Role"
+            case {"Fn::GetAtt": [str() as role, "Arn"]}:
+                return role
+        return None
+
     def layers(self, logical_id: str) -> list[Any]:
         """The layers of a function: those of Globals are added to its own."""
         own = self.resources[logical_id].get("Properties") or {}

@@ -74,11 +74,18 @@ class Additions:
         return cls(template.parent, application, OperationsTemplate(there))
 
     def add(self, wanted: Wanted) -> None:
-        """Raises Problem for what is there already, and for what the template does not have."""
-        self.operations.refuse_known(wanted.operation)
+        """Raises Problem for what is there already, and for what the template does not have.
+
+        An operation that is there is brought what its function needs since it imports the library.
+        """
         self._check(wanted)
-        names = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
-        self.operations.add_operation(wanted.operation, names, wanted.step, wanted.payload_only)
+        if wanted.operation.name in self.operations.known():
+            self._renew(wanted)
+            return
+        function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
+        self.operations.add_operation(wanted.operation, function, wanted.payload_only)
+        if not wanted.payload_only:
+            self._allow_effects(wanted.function or f"{wanted.operation.camel}Function")
         if wanted.trigger is not None:
             self._add_trigger(wanted.operation, wanted.trigger)
         self._add_tests(wanted)
@@ -90,8 +97,21 @@ class Additions:
         if wanted.function is not None:
             self.template.function(wanted.function)
 
-    def _new_function(self, wanted: Wanted) -> tuple[str, str | None]:
-        """Its parameters: of the function, and of its role."""
+    def _renew(self, wanted: Wanted) -> None:
+        """Raises Problem where more, or something else, is asked for an operation that is there."""
+        there = f"{self.operations.path} has the operation {wanted.operation.name} already"
+        named = self.operations.known()[wanted.operation.name]
+        if wanted.function is None or named != f"${{{wanted.function}Arn}}":
+            raise Problem(there)
+        if wanted.trigger is not None or wanted.example is not None:
+            raise Problem(f"{there}: give --function only, to bring it what its function needs now")
+        if wanted.payload_only:
+            raise Problem(f"{there}, and {wanted.function}, which gets the payload alone, needs no more")
+        self.operations.give_request(wanted.operation)
+        self._allow_effects(wanted.function)
+
+    def _new_function(self, wanted: Wanted) -> str:
+        """Its parameter."""
         if self.template.is_read_before_sam:
             raise Problem(
                 f"{self.template.path} has Transform: {EXTENSIONS}, which does not find the role and the alias that "
@@ -106,13 +126,13 @@ class Additions:
         self.template.append_parts(resources + (parts("table.yaml", **places) if wanted.step else []))
         logical_id = f"{operation.camel}Function"
         self._tell(f"{logical_id}Arn", f"!Ref {logical_id}.Alias", f"ARN of the function of {operation.name}.")
-        self._tell(f"{logical_id}Role", f"!Ref {logical_id}Role", f"Name of the role of {logical_id}.")
         code = f"functions/{operation.folder}"
         self._file(f"{code}/app.py", text("step_app.py.txt" if wanted.step else "app.py.txt", **places))
         self._file(f"{code}/schema.json", _json(schema_of(operation.name, wanted.request()["payload"])))
-        return f"{logical_id}Arn", f"{logical_id}Role"
+        return f"{logical_id}Arn"
 
-    def _known_function(self, logical_id: str) -> tuple[str, str | None]:
+    def _known_function(self, logical_id: str) -> str:
+        """Its parameter."""
         properties = self.template.function(logical_id)
         alias = properties.get("AutoPublishAlias")
         value = f"!Ref {logical_id}.Alias" if alias else f"!GetAtt {logical_id}.Arn"
@@ -121,7 +141,13 @@ class Additions:
                 raise Problem(f"{logical_id}: write its AutoPublishAlias as a name: {EXTENSIONS} finds no alias")
             value = f"!Sub ${{{logical_id}.Arn}}:{alias}"
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
-        return f"{logical_id}Arn", None
+        return f"{logical_id}Arn"
+
+    def _allow_effects(self, logical_id: str) -> None:
+        """Let the function keep large answers and note steps."""
+        if (role := self.template.role_of(logical_id)) is not None:
+            self._tell(role, f"!Ref {role}", f"Name of the role of {logical_id}.")
+            self.operations.allow_effects(role)
 
     def _add_trigger(self, operation: Operation, trigger: Trigger) -> None:
         if (source := trigger.source) is not None:

@@ -11,6 +11,8 @@ from oncekit.adoption.texts import parts
 from oncekit.adoption.yaml_file import YamlFile
 
 _SETTINGS = ("Resources", "Machine", "Properties", "Parameters")
+ROLES = ("FunctionRoles", "StepRoles")
+PAYLOAD_ONLY = "PayloadOnlyOperations"
 _WATCHED = {
     "Errors": "fails. Its log says why; attempts are repeated or quarantined.",
     "Throttles": "is throttled - its reserved concurrency or the account's is used up. Attempts are repeated.",
@@ -20,16 +22,11 @@ _WATCHED = {
 class OperationsTemplate(YamlFile):
     """The template of a user's operations."""
 
-    def refuse_known(self, operation: Operation) -> None:
-        """Raises Problem for an operation that is there."""
-        if operation.name in self.known():
-            raise Problem(f"{self.path} has the operation {operation.name} already")
-
-    def known(self) -> list[str]:
-        """The operations."""
-        entries = self.at(*_SETTINGS, "Operations", "Fn::Join", "1") or []
-        texts = [each.get("Fn::Sub", "") if isinstance(each, dict) else each for each in entries]
-        return [str(each).partition("=")[0].strip() for each in texts]
+    def known(self) -> Mapping[str, str]:
+        """The operations, each with what it is told its function by, such as `${PayArn}`."""
+        texts = [str(each.get("Fn::Sub", "") if isinstance(each, dict) else each) for each in self._list("Operations")]
+        parts = (each.partition("=") for each in texts)
+        return {name.strip(): function.strip() for name, _, function in parts}
 
     def add_parameter(self, name: str, description: str) -> None:
         """A parameter that the application's template gives."""
@@ -41,21 +38,38 @@ class OperationsTemplate(YamlFile):
         if self.at(*_SETTINGS, name) is None:
             self.append(_SETTINGS, [f"{name}: {value}"])
 
-    def add_operation(
-        self, operation: Operation, names: tuple[str, str | None], step: bool, payload_only: bool
-    ) -> None:
-        """Name its function, and let alarms watch it. `names` are the parameters of the function and of its role."""
-        function, role = names
+    def add_operation(self, operation: Operation, function: str, payload_only: bool) -> None:
+        """Name its function, by a parameter, and let alarms watch it."""
         self._enlist("Operations", f'!Sub "{operation.name}=${{{function}}}"')
-        if role is not None:
-            self._enlist("FunctionRoles", f"!Ref {role}")
-        if role is not None and step:
-            self._enlist("StepRoles", f"!Ref {role}")
         if payload_only:
-            self._enlist("PayloadOnlyOperations", operation.name)
+            self._enlist(PAYLOAD_ONLY, operation.name)
         for metric, what in _WATCHED.items():
             places = {**operation.places, "Metric": metric, "what": what, "function": function}
             self.append_parts(parts("alarm.yaml", **places))
+
+    def allow_effects(self, role: str) -> None:
+        """Let a role, named by a parameter, keep large answers and note steps."""
+        for setting in ROLES:
+            if {"Ref": role} not in self._list(setting):
+                self._enlist(setting, f"!Ref {role}")
+
+    def give_request(self, operation: Operation) -> None:
+        """Its function gets the request, where it got the payload alone."""
+        there = self._list(PAYLOAD_ONLY)
+        if self.at(*_SETTINGS, PAYLOAD_ONLY) is not None and not all(isinstance(each, str) for each in there or [None]):
+            raise Problem(
+                f"{self.path}: take {operation.name} out of {PAYLOAD_ONLY} of Machine by hand, then try again"
+            )
+        if operation.name in there:
+            self.remove((*_SETTINGS, PAYLOAD_ONLY))
+            for each in there:
+                if each != operation.name:
+                    self._enlist(PAYLOAD_ONLY, each)
+
+    def _list(self, setting: str) -> list[Any]:
+        """The entries of a list that Once takes as one text; none where it is not written as `once new` does."""
+        entries = self.at(*_SETTINGS, setting, "Fn::Join", "1")
+        return entries if isinstance(entries, list) else []
 
     def _enlist(self, setting: str, entry: str) -> None:
         """Add an entry to a list that Once takes as one text."""

@@ -1,4 +1,4 @@
-"""Adds lines to a template. Every other byte of it stays: comments, quotes, indentation, ends of lines.
+"""Adds lines to a template, or takes some away. Every other byte of it stays: comments, quotes, ends of lines.
 
 A parser says where a mapping or a list ends, and the lines go there. The result is parsed once more: it must be the
 former template with the new member and nothing else, or nothing is written.
@@ -7,6 +7,7 @@ former template with the new member and nothing else, or nothing is written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ Keys = tuple[str, ...]
 
 
 class YamlFile:
-    """A template as text and as values. `append` changes both; `save` writes the file."""
+    """A template as text and as values. `append` and `remove` change both; `save` writes the file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,6 +64,18 @@ class YamlFile:
         if not self._has_only_that_new(changed, keys):
             raise self._by_hand(keys, lines)
         self.text, self.value = changed, self._parsed(changed)
+
+    def remove(self, keys: Keys) -> None:
+        """Take away the lines of a member of a mapping. Raises Problem when other members are on them."""
+        within = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys[:-1])
+        name, value = next(pair for pair in within.value if pair[0].value == keys[-1])
+        written = self.text.splitlines(keepends=True)
+        changed = "".join([*written[: name.start_mark.line], *written[_last_line(value) + 1 :]])
+        without = deepcopy(self.value)
+        del found(without, keys[:-1])[keys[-1]]
+        if within.flow_style or self._parsed(changed) != without:
+            raise Problem(f"{self.path}: {keys[-1]} is not on lines of its own: take it away by hand")
+        self.text, self.value = changed, without
 
     def _has_only_that_new(self, changed: str, keys: Keys) -> bool:
         try:

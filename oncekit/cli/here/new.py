@@ -81,7 +81,8 @@ def new(
 ) -> None:
     """Add an operation to your application.
 
-    With a new function or an existing one, alarms, an event and a test.
+    With a new function or an existing one, alarms, an event and a test. Run it again, with --function only, when the
+    function imports once by now: its role gets what steps and large answers need.
 
     --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests.
     """
@@ -103,9 +104,10 @@ def new(
         only = _payload_only(additions, function, gets)
         wanted = Wanted(named, function, step, trigger, _read(example), only)
         additions.add(wanted)
-        say(*additions.save())
+        written = additions.save()
+        say(*written)
         _advise(additions, wanted)
-    tell(f"Try it: pytest tests/test_{named.folder}.py")
+    tell(f"Try it: pytest tests/test_{named.folder}.py" if written else "Once has all that it needs; nothing to do.")
 
 
 def _trigger(
@@ -150,9 +152,9 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None) 
 def _advise(additions: Additions, wanted: Wanted) -> None:
     from oncekit.adoption.advice import advice
 
-    for line in advice(additions.template, wanted.function, wanted.trigger):
+    for line in advice(additions.template, wanted):
         tell(line)
-    if wanted.lacks_payload:
+    if wanted.lacks_payload and additions.files:
         tell(
             f"Write a payload that {wanted.function} takes into events/{wanted.operation.name}.json, where it is "
             "empty: until then its test is skipped. Next time, --example FILE gives one."

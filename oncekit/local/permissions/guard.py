@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from oncekit.local.account import ACCOUNT
 from oncekit.local.deployed import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
-from oncekit.local.permissions.policies import Answer, Permission, Role, managed_of, refusals_of, roles_of
+from oncekit.local.permissions.policies import Answer, Managed, Permission, Role, managed_of, refusals_of, roles_of
 
 ANYTHING = None
 """The role of callers that are not checked."""
@@ -96,8 +96,8 @@ class _Deployment:
     """By ARN."""
     refusals: tuple[Permission, ...] = ()
     """From the policies of resources, for any caller."""
-    managed: tuple[Permission, ...] = ()
-    """Permissions that a role could get from a policy of the template."""
+    managed: tuple[Managed, ...] = ()
+    """Policies of the template that a role could be given."""
     allowed: set[tuple[str, Need]] = field(default_factory=set)
     """Of a role by logical id: needs that have been allowed, and are noted as used."""
 
@@ -160,11 +160,16 @@ class Permissions:
 
     def _way_to_allow(self, role: Role, need: Need) -> str:
         """A policy that the template has for this is named: the one call is rarely all that is missing."""
-        fitting = next((each.policy for each in self._deployed.managed if each.is_for(need)), None)
+        allowing = (
+            each for each in self._deployed.managed if any(one.allows and one.is_for(need) for one in each.permissions)
+        )
+        fitting = next(allowing, None)
         if fitting is None:
             return f"allow it in {role.place}"
+        if fitting.open_by:
+            return f"add the name of {role.logical_id} to {fitting.open_by}"
         place = role.place if role.is_sams else f"the ManagedPolicyArns of {role.logical_id}"
-        return f"add !Ref {fitting} to {place}"
+        return f"add !Ref {fitting.logical_id} to {place}"
 
     @property
     def uses(self) -> Mapping[Use, str]:

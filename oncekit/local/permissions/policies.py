@@ -119,14 +119,22 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
     return roles
 
 
-def managed_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
-    """What the policies of the template allow that any role may name, whoever does."""
+@dataclass(frozen=True)
+class Managed:
+    """A policy of the template that any role can be given."""
+
+    logical_id: str
+    open_by: str
+    """As `Deployed` has it: empty where its template is that of the roles, which name it then."""
+    permissions: tuple[Permission, ...]
+
+
+def managed_of(resources: Mapping[str, Deployed]) -> tuple[Managed, ...]:
+    """The policies of the template that any role can be given, whoever has them now."""
     return tuple(
-        each
+        Managed(logical_id, policy.open_by, tuple(permissions_of(logical_id, policy.properties["PolicyDocument"])))
         for logical_id, policy in resources.items()
         if policy.type == "AWS::IAM::ManagedPolicy" and policy.ref
-        for each in permissions_of(logical_id, policy.properties["PolicyDocument"])
-        if each.allows
     )
 
 

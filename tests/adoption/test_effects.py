@@ -1,0 +1,179 @@
+"""An adopted function that imports the library: `once new` gives its role what steps and large answers need."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from adoption.conftest import PAGE, Application
+
+from oncekit.adoption.advice import OPERATIONS
+from oncekit.local.template import parse
+
+CODE = """
+import os
+
+from once import JSON, Request, operation
+
+
+@operation()
+def on_invoice(request: Request) -> JSON:
+    number = request.payload["detail"]["invoice"]["number"]
+
+    def charge(step):
+        step.put(os.environ["LEDGER"], {"id": request.provider_key("charge"), "invoice": number})
+        return {"charged": number}
+
+    charged = request.step("charge", charge)
+    request.put_once(os.environ["LEDGER"], {"id": f"receipt-{number}"})
+    return {**charged, "lines": "x" * 250_000}
+"""
+TEST = """
+from test_bill_customer import REQUEST
+
+
+def test_it_has_all_effects(once_cloud):
+    assert "resultRef" in once_cloud.run(REQUEST).output
+    assert len(once_cloud.rows("Ledger")) == 2 and not once_cloud.denials()
+
+
+def test_it_takes_effect_once_whatever_breaks(once_matrix):
+    once_matrix(REQUEST)
+"""
+NEW = ("new", "bill-customer", "--function", "BillCustomer")
+EXAMPLE = ("--example", "samples/invoice.json")
+
+
+def import_once(application: Application) -> None:
+    """What the page says that the author of a function does."""
+    [lines] = (each for each in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if "OnceLibrary:" in each)
+    of_function, library = lines.split("  OnceLibrary:\n")
+    layer = next(line.strip() for line in of_function.splitlines() if "Layers:" in line)
+    template = application.folder / "template.yaml"
+    text = template.read_text().replace("CodeUri: billing/\n", f"CodeUri: billing/\n            {layer}\n")
+    deeper = re.sub(r"^( +)", r"\1\1", f"  OnceLibrary:\n{library}", flags=re.MULTILINE)  # it has four spaces
+    template.write_text(text.replace("    # --- functions ---\n", f"    # --- functions ---\n{deeper}"))
+    (application.folder / "billing" / "main.py").write_text(CODE)
+
+
+def assert_passes(application: Application, *options: str, test: str = TEST) -> None:
+    (application.folder / "tests" / "test_effects.py").write_text(test)
+    done = application.pytest("tests", *options)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_adopted_function_with_every_kind_of_effect_passes(foreign: Application) -> None:
+    foreign.once("init")
+    import_once(foreign)
+    done = foreign.once(*NEW, *EXAMPLE)
+    assert (done.code, done.err) == (0, "Try it: pytest tests/test_bill_customer.py\n")
+    assert_passes(foreign)
+
+
+def test_a_function_that_imports_once_later_passes_after_once_new_again(foreign: Application) -> None:
+    foreign.once("init")
+    foreign.once(*NEW, *EXAMPLE)
+    import_once(foreign)
+    done = foreign.once(*NEW)
+    assert (done.code, done.out) == (0, "template.yaml\nonce/operations.yaml\n"), done.err
+    assert_passes(foreign, "-k", "not breaks")
+    again = foreign.once(*NEW)
+    assert (again.code, again.out) == (0, "") and "nothing to do" in again.err
+
+
+HINT = """
+from test_bill_customer import REQUEST
+
+
+def test_hint(once_cloud):
+    once_cloud.run(REQUEST)
+    told = {each.advice for each in once_cloud.denials()}
+    assert told == {"add the name of BillCustomerRole to StepRoles of Machine in once/operations.yaml"}
+"""
+
+
+def test_the_hint_of_a_refused_step_names_the_list_that_the_application_has(foreign: Application) -> None:
+    foreign.once("init")
+    import_once(foreign)
+    foreign.once(*NEW, *EXAMPLE)
+    operations, lines = foreign.text(OPERATIONS), re.compile(r" +StepRoles: .*\n.*\n.*\n")
+    (foreign.folder / OPERATIONS).write_text(lines.sub("", operations))
+    assert_passes(foreign, "-k", "hint", test=HINT)
+
+
+def settings(application: Application) -> dict[str, list[Any]]:
+    """The lists that Once is given."""
+    operations = parse(application.text(OPERATIONS), application.folder)
+    given = operations["Resources"]["Machine"]["Properties"]["Parameters"]
+    return {name: each["Fn::Join"][1] for name, each in given.items() if "Fn::Join" in each}
+
+
+def test_each_role_is_named_once_by_the_logical_id_that_the_template_has(foreign: Application) -> None:
+    template = foreign.folder / "template.yaml"
+    own = "CodeUri: receipts/\n            Role: !GetAtt Clerk.Arn\n"
+    template.write_text(template.read_text().replace("CodeUri: receipts/\n", own))
+    foreign.once("init")
+    for operation, function in (("bill", "BillCustomer"), ("bill-2", "BillCustomer"), ("write", "WriteReceipt")):
+        assert foreign.once("new", operation, "--function", function, "--gets", "request").code == 0
+    foreign.once("new", "reserve", "--function", "Warehouse")
+    roles = [{"Ref": "BillCustomerRole"}, {"Ref": "Clerk"}]
+    assert settings(foreign)["FunctionRoles"] == settings(foreign)["StepRoles"] == roles
+    given = parse(foreign.text("template.yaml"), foreign.folder)["Resources"]["Once"]["Properties"]["Parameters"]
+    assert [given[each["Ref"]] for each in roles] == roles and "WarehouseRole" not in given
+
+
+@pytest.mark.parametrize("role", ["arn:aws:iam::123456789012:role/clerk", "!Ref RoleArn", "!ImportValue Clerk"])
+def test_a_role_that_is_not_in_the_template_is_told(foreign: Application, role: str) -> None:
+    template = foreign.folder / "template.yaml"
+    own = f"CodeUri: billing/\n            Role: {role}\n"
+    template.write_text(template.read_text().replace("CodeUri: billing/\n", own))
+    foreign.once("init")
+    done = foreign.once(*NEW, "--gets", "request")
+    assert (
+        done.code == 0 and "the role of BillCustomer is not in the template: add its name to FunctionRoles" in done.err
+    )
+    assert "FunctionRoles" not in settings(foreign)
+
+
+def test_only_the_operation_that_is_named_gets_the_request_from_then_on(foreign: Application) -> None:
+    foreign.once("init")
+    for operation in ("first", "second", "third"):
+        foreign.once("new", operation, "--function", "BillCustomer")
+    before = foreign.text(OPERATIONS)
+    assert foreign.once("new", "first", "--function", "BillCustomer", "--gets", "request").code == 0
+    assert settings(foreign)["PayloadOnlyOperations"] == ["second", "third"]
+    was, now = ({line.strip(" -") for line in each.splitlines()} for each in (before, foreign.text(OPERATIONS)))
+    assert was - now == {"first"}, "every other line is as it was"
+    for operation in ("third", "second"):
+        foreign.once("new", operation, "--function", "BillCustomer", "--gets", "request")
+    assert "PayloadOnlyOperations" not in settings(foreign)
+
+
+WRONG = [
+    (("--function", "Warehouse"), "has the operation bill-customer already\n"),
+    ((), "has the operation bill-customer already\n"),
+    (("--function", "BillCustomer"), "BillCustomer, which gets the payload alone, needs no more"),
+    (("--function", "BillCustomer", "--gets", "request", *EXAMPLE), "give --function only"),
+]
+
+
+@pytest.mark.parametrize(("options", "told"), WRONG)
+def test_what_an_operation_cannot_be_given_again_is_said(
+    foreign: Application, options: tuple[str, ...], told: str
+) -> None:
+    foreign.once("init")
+    foreign.once(*NEW)
+    done = foreign.once("new", "bill-customer", *options)
+    assert done.code == 2 and told in done.err, done.err
+
+
+def test_a_list_that_was_written_in_another_way_is_left_alone(foreign: Application) -> None:
+    foreign.once("init")
+    foreign.once(*NEW)
+    operations = foreign.folder / "once" / "operations.yaml"
+    text = operations.read_text()
+    written = text[: text.index("        PayloadOnlyOperations:")] + "        PayloadOnlyOperations: bill-customer\n"
+    operations.write_text(written + text[text.index("          - - bill-customer\n") + 28 :])
+    done = foreign.once(*NEW, "--gets", "request")
+    assert done.code == 2 and "take bill-customer out of PayloadOnlyOperations of Machine by hand" in done.err
