@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import botocore.session
 from once import errors
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State, of_each_machine
+from oncekit.gate.machine import Machine, State
 from oncekit.gate.reading import read
 
 
@@ -69,7 +68,6 @@ _OF_MAPS = {
 }
 
 
-@of_each_machine
 def check(machine: Machine) -> Iterator[Finding]:
     for state in machine.states:
         known = names(state)
@@ -79,7 +77,6 @@ def check(machine: Machine) -> Iterator[Finding]:
                 f"the gate does not know what {state.resource} raises; add it to SERVICES in oncekit/gate/errors.py",
             )
             continue
-        yield from (machine.finding(state, problem) for problem in _order(state))
         for where, name in _named(state):
             if name not in known:
                 yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
@@ -129,22 +126,3 @@ def _unknown(name: str, known: frozenset[str], state: State) -> str:
     alike = [each for each in known if each.lower() == name.lower()] or difflib.get_close_matches(name, known, 1)
     hint = f"; is it {alike[0]}?" if alike else "; remove it"
     return f"{state.resource or state.type} never raises {name}, so this never matches{hint}"
-
-
-def _order(state: State) -> Iterator[str]:
-    """Clauses that come too late or cover less than they seem to."""
-    for kind in ("Retry", "Catch"):
-        clauses: list[Mapping[str, Any]] = state.raw.get(kind, [])
-        before: set[str] = set()
-        for number, clause in enumerate(clauses):
-            listed = clause.get("ErrorEquals", [])
-            if "States.ALL" in listed and (listed != ["States.ALL"] or number < len(clauses) - 1):
-                yield f"{kind}.{number}: AWS refuses States.ALL unless it is alone and last; give it an own last clause"
-            if repeated := before & set(listed):
-                yield f"{kind}.{number}: {min(repeated)} is named before, and the first clause wins; remove one"
-            before |= set(listed)
-        if "States.TaskFailed" in before and not before & {"States.Timeout", "States.ALL"}:
-            yield f"{kind}: States.TaskFailed does not match States.Timeout; name that too, or States.ALL"
-    for number, clause in enumerate(state.raw.get("Retry", [])):
-        if "States.Runtime" in clause.get("ErrorEquals", []) and clause.get("MaxAttempts") != 0:
-            yield f"Retry.{number}: AWS never retries States.Runtime; catch it, or remove it"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State, Text, of_each_machine
+from oncekit.gate.machine import Machine, State, Text
 from oncekit.gate.reading import read
 
 _EVALUATED = {
@@ -22,7 +22,6 @@ _CONTEXT = {
 }
 
 
-@of_each_machine
 def check(machine: Machine) -> Iterator[Finding]:
     if machine.definition.get("QueryLanguage") != "JSONata":
         yield machine.finding(None, "QueryLanguage is not JSONata, so AWS takes every expression for text; say so")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from oncekit.gate.finding import Finding
-from oncekit.local.deploy import machine_name
 
 _INNER = ("ItemProcessor", "Iterator", "Branches")
 _OWN_FIELDS = ("Comment", "Type", "Next", "Default", "Resource", "ErrorEquals", "QueryLanguage", *_INNER)
@@ -130,17 +129,6 @@ class Scope:
     """The Map that they are in."""
     states: dict[str, State] = field(default_factory=dict)
 
-    @functools.cached_property
-    def reached(self) -> frozenset[str]:
-        """The states that some way leads to."""
-        found, ahead = set(), [self.start]
-        while ahead:
-            name = ahead.pop()
-            if name in self.states and name not in found:
-                found.add(name)
-                ahead += [way.target for way in self.states[name].ways]
-        return frozenset(found)
-
 
 @dataclass(frozen=True, eq=False)
 class Machine:
@@ -149,16 +137,9 @@ class Machine:
     file: str
     logical_id: str
     definition: Mapping[str, Any]
-    """Rendered with the defaults of the parameters."""
-    written: Mapping[str, Any]
-    """As it is in the file, placeholders included."""
+    """Without placeholders."""
     type: str
     """STANDARD or EXPRESS."""
-
-    @property
-    def name(self) -> str:
-        """`operation` for OperationStateMachine."""
-        return machine_name(self.logical_id)
 
     @functools.cached_property
     def scopes(self) -> tuple[Scope, ...]:
@@ -190,23 +171,3 @@ def _scopes(definition: Mapping[str, Any], owner: State | None) -> Iterator[Scop
             inner = state.raw.get(key, [])
             for each in inner if isinstance(inner, list) else [inner]:
                 yield from _scopes(each, state)
-
-
-class _Machines(Protocol):
-    @property
-    def machines(self) -> tuple[Machine, ...]: ...
-
-
-def of_each_machine(check: Callable[[Machine], Iterator[Finding]]) -> Callable[[_Machines], Iterator[Finding]]:
-    """A check of a project that looks at one machine after the other, and at no machine twice."""
-
-    @functools.lru_cache(maxsize=64)
-    def found(machine: Machine) -> tuple[Finding, ...]:
-        return tuple(check(machine))
-
-    @functools.wraps(check)
-    def of_all(project: _Machines) -> Iterator[Finding]:
-        for machine in project.machines:
-            yield from found(machine)
-
-    return of_all

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, Scope, State, Text, of_each_machine
+from oncekit.gate.machine import Machine, Scope, State, Text
 from oncekit.gate.reading import FUNCTIONS, Reading, read
 
 _Names = frozenset[str]
@@ -20,7 +20,6 @@ _NONE: _Names = frozenset()
 _VALID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")
 
 
-@of_each_machine
 def check(machine: Machine) -> Iterator[Finding]:
     flows: dict[str, _Flow] = {}
     outside: dict[int, _Names] = {}

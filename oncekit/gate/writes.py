@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator, Mapping
 
 from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State, of_each_machine
-from oncekit.gate.reasons import WRITES_WITHOUT_FENCE, Excused
+from oncekit.gate.machine import Machine, State
 
 REFUSED = "DynamoDB.ConditionalCheckFailedException"
 _WRITES = ("dynamodb:updateItem", "dynamodb:putItem", "dynamodb:deleteItem")
 _EXPECTED = ("status", "owner", "fence")
+_MAKES_THE_FENCE = "AcquireLock"
+"""Whoever is let in by this write owns nothing yet."""
 _ALIAS = re.compile(r"[#:]\w+")
 _EXPRESSION = re.compile(r"(?:Condition|Update|Projection|Filter|KeyCondition)Expression")
 
 
-@of_each_machine
 def check(machine: Machine) -> Iterator[Finding]:
-    excused = Excused(WRITES_WITHOUT_FENCE, machine.name)
     for state in machine.tasks(*_WRITES):
         condition = _condition(state)
         if not condition:
@@ -27,22 +26,16 @@ def check(machine: Machine) -> Iterator[Finding]:
             )
             continue
         missing = [name for name in _EXPECTED if not re.search(rf"(?<![#:\w]){name}(?!\w)", condition)]
-        if missing and not excused(state.name):
+        if missing and state.name != _MAKES_THE_FENCE:
             yield machine.finding(
                 state,
                 f"its condition does not name {', '.join(missing)}, so it may change a record that is no longer "
-                "as it was read; add it, or give the reason in oncekit/gate/reasons.py",
+                "as it was read; add it",
             )
         yield from (machine.finding(state, problem) for problem in _refusals(state))
     for state in machine.tasks():
         if "dynamodb:" in state.resource:
             yield from (machine.finding(state, problem) for problem in _aliases(state))
-    for name in excused.unused():
-        yield Finding(
-            machine.file,
-            name,
-            "is listed in WRITES_WITHOUT_FENCE in oncekit/gate/reasons.py for nothing; remove it there",
-        )
 
 
 def _condition(state: State) -> str:

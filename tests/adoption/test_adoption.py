@@ -6,13 +6,11 @@ import difflib
 import json
 import os
 import subprocess
-from pathlib import Path
 from typing import Any
 
 from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
 from commands import Done
 
-from oncekit.gate.run import QUICK, findings
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 
@@ -157,18 +155,6 @@ def test_an_operation_that_is_no_more_is_refused_with_the_list_of_those_there_ar
 def test_the_tests_that_were_written_pass(shop: Adopted) -> None:
     done = shop[0].pytest("tests", "--ignore=tests/test_send_invoice.py")
     assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
-
-
-def test_the_gate_finds_nothing_and_misses_no_alarm_that_is_gone(shop: Adopted, tmp_path: Path) -> None:
-    template, operations = (shop[0].folder / name for name in ("template.yaml", "once/operations.yaml"))
-    assert [str(each) for each in findings(template, QUICK)] == []
-    whole = operations.read_text()
-    operations.write_text(whole.replace("MetricName: Throttles", "MetricName: Duration", 1))
-    try:
-        (found,) = findings(template, QUICK)
-        assert "nothing alarms when bill-customer is throttled" in str(found)
-    finally:
-        operations.write_text(whole)
 
 
 VALIDATE = """

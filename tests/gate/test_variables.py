@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import yaml
 
 from oncekit.gate import variables
 from oncekit.gate.machine import Machine
-from oncekit.gate.project import Project
 
 
 def findings(text: str) -> list[str]:
     """Of a machine whose states are given without what does not matter here."""
     states: dict[str, Any] = yaml.safe_load(text)
     definition = {"StartAt": next(iter(states)), "States": states}
-    machine = Machine("m.asl.yaml", "M", definition, definition, "STANDARD")
-    return [str(each) for each in variables.check(cast(Project, SimpleNamespace(machines=(machine,))))]
+    return [str(each) for each in variables.check(Machine("m.asl.yaml", "M", definition, "STANDARD"))]
 
 
 ASKS = """

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
+from metric_math import evaluate
 from template_parts import references, resolver
 
-from oncekit.gate.metric_math import evaluate
 from oncekit.local.account import ACCOUNT
 from oncekit.local.template import Template, load
 
