@@ -8,10 +8,22 @@ export SAM_CLI_TELEMETRY := 0
 # Empty, which is unset: where it is set, each of some hundred processes of the tests compiles every module again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup development wheel demo test e2e proof soak lint audit sam site reference bench clean requirements tools browser
+# Those that Once promises besides that of .venv.
+PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
+
+.PHONY: help setup development wheel demo demos test e2e proof soak lint audit secrets sam site reference bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# Python, folder. Nothing is compiled but what a function's process imports, which keeps nothing, as on Lambda.
+define install-once
+$(1) -m venv $(2) && \
+$(2)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt && \
+$(2)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/local.txt && \
+$(2)/bin/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e . && \
+$(2)/bin/python -m compileall -q $(2)/lib/python*/site-packages/{awslambdaric,aws_lambda_powertools,fastjsonschema}
+endef
 
 setup: .venv/installed ## Create the virtual environment for the command and the local cloud, pinned and hashed
 
@@ -20,12 +32,7 @@ development: .venv/developing ## Add what the tests, the proof and `make lint` n
 .venv/installed: requirements/local.txt requirements/pip.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Once needs Python 3.11 or later; try: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
 	@echo "Setting up the virtual environment (once, about a minute)..." >&2
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
-	@$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/local.txt
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation --no-deps -e .
-	@# Everything else is compiled by whoever imports it first; a function's process, as on Lambda, keeps nothing.
-	@$(BIN)/python -m compileall -q $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/{awslambdaric,aws_lambda_powertools,fastjsonschema}
+	@$(call install-once,$(PYTHON),.venv)
 	@touch $@
 
 .venv/developing: .venv/installed requirements/development.txt
@@ -40,6 +47,13 @@ wheel: setup ## Build what people install, into build/wheel: pip install 'build/
 
 demo: setup ## Run the demo on the local cloud: a charge and its duplicates, crashes, a large result, another payload
 	@$(BIN)/once demo
+
+demos: setup ## Run the demo with each other Python from 3.11 to 3.14 that is on PATH
+	@for each in $(PYTHONS); do \
+	  if ! python$$each -c pass 2>/dev/null; then echo "== No Python $$each here: no demo with it"; continue; fi; \
+	  echo "== Python $$each"; \
+	  $(MAKE) --no-print-directory .venv-python$$each/installed && .venv-python$$each/bin/once demo || exit 1; \
+	done
 
 test: development ## Run the tests on the local cloud; the tests of the proof are part of `make proof`
 	@# Three on two cores: a sixth quicker than two, since browsers and other processes are waited for.
@@ -67,9 +81,12 @@ lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, 
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi
 
-audit: .venv-audit/installed ## Look for known vulnerabilities in all requirements (queries the registries) and for secrets in what is committed
-	@for each in requirements/*.txt shared/requirements.txt; do echo "== $$each"; .venv-audit/bin/pip-audit --require-hashes --disable-pip --progress-spinner off -r $$each || exit 1; done
+audit: secrets ## Look for secrets in what is committed, and for known vulnerabilities in all requirements (queries the registries)
+	@# Strict: a package that the index does not know is not audited, and by default that counts as "no known vulnerabilities".
+	@for each in requirements/*.txt shared/requirements.txt; do echo "== $$each"; .venv-audit/bin/pip-audit --strict --require-hashes --disable-pip --progress-spinner off -r $$each || exit 1; done
 	npm audit --package-lock-only --prefix requirements/npm
+
+secrets: .venv-audit/installed ## Look for secrets in what is committed
 	@# Hashes look like secrets: of requirements, and of what tests expect. The words left out are those of the local cloud and of tests.
 	git ls-files -z | xargs -0 .venv-audit/bin/detect-secrets-hook --disable-plugin HexHighEntropyString --exclude-files '^requirements/|^shared/requirements' --exclude-secrets '^(local|testing|first|once-prod-IdempotencyTable-.*)$$'
 
@@ -101,6 +118,10 @@ $(ASL_VALIDATOR): requirements/npm/package.json requirements/npm/package-lock.js
 	@npm ci --silent --ignore-scripts --no-audit --no-fund --prefix $(NPM_TOOLS)
 	@touch $@
 
+.venv-python%/installed: requirements/local.txt requirements/pip.txt pyproject.toml
+	@$(call install-once,python$*,.venv-python$*)
+	@touch $@
+
 .venv-%/installed: requirements/%.txt
 	@$(PYTHON) -m venv .venv-$*
 	@.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pip.txt
@@ -120,5 +141,5 @@ requirements: ## Compile the pinned, hashed requirements again (needs uv)
 	npm install --package-lock-only --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund --prefix requirements/npm
 
 clean: ## Remove everything that the commands above created
-	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-client build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
+	rm -rf .venv .venv-sam .venv-scan .venv-audit .venv-site .venv-client .venv-python* build .aws-sam .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info shared/*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
