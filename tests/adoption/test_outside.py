@@ -10,7 +10,7 @@ import pytest
 from adoption.conftest import Application
 from commands import Done
 
-SECRET = "aws_secret_access_key = TOP-SECRET"
+PRIVATE = "only whose file it is may read this"
 INIT, UPGRADE, NEW = ("init",), ("init", "--upgrade"), ("new", "pay")
 
 
@@ -19,7 +19,7 @@ def outside(foreign: Application) -> Path:
     """A folder beside the application."""
     folder = foreign.folder.parent / "outside"
     folder.mkdir()
-    (folder / "credentials").write_text(SECRET)
+    (folder / "credentials").write_text(PRIVATE)
     return folder
 
 
@@ -32,7 +32,7 @@ def assert_refused(application: Application, outside: Path, command: tuple[str, 
     before = files_of(application.folder), files_of(outside)
     done = application.once(*command)
     assert (done.code, done.err.count("\n")) == (2, 1), done.err
-    assert SECRET not in done.out + done.err
+    assert PRIVATE not in done.out + done.err
     assert (files_of(application.folder), files_of(outside)) == before
     return done
 
@@ -83,7 +83,7 @@ def test_an_upgrade_reads_and_deletes_only_files_of_the_copy(
     foreign.once(*INIT)
     record, named = foreign.folder / "once/.installed.json", name.format(outside=outside)
     noted = json.loads(record.read_text())
-    for digest in ("0" * 64, hashlib.sha256(SECRET.encode()).hexdigest()):
+    for digest in ("0" * 64, hashlib.sha256(PRIVATE.encode()).hexdigest()):
         noted["files"][named] = digest
         record.write_text(json.dumps(noted))
         done = assert_refused(foreign, outside, command)

@@ -376,8 +376,8 @@ def test_the_engines_own_interface_is_known_however_many_slashes_lead_to_it(path
 
 
 def test_key_of_a_function_with_a_role_is_the_runs_whatever_its_own_environment_says() -> None:
-    mine = {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "mine"}
-    given = {"AWS_ACCESS_KEY_ID": "given", "AWS_SECRET_ACCESS_KEY": "given"}
+    mine = {"AWS_ACCESS_KEY_ID": "mine", "AWS_SECRET_ACCESS_KEY": "testing"}
+    given = {"AWS_ACCESS_KEY_ID": "given", "AWS_SECRET_ACCESS_KEY": "local"}
     for role, expected in (("arn:aws:iam::123456789012:role/r", given), (None, mine)):
         spec = FunctionSpec(FUNCTIONS / "probe", environment=mine, role=role)
         variables = variables_of("f", "1", spec, {}, given, "stream")
