@@ -11,8 +11,10 @@ error of usage. Colours are on `oncekit.cli.paper`, which makes visible what it 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO, cast
 
@@ -21,6 +23,10 @@ import typer
 from oncekit.console.visible import visible
 
 __all__ = ["Entry", "Stream", "ask", "guard", "say", "say_json", "short", "tell", "text_of", "through", "visible"]
+
+
+READER_GONE = 141
+"""The exit code; as a shell says it of any program whose reader ended: 128 and the number of SIGPIPE."""
 
 
 def _seen_by_line(text: str) -> str:
@@ -65,7 +71,8 @@ class Stream:
 
     def write(self, text: str) -> int:
         encoding = getattr(self.beneath, "encoding", None) or "utf-8"
-        self.beneath.write(self._rule(text).encode(encoding, "backslashreplace").decode(encoding))
+        with self._ended_by_its_reader():
+            self.beneath.write(self._rule(text).encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
     def writelines(self, lines: Sequence[str]) -> None:
@@ -73,7 +80,17 @@ class Stream:
             self.write(line)
 
     def flush(self) -> None:
-        self.beneath.flush()
+        with self._ended_by_its_reader():
+            self.beneath.flush()
+
+    @contextmanager
+    def _ended_by_its_reader(self) -> Iterator[None]:
+        """A reader that has seen enough, such as `head`, ends the command without a word."""
+        try:
+            yield
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.beneath.fileno())  # for what is written on the way out
+            raise SystemExit(READER_GONE) from None
 
     def isatty(self) -> bool:
         return self.beneath.isatty()

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from commands import STYLES, Screen
@@ -373,3 +377,15 @@ def test_no_module_of_the_command_prints_by_itself() -> None:
 )
 def test_a_module_that_did_would_be_found(line: str) -> None:
     assert around(line)
+
+
+@pytest.mark.parametrize("command", [("-h",), ("graph",), ("run", "events/charge-payment.json")])
+def test_a_reader_that_has_seen_enough_ends_the_command_without_a_word(command: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [Path(sys.executable).with_name("once"), *command], stdout=writer, stderr=subprocess.PIPE, text=True, cwd=ROOT
+    )
+    os.close(writer)
+    told = [line for line in done.stderr.splitlines() if "ReceiveRequest → " not in line]
+    assert (done.returncode, [each for each in told if each]) == (141, [])
