@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from botocore import useragent
 from botocore.loaders import create_loader
+from dynoxide import DYNOXIDE
 from scenarios.options import (
     pytest_addoption,
     pytest_collection_finish,
@@ -22,7 +23,6 @@ from scenarios.options import (
 from typer.main import get_command
 
 from oncekit.local import LocalCloud, VirtualClock
-from oncekit.proof.concurrency.server import DYNOXIDE
 
 ROOT = Path(__file__).parents[1]
 

@@ -16,9 +16,9 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 from dynamodb_rows import DIFFERS, FAILED, INVALID, ONE, ROWS, Item, Row, n, s
+from dynoxide import Connection, Refused, server
 
 from oncekit.local import LocalCloud
-from oncekit.proof.concurrency.server import Connection, Refused, server
 
 pytestmark = [
     pytest.mark.aws(

@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from dynoxide import Connection, Refused, server
 
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.engine.jsonata import Evaluator
-from oncekit.proof.concurrency.server import Connection, Refused, server
 
 KEYS, WRITERS = 200, 64
 WRITTEN, REFUSED = "written", "ConditionalCheckFailedException"

@@ -15,13 +15,12 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ReadTimeoutError
+from dynoxide import server
 from once import JSON, ConditionFailed, LockLostError
 from once.conditions import Attr
 from once.lock import Lock
 from once.step import Step
 from once.step_log import StepLog
-
-from oncekit.proof.concurrency.server import server
 
 OPERATIONS, ATTEMPTS = 25, 4
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from oncekit.local.account import REGION
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[1]
 DYNOXIDE = ROOT / "build" / "npm" / "node_modules" / "@dynoxide" / "linux-x64" / "dynoxide"
 _SCOPE = f"20260101/{REGION}/dynamodb/aws4_request"
 _SIGNED = f"AWS4-HMAC-SHA256 Credential=local/{_SCOPE}, SignedHeaders=host, Signature=0"
@@ -71,7 +71,7 @@ def server(*tables: str) -> Iterator[int]:
         port: int = probe.getsockname()[1]
     quiet = subprocess.DEVNULL
     command = [str(DYNOXIDE), "serve", "--host", "127.0.0.1", "--port", str(port)]
-    process = subprocess.Popen(command, stdout=quiet, stderr=quiet)  # noqa: S603 its own arguments
+    process = subprocess.Popen(command, stdout=quiet, stderr=quiet)
     try:
         _wait_for(port)
         connection = Connection(port)

@@ -1,1 +1,0 @@
-"""Real processes that are killed, over an atomic DynamoDB-compatible server."""

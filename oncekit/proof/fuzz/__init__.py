@@ -1,1 +1,0 @@
-"""Odd input for everything that takes any: `python -m oncekit.proof.fuzz`."""
