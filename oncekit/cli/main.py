@@ -7,42 +7,57 @@ import importlib
 import os
 import sys
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from oncekit.application import how_to_install
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
-from oncekit.cli.usage import Command
+from oncekit.cli.usage import Command, group_of
 
 HELP = """Run operations effectively once, on your machine or on AWS, with the same template and state machine.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage or nothing to work on, 3 in progress or conflict, 130 interrupted.
 """
-COMMANDS: Mapping[str, str] = {
-    "init": "here.init",
-    "new": "here.new",
-    "run": "here.run",
-    "demo": "here.demo",
-    "up": "here.up",
-    "graph": "here.graph",
-    "openapi": "here.openapi",
-    "send": "deployed.send",
-    "doctor": "doctor.command",
-    "env-vars": "deployed.env_vars",
-    "ls": "deployed.ls",
-    "show": "deployed.show",
-    "history": "deployed.history",
-    "logs": "deployed.logs",
-    "retry": "deployed.retry",
-    "resolve": "deployed.resolve",
-    "release": "deployed.release",
-    "redrive": "deployed.redrive",
-    "replay-rejected": "deployed.replay_rejected",
-}
-"""The module of each, which has a function of its name; in the order of the help."""
 
+
+class Listed(NamedTuple):
+    """A command: its module, which has a function of its name, and an example of it."""
+
+    module: str
+    example: str
+
+
+GROUPS: Mapping[str, Mapping[str, Listed]] = {
+    "Try it on this machine": {
+        "run": Listed("here.run", "once run events/charge-payment.json --times 2"),
+        "demo": Listed("here.demo", "once demo --open"),
+        "up": Listed("here.up", "once up"),
+        "graph": Listed("here.graph", "once graph events/charge-payment.json -o run.svg"),
+    },
+    "Put it into your application": {
+        "init": Listed("here.init", "once init"),
+        "new": Listed("here.new", "once new send-invoice --function SendInvoice"),
+        "openapi": Listed("here.openapi", "once openapi -o api.yaml"),
+        "env-vars": Listed("deployed.env_vars", "once env-vars -o env.json"),
+    },
+    "Operate a stack, or what `once up` runs": {
+        "send": Listed("deployed.send", "once send events/charge-payment.json --wait"),
+        "ls": Listed("deployed.ls", "once ls --status QUARANTINED"),
+        "show": Listed("deployed.show", "once show 'acme#charge-payment#order-1'"),
+        "history": Listed("deployed.history", "once history 'acme#charge-payment#order-1'"),
+        "logs": Listed("deployed.logs", "once logs 'acme#charge-payment#order-1'"),
+        "retry": Listed("deployed.retry", "once retry 'acme#charge-payment#order-1'"),
+        "resolve": Listed("deployed.resolve", "once resolve 'acme#charge-payment#order-1' --result answer.json"),
+        "release": Listed("deployed.release", "once release 'acme#charge-payment#order-1'"),
+        "redrive": Listed("deployed.redrive", "once redrive 'acme#charge-payment#order-1'"),
+        "replay-rejected": Listed("deployed.replay_rejected", "once replay-rejected --dry-run"),
+        "doctor": Listed("doctor.command", "once doctor --stack shop"),
+    },
+}
+"""The commands, in the order of the help."""
+COMMANDS: Mapping[str, Listed] = {name: each for group in GROUPS.values() for name, each in group.items()}
 
 COMPLETION = "_ONCE_COMPLETE"
 """Set by a shell that asks how the line goes on."""
@@ -66,6 +81,7 @@ def once(
 def app(*names: str) -> typer.Typer:
     """The command with these commands: to import all and to read their options takes longer than most of them."""
     made = typer.Typer(
+        cls=group_of(GROUPS),
         help=HELP,
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"], "color": False},
@@ -74,8 +90,10 @@ def app(*names: str) -> typer.Typer:
     )
     made.callback()(once)
     for name in names:
-        module = importlib.import_module(f"oncekit.cli.{COMMANDS[name]}")
-        made.command(name, cls=Command)(getattr(module, name.replace("-", "_")))
+        module = importlib.import_module(f"oncekit.cli.{COMMANDS[name].module}")
+        made.command(name, cls=Command, epilog=f"Example: {COMMANDS[name].example}")(
+            getattr(module, name.replace("-", "_"))
+        )
     return made
 
 

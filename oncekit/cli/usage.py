@@ -1,10 +1,11 @@
-"""How a command's arguments are written in its help: `EVENT...`, and not by the names of Python's types."""
+"""How help is written: commands in groups, and their arguments as `EVENT...`, not by the names of Python's types."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from typer.core import TyperArgument, TyperCommand
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 
 class Command(TyperCommand):
@@ -21,6 +22,23 @@ class Command(TyperCommand):
                 formatter.write_dl(arguments)
         with formatter.section("Options"):
             formatter.write_dl([told for each, told in records.items() if told and not isinstance(each, TyperArgument)])
+
+
+def group_of(groups: Mapping[str, Iterable[str]]) -> type[TyperGroup]:
+    """A class of Typer's whose help has a section for each group of commands, by its title."""
+
+    class Group(TyperGroup):
+        def format_commands(self, ctx: Any, formatter: Any) -> None:
+            room = formatter.width - 6 - max(map(len, self.commands))
+            for title, names in groups.items():
+                there = [
+                    (name, self.commands[name].get_short_help_str(room)) for name in names if name in self.commands
+                ]
+                if there:
+                    with formatter.section(title):
+                        formatter.write_dl(there)
+
+    return Group
 
 
 def _name(argument: TyperArgument) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import pytest
 from commands import Done, once
+from typer.main import get_command
 
-from oncekit.cli.main import COMMANDS, COMPLETION
+from oncekit.cli.main import COMMANDS, COMPLETION, GROUPS, app
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,9 +41,19 @@ def test_usage_names_the_arguments(command: str, arguments: str) -> None:
 
 
 def test_list_of_commands_says_each_in_a_whole_sentence() -> None:
-    rows = told("-h").out.split("Commands:")[1].strip().splitlines()
-    assert len(rows) == len(COMMANDS)
+    sections = told("-h").out.split("\n\n")
+    rows = [row for title in GROUPS for each in sections if title in each for row in each.splitlines()[1:]]
+    assert [row.split()[0] for row in rows] == list(COMMANDS)
     assert all(row.endswith(".") and not row.endswith("...") for row in rows), "none is cut"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_ends_with_an_example_that_it_takes(command: str) -> None:
+    *_, last = told(command, "-h").out.strip().splitlines()
+    program, name, *arguments = shlex.split(last.partition("Example: ")[2])
+    assert (program, name) == ("once", command)
+    parsed = get_command(app(*COMMANDS)).commands[command].make_context(command, arguments)  # type: ignore[attr-defined]
+    assert not parsed.args
 
 
 def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPatch) -> None:
