@@ -18,7 +18,7 @@ from oncekit.cli.deployed.stack import Stack
 CODE = Path(__file__).parent / "function" / "app.py"
 MODEL = "place-order"
 ALIAS = "live"
-TAKEN_OVER = ("ORDERS_TABLE", "STOCK_TABLE", "RESPONSE_BUCKET", "POWERTOOLS_METRICS_NAMESPACE")
+TAKEN_OVER = ("ORDERS_TABLE", "STOCK_TABLE", "POWERTOOLS_METRICS_NAMESPACE")
 
 
 def name_of(stack: Stack, operation: str) -> str:
@@ -33,6 +33,7 @@ def deploy(backend: Backend, operation: str) -> None:
     variables = {key: model["Environment"]["Variables"][key] for key in TAKEN_OVER}
     variables |= {
         "POWERTOOLS_SERVICE_NAME": operation,
+        "RESPONSE_BUCKET": stack.outputs["ResponseBucketName"],
         "LATCH_SECONDS": str(backend.function_seconds - 1),
         "LOOK_SECONDS": str(backend.look_seconds),
     }
