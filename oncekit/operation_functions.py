@@ -28,7 +28,7 @@ class OperationFunctions:
 
     @staticmethod
     def of(parameters: Mapping[str, str], outputs: Mapping[str, str]) -> OperationFunctions:
-        """By a stack's parameters and outputs. One of an older version has no such parameters."""
+        """By a stack's parameters and outputs; without such parameters, by their defaults."""
         prefix = None if parameters.get("FunctionsByPrefix") == "false" else outputs.get("FunctionPrefix")
         return OperationFunctions(parsed(parameters.get("Operations", "")), None if prefix is None else f"{prefix}-")
 

@@ -7,6 +7,6 @@ from response import Response
 
 def handler(event: object, context: object) -> ResultRef:
     response = Response.of(event)
-    return ResultStore.deployed(response.retention_days).put(
+    return ResultStore.deployed(response.bucket, response.retention_days).put(
         id=response.id, tenant=response.tenant, fence=response.fence, owner=response.owner, text=response.text
     )

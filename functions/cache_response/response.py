@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from once import InvalidEventError
 from once.result import serialise
-from once.result_store import LONGEST_RETENTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,23 +14,33 @@ class Response:
     owner: str
     text: str
     """The result as exact JSON text."""
+    bucket: str
+    """Where it goes."""
     retention_days: int
     """For how long the record refers to it."""
 
     @classmethod
     def of(cls, event: object) -> "Response":
-        """Reads `{id, tenant, fence, owner, text, retentionDays}`, or `value` in place of `text`.
+        """Reads `{id, tenant, fence, owner, text, responseBucket, retentionDays}`, or `value` in place of `text`.
 
-        A version that does not tell the days is answered for the longest. Raises InvalidEventError.
+        Raises InvalidEventError.
         """
         match event:
-            case {"id": str(id), "tenant": str(tenant), "fence": int() | float() as fence, "owner": str(owner), **rest}:
-                days = int(rest.get("retentionDays", LONGEST_RETENTION))
+            case {
+                "id": str(id),
+                "tenant": str(tenant),
+                "fence": int() | float() as fence,
+                "owner": str(owner),
+                "responseBucket": str(bucket),
+                "retentionDays": int() | float() as days,
+                **rest,
+            }:
                 match rest:
                     case {"text": str(text)}:
-                        return cls(id, tenant, int(fence), owner, text, days)
+                        return cls(id, tenant, int(fence), owner, text, bucket, int(days))
                     case {"value": value}:
-                        return cls(id, tenant, int(fence), owner, serialise(value), days)
+                        return cls(id, tenant, int(fence), owner, serialise(value), bucket, int(days))
         raise InvalidEventError(
-            "event must have id, tenant, fence (a whole number), owner, and text (a string) or value"
+            "event must have id, tenant, owner, responseBucket, fence and retentionDays (whole numbers), and text"
+            " (a string) or value"
         )

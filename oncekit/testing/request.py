@@ -85,7 +85,9 @@ class Requests:
             "idempotencyKey": key,
             "payload": dict(payload),
             "attempt": attempt,
+            "retentionDays": 30,
             "responseBucket": BUCKET,
+            "replyToken": "token",
             "lock": lock,
         }
 

@@ -54,7 +54,7 @@ def operation(*, schema: Path | None = None) -> Callable[[BusinessLogic], Handle
 def _offloaded(request: Request, text: str) -> Envelope:
     lock = request.lock
     return reference(
-        ResultStore.deployed(request.retention_days, request.response_bucket).put(
+        ResultStore.deployed(request.response_bucket, request.retention_days).put(
             id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text
         ),
         request.reply_token,

@@ -21,7 +21,8 @@ REFUSED = (*NOT_THERE, *NOT_LET_IN, *EXPIRED, "AccessDenied", "AccessDeniedExcep
 UNREACHED = (NoCredentialsError, PartialCredentialsError, NoConnectionError, HTTPClientError)
 ADVICE = (
     "a function that runs alone needs credentials, and the names of a deployed stack "
-    "(sam local invoke --env-vars FILE; `once env-vars` writes it); `once run EVENT` needs neither"
+    "(sam local invoke --env-vars FILE -e FILE; `once env-vars [--event EVENT]` writes them); "
+    "`once run EVENT` needs neither"
 )
 
 

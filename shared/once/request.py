@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from once.errors import InvalidEventError, InvalidWriteError
 from once.lock import Lock
-from once.result_store import LONGEST_RETENTION
 
 if TYPE_CHECKING:
     from once.conditions import ConditionBase
@@ -41,12 +40,12 @@ class Request:
     attempt: int
     """How often business logic was started for this id, including this time."""
     lock: Lock
-    retention_days: int = LONGEST_RETENTION
-    """How many days the record refers to a large result. The longest time if the event does not say."""
-    response_bucket: str | None = None
-    """Where a large result is stored. An event of the previous version does not say."""
-    reply_token: str | None = field(default=None, repr=False)
-    """The state machine recognises this attempt's reply by it. An event of the previous version has none."""
+    retention_days: int
+    """How many days the record refers to a large result."""
+    response_bucket: str
+    """Where a large result is stored."""
+    reply_token: str = field(repr=False)
+    """The state machine recognises this attempt's reply by it."""
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
@@ -166,9 +165,9 @@ class Request:
                 fence=_field(lock, "fence", int, inside="lock."),
                 lease_expires_at=_field(lock, "leaseExpiresAt", int, inside="lock."),
             ),
-            retention_days=_field(event, "retentionDays", int) if "retentionDays" in event else LONGEST_RETENTION,
-            response_bucket=_field(event, "responseBucket", str) if "responseBucket" in event else None,
-            reply_token=_field(event, "replyToken", str) if "replyToken" in event else None,
+            retention_days=_field(event, "retentionDays", int),
+            response_bucket=_field(event, "responseBucket", str),
+            reply_token=_field(event, "replyToken", str),
         )
         if request.id != f"{request.tenant}#{request.operation}#{request.idempotency_key}":
             raise InvalidEventError("event.lock.id must be tenant#operation#idempotencyKey of the same event")

@@ -39,24 +39,20 @@ def json_text(value: JSON) -> str:
         raise ValueError(_fault(value) or str(error)) from error
 
 
-def envelope(text: str, token: str | None) -> Envelope | None:
+def envelope(text: str, token: str) -> Envelope | None:
     """The envelope that contains the result itself; None when the result is too large for that.
 
-    `token` is the attempt's `replyToken`; None when the state machine is of a version that sends none.
+    `token` is the attempt's `replyToken`.
     """
     if len(text) > INLINE_LIMIT:
         return None
-    inline = _sealed({"onceResult": text}, token)
+    inline: Envelope = {"onceResult": text, "replyToken": token}
     return inline if len(json.dumps(inline)) <= INLINE_LIMIT else None
 
 
-def reference(ref: ResultRef, token: str | None) -> Envelope:
+def reference(ref: ResultRef, token: str) -> Envelope:
     """The envelope of a result that is in the response bucket."""
-    return _sealed({"onceResultRef": ref}, token)
-
-
-def _sealed(content: Envelope, token: str | None) -> Envelope:
-    return content if token is None else {**content, "replyToken": token}
+    return {"onceResultRef": ref, "replyToken": token}
 
 
 def _fault(value: object, pointer: str = "", depth: int = 0) -> str | None:

@@ -8,13 +8,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from once.errors import NeedsAttention
-from once.settings import settings
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-LONGEST_RETENTION: Final = 365
-"""Days: the largest value of the template's RetentionDays, for an event of a version that did not contain it."""
 PUT_ATTEMPTS: Final = 6
 """S3 answers 409 while another write of the same key is in progress, so a few tries with pauses are enough."""
 
@@ -48,17 +45,8 @@ class ResultStore:
         self._pause = pause
 
     @classmethod
-    def deployed(cls, retention_days: int, bucket: str | None = None) -> "ResultStore":
-        """The store in this bucket, for results that are kept for this number of days.
-
-        Without one, the bucket that the environment names: an event of the previous version has none. Raises
-        NeedsAttention when the environment names none either.
-        """
-        bucket = bucket or settings().response_bucket
-        if bucket is None:
-            raise NeedsAttention(
-                "business logic succeeded, but its result needs a bucket: the event has no responseBucket"
-            )
+    def deployed(cls, bucket: str, retention_days: int) -> "ResultStore":
+        """The store in this bucket, for results that are kept for this number of days."""
         # Imported here: a function whose results are small may never need a client, and botocore is slow to import.
         from once.clients import client
 

@@ -9,8 +9,6 @@ from functools import cache
 class Settings:
     """See the environment of the functions in template.yaml."""
 
-    response_bucket: str | None
-    """RESPONSE_BUCKET: where large results go whose event does not name a bucket."""
     region: str | None
     """AWS_REGION; None leaves it to the AWS configuration."""
     metrics_namespace: str
@@ -25,7 +23,6 @@ class Settings:
 def settings() -> Settings:
     """The settings of this process. `settings.cache_clear()` makes the next call read the environment again."""
     return Settings(
-        response_bucket=os.environ.get("RESPONSE_BUCKET") or None,
         region=os.environ.get("AWS_REGION") or None,
         metrics_namespace=os.environ.get("POWERTOOLS_METRICS_NAMESPACE") or "Once",
         stack=os.environ.get("ONCE_STACK") or None,

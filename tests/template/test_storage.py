@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from once.result_store import LONGEST_RETENTION, ResultStore
+from once.result_store import ResultStore
 from template_parts import resolver
 
 from oncekit.local.template import Template, load
@@ -123,19 +123,6 @@ def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], 
     rules = expirations(resources)
     for retention in allowed_retention(source):
         assert retention + REDRIVES < kept_for(key_of(retention), rules) <= retention + 60, retention
-
-
-@pytest.mark.parametrize("tenant", ["acme", "a", "d", "d-30d"])
-def test_answers_of_older_versions_are_kept_for_the_longest(
-    source: Mapping[str, Any], resources: Resources, tenant: str
-) -> None:
-    """Their keys had no days: responses/<tenant>/..., and no tenant begins with a digit."""
-    longest = max(allowed_retention(source))
-    assert kept_for(f"responses/{tenant}/0a/1-b.json", expirations(resources)) > longest + REDRIVES
-
-
-def test_where_functions_are_not_told_the_longest_retention_is_assumed(source: Mapping[str, Any]) -> None:
-    assert max(allowed_retention(source)) == LONGEST_RETENTION
 
 
 def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> None:

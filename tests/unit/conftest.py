@@ -39,6 +39,8 @@ def event() -> Callable[..., Event]:
             "payload": {} if payload is None else payload,
             "attempt": fence,
             "retentionDays": 30,
+            "responseBucket": "responses",
+            "replyToken": "token",
             "lock": {
                 "table": "IdempotencyTable",
                 "id": f"acme#{operation}#{key}",
@@ -55,7 +57,6 @@ ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "testing",
     "AWS_SECRET_ACCESS_KEY": "testing",
     "AWS_REGION": "us-east-1",
-    "RESPONSE_BUCKET": "responses",
     "LEDGER_TABLE": "ledger",
     "ORDERS_TABLE": "orders",
     "STOCK_TABLE": "stock",

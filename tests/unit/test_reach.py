@@ -36,7 +36,6 @@ def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.Mo
         "AWS_EC2_METADATA_DISABLED": "true",
         "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "none"),
         "AWS_CONFIG_FILE": str(tmp_path / "none"),
-        "RESPONSE_BUCKET": "ResponseBucket",
         "LEDGER_TABLE": "ProviderLedgerTable",
         "ORDERS_TABLE": "OrdersTable",
         "STOCK_TABLE": "StockTable",

@@ -30,6 +30,8 @@ def test_every_member_of_the_event_is_in_the_request(event: Callable[..., Event]
             lease_expires_at=1_795_255_200,
         ),
         retention_days=30,
+        response_bucket="responses",
+        reply_token="token",
     )
     assert request.id == "acme#greet#key-1"
 
@@ -50,11 +52,6 @@ def test_a_whole_number_may_be_written_as_a_fraction(event: Callable[..., Event]
     assert (fence, type(fence)) == (7, int)
 
 
-def test_an_event_of_a_version_that_does_not_tell_the_retention_has_the_longest(event: Callable[..., Event]) -> None:
-    older = {name: each for name, each in event().items() if name != "retentionDays"}
-    assert Request.from_event(older).retention_days == 365
-
-
 def test_what_a_newer_state_machine_adds_is_left_alone(event: Callable[..., Event]) -> None:
     newer = event()
     newer["deadline"] = 1
@@ -62,7 +59,11 @@ def test_what_a_newer_state_machine_adds_is_left_alone(event: Callable[..., Even
     assert Request.from_event(newer) == Request.from_event(event())
 
 
-@pytest.mark.parametrize("field", ["operation", "tenant", "idempotencyKey", "payload", "attempt", "lock"])
+FIELDS = ["operation", "tenant", "idempotencyKey", "payload", "attempt", "lock"]
+FIELDS += ["retentionDays", "responseBucket", "replyToken"]
+
+
+@pytest.mark.parametrize("field", FIELDS)
 def test_a_missing_field_is_named(event: Callable[..., Event], field: str) -> None:
     given_event = event()
     del given_event[field]
@@ -86,6 +87,7 @@ def test_a_missing_field_of_the_lock_is_named(event: Callable[..., Event], field
         ("attempt", True, "a whole number"),
         ("attempt", 1.5, "a whole number"),
         ("lock", "mine", "an object"),
+        ("replyToken", 1, "a string"),
     ],
 )
 def test_a_wrong_typed_field_is_named_with_what_it_must_be(
@@ -126,7 +128,7 @@ def test_two_calls_share_a_providers_key_only_if_they_are_the_same(
 ) -> None:
     def key(idempotency_key: str, name: str) -> str:
         lock = Lock("table", f"acme#greet#{idempotency_key}", "owner", 1, 0)
-        return Request("greet", "acme", idempotency_key, {}, 1, lock).provider_key(name)
+        return Request("greet", "acme", idempotency_key, {}, 1, lock, 30, "responses", "token").provider_key(name)
 
     assert (key(*one) == key(*other)) == (one == other)
 

@@ -70,7 +70,7 @@ def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> 
 
 @pytest.mark.parametrize("days", [7, 365])
 def test_the_key_says_for_how_many_days_the_record_refers_to_it(aws: None, days: int) -> None:
-    ref = ResultStore.deployed(days).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
+    ref = ResultStore.deployed("responses", days).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
     assert (ref["bucket"], ref["key"]) == ("responses", f"responses/{days}d/{OF_AN_ATTEMPT}")
 
 

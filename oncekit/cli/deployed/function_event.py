@@ -42,6 +42,7 @@ def function_event(stack: Stack, text: str) -> Any:
         "attempt": 1,
         "retentionDays": stack.number("RetentionDays"),
         "responseBucket": stack.outputs["ResponseBucketName"],
+        "replyToken": MARK,
         "lock": lock,
     }
 
