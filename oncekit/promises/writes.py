@@ -44,9 +44,7 @@ def shape_faults(record: Item) -> Iterator[Fault]:
     required, optional = BY_STATUS[record["status"]]
     if missing := required - set(record):
         yield fault(f"lacks {sorted(missing)}")
-    # The version before leaves a request that is NULL in what it finishes.
-    kept = {name for name, value in record.items() if not (name == "request" and value is None)}
-    if left_over := kept - required - optional - SOMETIMES:
+    if left_over := set(record) - required - optional - SOMETIMES:
         yield fault(f"has {sorted(left_over)}")
     if what := _request_missing(record):
         yield fault(what)
