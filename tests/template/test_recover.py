@@ -120,7 +120,7 @@ def test_there_are_commands_to_look_at() -> None:
     assert len(COMMANDS) >= 11
 
 
-FORMER = "OperationStateMachine-7G8H9I0J"
+LOST = "OperationStateMachine-7G8H9I0J"
 
 
 def owned_by_the_lost_machine(cloud: LocalCloud) -> None:
@@ -133,21 +133,14 @@ def owned_by_the_lost_machine(cloud: LocalCloud) -> None:
         ExpressionAttributeNames={"#s": "status", "#o": "owner", "#r": "result"},
         ExpressionAttributeValues={
             ":in": {"S": "IN_PROGRESS"},
-            ":lost": {"S": f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{FORMER}:gone"},
+            ":lost": {"S": f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{LOST}:gone"},
             ":over": {"N": "1"},
             ":shard": {"S": "IN_PROGRESS#0"},
         },
     )
 
 
-def test_new_machine_takes_over_from_the_lost_one_when_it_may_ask(cloud: LocalCloud) -> None:
-    with cloud.deployed_with({"FormerStateMachineName": FORMER}):
-        owned_by_the_lost_machine(cloud)
-        assert cloud.run(charge()).output["disposition"] == "EXECUTED"
-        assert cloud.denials() == ()
-
-
-def test_without_that_an_owner_of_the_lost_machine_is_for_the_operator(cloud: LocalCloud) -> None:
+def test_owner_of_the_lost_machine_is_for_the_operator(cloud: LocalCloud) -> None:
     owned_by_the_lost_machine(cloud)
     assert cloud.run(charge()).error == "NeedsAttention"
     record = record_of(cloud, charge())

@@ -77,10 +77,7 @@ class Stack:
     def has_execution(self, arn: str) -> bool:
         """Whether an ARN could be of one of this stack's operations; a record may have been given any other text."""
         machine, _, name = arn.rpartition(":")
-        own = self.execution("").removesuffix(":")
-        former = self.parameters.get("FormerStateMachineName")
-        machines = (own, f"{own.rpartition(':')[0]}:{former}") if former else (own,)
-        return machine in machines and _EXECUTION.fullmatch(name) is not None
+        return machine == self.execution("").removesuffix(":") and _EXECUTION.fullmatch(name) is not None
 
     def lane_of(self, owner: str) -> Lane:
         """The lane of an owner, told apart as the state machine does: in the fast one is any of this account's."""
