@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import jsonata
 import pytest
 from template_parts import OWN_FUNCTIONS, references, resolver
 
@@ -19,7 +18,6 @@ ROOT = Path(__file__).parents[2]
 TEMPLATE = ROOT / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 
-LAMBDA_LIMIT_SECONDS = 900
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
 
 
@@ -124,24 +122,6 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
         assert properties["FunctionName"] == {"Fn::Sub": f"${{AWS::StackName}}_op-{operation}"}
         assert folder == operation.replace("-", "_")
         assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"
-
-
-@pytest.mark.parametrize("seconds", [1, 30, 840])
-def test_function_task_and_lease_end_in_this_order(seconds: int) -> None:
-    from oncekit.local.deploy import rendered_definitions
-
-    rendered = rendered_definitions(TEMPLATE, {"BusinessTimeoutSeconds": seconds})
-    states = rendered["operation"]["States"]
-    task = evaluate(states["ExecuteBusinessLogic"]["TimeoutSeconds"])
-    lease = states["AcquireLock"]["Arguments"]["ExpressionAttributeValues"][":lease"]["N"]
-    assert "$floor($millis() / 1000)" in lease
-    length = int(evaluate(lease.replace("$floor($millis() / 1000)", "0").replace("$stopsAt", "0")))
-    assert seconds < task < length
-    assert task < LAMBDA_LIMIT_SECONDS
-
-
-def evaluate(template: str) -> Any:
-    return jsonata.Jsonata(template.removeprefix("{%").removesuffix("%}").strip()).evaluate(None)
 
 
 def test_caching_a_response_times_out_before_its_task(functions: Resources, definition: dict[str, Any]) -> None:
