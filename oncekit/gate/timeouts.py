@@ -87,7 +87,7 @@ def _task(machine: Machine, state: State, called: Mapping[str, float]) -> Iterat
 def _lease(machine: Machine, state: State) -> Iterator[Finding]:
     execution, is_express = machine.definition["TimeoutSeconds"], machine.type == "EXPRESS"
     tasks = {each.name: timeout_of(each) or 0 for each in machine.tasks("lambda:invoke")}
-    variables = {"stopsAt": _NOW + EXPRESS_SECONDS if is_express else 0}
+    variables = {"stopsAt": _NOW + EXPRESS_SECONDS if is_express else 0, "backOffSeconds": 0}
     for text in lease_texts(state.raw):
         ends = _number(text, variables)
         if ends is None:

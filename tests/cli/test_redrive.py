@@ -16,8 +16,9 @@ CLAIM = 120
 
 def longest_lease(operator: Operator) -> int:
     """Seconds that the state machine gives; whoever read such a lease cannot write after a redrive's claim."""
-    business, margin = (int(operator.cloud.parameters[f"{name}Seconds"]) for name in ("BusinessTimeout", "LeaseMargin"))
-    return max(CLAIM, business + 5 + margin)
+    names = ("BusinessTimeout", "LeaseMargin", "BackOffCap")
+    business, margin, wait = (int(operator.cloud.parameters[f"{name}Seconds"]) for name in names)
+    return max(CLAIM, business + 5 + margin + wait)
 
 
 def say(operator: Operator, *more: str) -> Any:

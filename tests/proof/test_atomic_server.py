@@ -47,7 +47,7 @@ def arguments(states: dict[str, Any], state: str, owner: str, **variables: Any) 
         if isinstance(node, dict):
             return {k: value_of(v) for k, v in node.items()}
         if isinstance(node, str) and node.startswith("{%"):
-            return EVALUATOR.evaluate(node[2:-2], {}, {"me": owner, "stopsAt": 0, **variables})
+            return EVALUATOR.evaluate(node[2:-2], {}, {"me": owner, "stopsAt": 0, "backOffSeconds": 4, **variables})
         return node
 
     call: dict[str, Any] = value_of(states[state]["Arguments"])

@@ -58,6 +58,7 @@ REQUEST = {
 VARIABLES: dict[str, Any] = {
     "me": ME,
     "stopsAt": 0,
+    "backOffSeconds": 4,
     "isKept": False,
     "handedOver": False,
     "failedFence": "",

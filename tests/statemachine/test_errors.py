@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from latches import Latches
-from scenario import cause, charge, record_of, result, scripted
+from scenario import BUSINESS, cause, charge, operations, outage, record_of, result, scripted
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import fails
+from oncekit.local.faults import before, fails
+
+ATTEMPTS = 10
+"""MaxAttempts, by default."""
 
 
 def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(cloud: LocalCloud) -> None:
@@ -25,13 +28,42 @@ def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: Loc
     assert (record["fence"], record["attempts"]) == (3, 3)
 
 
-def test_attempts_used_up_end_in_quarantine(cloud: LocalCloud, latches: Latches) -> None:
+def test_attempts_used_up_end_in_quarantine_after_about_a_quarter_of_an_hour(
+    cloud: LocalCloud, latches: Latches
+) -> None:
     request = scripted({"raise": "ConnectionError", "message": "no route"})
+    began = cloud.clock.now()
     execution = cloud.run(request)
     assert execution.error == "NeedsAttention"
     assert cause(execution)["message"] == "no route"
-    assert latches.starts() == 5
-    assert record_of(cloud, request)["attempts"] == 5
+    assert latches.starts() == record_of(cloud, request)["attempts"] == ATTEMPTS
+    assert 9 < (cloud.clock.now() - began) / 60 < 19
+
+
+@pytest.mark.parametrize("lane", ["fast", "full"])
+@pytest.mark.parametrize("seconds", [45, 120, 400])
+def test_an_outage_of_minutes_of_what_business_logic_calls_quarantines_nothing(
+    cloud: LocalCloud, latches: Latches, lane: str, seconds: int
+) -> None:
+    request = scripted({"return": 1})
+    with cloud.intercept(outage(cloud, seconds, "ServiceException", BUSINESS, status=503)):
+        cloud.wait(cloud.start(request, lane=lane))
+        for each in operations(cloud):
+            cloud.wait(each.arn)
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+def test_a_lease_lasts_until_the_next_attempt_however_long_the_wait(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"raise": "ConnectionError"})
+    left: list[float] = []
+
+    def look() -> None:
+        left.append(record_of(cloud, request)["leaseExpiresAt"] - cloud.clock.now())
+
+    with cloud.intercept(before(look, state="RenewLock", nth=0)):
+        cloud.run(request)
+    assert len(left) == ATTEMPTS - 1
+    assert min(left) > 0
 
 
 @pytest.mark.parametrize("crash", [{"raise": "ConnectionError"}, {"exit": 3}, {"sleep": 60}], ids=repr)
@@ -60,7 +92,7 @@ def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: L
 
 
 @pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
-@pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", 5)])
+@pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", ATTEMPTS)])
 def test_function_that_calls_its_error_as_lambda_would_is_started_no_oftener_than_any_that_fails(
     cloud: LocalCloud, latches: Latches, name: str, on_crash: str, starts: int
 ) -> None:

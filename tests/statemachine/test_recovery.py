@@ -400,7 +400,8 @@ def test_attempts_are_bounded_over_all_owners(
     cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": 1})
-    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=99)):
+    attempts = cloud.deployed_with({"MaxAttempts": "5"})
+    with attempts, cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=99)):
         cloud.run(request)
         recover(cloud.describe(record_of(cloud, request)["owner"]))
         for _ in range(4):  # the first death is recovered at once, later ones when the lease is over

@@ -182,10 +182,11 @@ def test_success_is_found_behind_a_long_history(cloud: LocalCloud, latches: Latc
 
 def test_take_overs_end_in_quarantine_when_attempts_are_used_up(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": 1}})
-    for count in range(1, 6):
-        arn = cloud.start(request)
-        latches.wait_for_starts(count)
-        cloud.stop(arn)
-        cloud.clock.advance(A_LEASE)
-    assert cause(cloud.run(request))["name"] == "AttemptsUsedUp"
+    with cloud.deployed_with({"MaxAttempts": "5"}):
+        for count in range(1, 6):
+            arn = cloud.start(request)
+            latches.wait_for_starts(count)
+            cloud.stop(arn)
+            cloud.clock.advance(A_LEASE)
+        assert cause(cloud.run(request))["name"] == "AttemptsUsedUp"
     assert latches.starts() == 5

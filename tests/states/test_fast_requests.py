@@ -66,7 +66,7 @@ def test_an_execution_of_the_fast_lane_begins_with_nothing_done_and_knows_when_i
         "ran": False,
         "isFirst": True,
         "throttled": False,
-        "backOffs": 0,
+        "backOffSeconds": 4,
         "wait": {"deadline": STOPS_AT - 15, "seconds": 1},
         "history": {"pageSize": 40, "pages": 0, "succeeded": False, "decided": False},
         "redriveRefused": False,

@@ -164,7 +164,7 @@ def test_the_status_of_a_permanent_error_is_taken_off_its_message_and_kept(
     error: str, message: str, status: int, left: str, state: States
 ) -> None:
     cause = json.dumps({"errorMessage": message, "errorType": error, "stackTrace": ['"errorMessage":"[444] x"']})
-    way = state("ExecuteBusinessLogic").fails(error, {"ran": False, "backOffs": 0}, cause)
+    way = state("ExecuteBusinessLogic").fails(error, {"ran": False, "backOffSeconds": 4}, cause)
     assert way is not None
     failure = way.assigned["failure"]
     assert (failure["name"], failure["status"], failure["message"]) == (error, status, left)

@@ -379,7 +379,7 @@ def test_an_execution_begins_with_nothing_done(state: States) -> None:
         "ran": False,
         "isFirst": True,
         "throttled": False,
-        "backOffs": 0,
+        "backOffSeconds": 4,
         "wait": {"deadline": NOW + 300, "seconds": 1},
         "history": {"pageSize": 40, "pages": 0, "succeeded": False, "decided": False},
         "redriveRefused": False,

@@ -37,8 +37,8 @@ LOGIC_MS = 100
 """What business logic is taken to need."""
 STATE_MS, CALL_MS = 10, 10
 """What a state, and a call of a service beside it, are taken to need: assumed, and more than is usual."""
-WAIT_MS = 1000
-"""What a wait is taken to last: the mean of the first back-off, by default between 0 and 2 seconds."""
+WAIT_MS = 3000
+"""What a wait is taken to last: the mean of the first back-off, by default between 2 and 4 seconds."""
 
 _MEGABYTE = 1_000_000
 _CHUNK_MEGABYTES = 64

@@ -130,7 +130,8 @@ def _claim(stack: Stack, record: Record) -> Record:
 
 def _new_lease(stack: Stack, record: Record) -> int:
     """An end that nobody has read: beyond any that a state machine gives, and another operator's is another one."""
-    longest = max(OF_A_CLAIM, stack.number("BusinessTimeoutSeconds") + 5 + stack.number("LeaseMarginSeconds"))
+    of_an_attempt = stack.number("BusinessTimeoutSeconds") + 5 + stack.number("LeaseMarginSeconds")
+    longest = max(OF_A_CLAIM, of_an_attempt + stack.number("BackOffCapSeconds"))
     spread = 1 + random.randrange(SPREAD)  # noqa: S311 - tells two claims of one second apart, hides nothing
     return max(int(stack.now()), int(record["leaseExpiresAt"])) + longest + spread
 

@@ -54,7 +54,7 @@ def timeouts_of(definition: str, is_fast: bool = False) -> Timeouts:
 
 @functools.cache
 def _seconds(value: float | str | None, stops_at: float = 0) -> float | None:
-    """A number, or the value of an expression that needs nothing of the execution but when it stops."""
+    """A number, or the value of an expression that needs nothing of the execution but when it stops; without a wait."""
     from oncekit.local.engine.expression import Evaluator
     from oncekit.local.engine.values import JSONataError
 
@@ -62,7 +62,8 @@ def _seconds(value: float | str | None, stops_at: float = 0) -> float | None:
     try:
         if text.startswith("{%"):
             source = text.removeprefix("{%").removesuffix("%}").strip()
-            return float(Evaluator(lambda: 0.0, random.Random(0)).evaluate(source, {"stopsAt": stops_at}))  # noqa: S311 no secret
+            known = {"stopsAt": stops_at, "backOffSeconds": 0}
+            return float(Evaluator(lambda: 0.0, random.Random(0)).evaluate(source, known))  # noqa: S311 no secret
         return float(text)
     except (JSONataError, TypeError, ValueError):
         return None

@@ -36,10 +36,6 @@ EXCUSES: dict[str, str] = {
     **{f"operation:{state}.MaxDelaySeconds: 6 for 5": _CAP for state in _HANDING_OVER},
     "recovery:ReadKeptRequest.Retry[1].MaxDelaySeconds: 6 for 5": _CAP,
     "operation:KeepInFlight.Retry[0].MaxDelaySeconds: 2 for 5": "it waits for 1 s and for 2 s at most",
-    "operation:ExecuteBusinessLogic.Catch[1].Assign.hasTime: 13 for wer(2, $min([$backOffs, 12": (
-        "2^12 s is longer than an execution of the fast lane, and no other looks at it"
-    ),
-    "operation:BackOff.Seconds: 13 for wer(2, $min([$backOffs, 12": "2^12 s is beyond the largest cap, 3,600 s",
     _FIRST.format(1, "without $type($states.input) = 'array'"): "$count of whatever is no array is 1",
     _FIRST.format(7, "without $exists($tenant)"): _NOTHING,
     **{
