@@ -1,4 +1,4 @@
-""".gitignore: what tests, the local cloud, sam and `once env-vars` make in an application, and nobody commits."""
+""".gitignore: what tests, the local cloud, sam and `once env --sam` make in an application, and nobody commits."""
 
 from __future__ import annotations
 

@@ -39,8 +39,7 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
     "Put it into your application": {
         "init": Listed("here.init", "once init"),
         "new": Listed("here.new", "once new send-invoice --function SendInvoice"),
-        "openapi": Listed("here.openapi", "once openapi -o api.yaml"),
-        "env-vars": Listed("deployed.env_vars", "once env-vars -o env.json"),
+        "env": Listed("here.env", 'eval "$(once env)"'),
     },
     "Operate a stack, or what `once up` runs": {
         "send": Listed("deployed.send", "once send events/charge-payment.json --wait"),

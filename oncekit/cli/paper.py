@@ -30,7 +30,7 @@ GAP = "  "
 INDENT = 4
 """At most, of what goes on below the first cell of a row."""
 ARROW = " → "
-_COMMAND = re.compile(r"`(?:aws|once|sam) [^`]+`")
+_COMMAND = re.compile(r"`(?:aws|eval|once|sam) [^`]+`")
 """What people paste: in a text, no line ends in it."""
 _SPACE = "\0"
 """Of a command, while lines are made; no text has this character when it has been made visible."""

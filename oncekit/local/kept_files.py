@@ -57,6 +57,11 @@ def beside(template: Path) -> Path:
     """The cache folder of a template: beside it in a checkout, the user's own where the package is installed."""
     if not application.is_installed():
         return template.parent / "build" / "local"
+    return folder_of_the_user(template)
+
+
+def folder_of_the_user(template: Path) -> Path:
+    """A folder for the folder of a template, which only the user writes to."""
     of_template = hashlib.sha256(str(template.parent.resolve()).encode()).hexdigest()[:16]
     return _caches_of_the_user() / "oncekit" / of_template
 

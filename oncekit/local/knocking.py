@@ -78,7 +78,7 @@ def strange_key(keys: AccessKeys) -> Rule:
             what = f"the access key {_quoted(credential.key)} is not of this run of the local cloud"
         else:
             return None
-        return f"{what}; use the export lines that `once up` printed last, or `environment` of the LocalCloud"
+        return f'{what}; for `once up` run `eval "$(once env)"`, in a program take `environment` of the LocalCloud'
 
     return rule
 

@@ -103,13 +103,15 @@ def test_init_in_an_empty_folder_makes_an_application_whose_tests_pass(empty: Ap
     of_body = ("--key", "$.id", "--payload", "$.data", "--example", "hook.json")
     assert empty.once("new", "take-hook", "--http", "/hooks/paid", *of_body).code == 0
     assert empty.once("graph", "-o", "machine.svg").code == 0 and "ExecuteBusinessLogic" in empty.text("machine.svg")
-    told = yaml.safe_load(empty.once("openapi").out)
+    told = yaml.safe_load(empty.once("env", "--openapi").out)
     schema = json.loads(empty.text("functions/send_invoice/schema.json"))
     assert payload_of(told, "send-invoice") == {name: each for name, each in schema.items() if name != "$schema"}
     assert started_by(told) == {"place-order", "send-invoice", "take-hook", "{operation}"}
     outside = Application(empty.folder.parent)
-    assert yaml.safe_load(outside.once("openapi", "--template", f"{empty.folder.name}/template.yaml").out) == told
-    assert empty.once("openapi", "--template", "once/template.yaml").out == empty.once("openapi").out
+    assert (
+        yaml.safe_load(outside.once("env", "--openapi", "--template", f"{empty.folder.name}/template.yaml").out) == told
+    )
+    assert empty.once("env", "--openapi", "--template", "once/template.yaml").out == empty.once("env", "--openapi").out
     done = empty.pytest("tests")
     assert done.returncode == 0 and "5 passed" in done.stdout, done.stdout + done.stderr
 
@@ -129,25 +131,25 @@ def payload_of(document: dict[str, Any], operation: str) -> dict[str, Any]:
 def test_the_document_of_an_adopted_application_has_its_own_operations(ready: Application) -> None:
     ready.once("new", "reserve", "--function", "Warehouse")
     ready.once("new", "restock", "--function", "Warehouse")
-    told = yaml.safe_load(ready.once("openapi").out)
+    told = yaml.safe_load(ready.once("env", "--openapi").out)
     assert started_by(told) == {"reserve", "restock", "{operation}"}
     assert payload_of(told, "restock") == {"type": "object"}
-    done = ready.once("openapi", "--template", "once/template.yaml")
+    done = ready.once("env", "--openapi", "--template", "once/template.yaml")
     assert yaml.safe_load(done.out) == told and "is a copy of Once" in done.err
-    done = ready.once("openapi", "-o", "none/api.yaml")
+    done = ready.once("env", "--openapi", "-o", "none/api.yaml")
     assert done.code == 2 and done.err == "once: none/api.yaml: No such file or directory\n"
     bare = "\nResources:\n    Bare: { Type: AWS::ApiGateway::RestApi }\n"
     (ready.folder / "template.yaml").write_text(ready.text("template.yaml").replace("\nResources:\n", bare))
-    assert ready.once("openapi", "-o", "api.yaml").code == 0 and yaml.safe_load(ready.text("api.yaml")) == told
+    assert ready.once("env", "--openapi", "-o", "api.yaml").code == 0 and yaml.safe_load(ready.text("api.yaml")) == told
     (ready.folder / "warehouse" / "schema.json").write_text("{")
-    assert "schema.json is not JSON" in ready.once("openapi").err
+    assert "schema.json is not JSON" in ready.once("env", "--openapi").err
 
 
 def test_an_application_without_the_api_has_no_document(ready: Application) -> None:
     operations = ready.folder / "once" / "operations.yaml"
     settings = 'Examples: "no"\n        HttpTrigger: "false"'
     operations.write_text(operations.read_text().replace('Examples: "no"', settings))
-    done = ready.once("openapi")
+    done = ready.once("env", "--openapi")
     assert done.code == 2 and "no HTTP API of Once; its parameter HttpTrigger is false" in done.err
 
 

@@ -264,15 +264,13 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
-def test_env_vars_with_evil_values_and_files_are_told_calmly(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_env_with_evil_values_and_files_are_told_calmly(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = operator.cloud.functions.functions["once_op-charge-payment"]
     monkeypatch.setitem(cast(dict[str, str], spec.environment), "TOLD", WHOLE)
-    done = operator.once("env-vars")
+    done = operator.once("env", "--sam")
     assert_shown_calmly(done)
     assert done.out.isascii() and json.loads(done.out)["ChargePaymentFunction"]["TOLD"] == WHOLE
-    assert_shown_calmly(operator.once("env-vars", "-o", f"/none/{WHOLE}"), 2)
+    assert_shown_calmly(operator.once("env", "--sam", "-o", f"/none/{WHOLE}"), 2)
 
 
 def test_init_and_new_tell_evil_names_calmly(
@@ -297,11 +295,10 @@ TRIED = {
     "replay-rejected",
     "send",
     "doctor",
-    "env-vars",
+    "env",
     *INTERVENTIONS,
     "run",
     "graph",
-    "openapi",
     "demo",
     "up",
     "init",

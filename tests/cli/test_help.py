@@ -50,7 +50,8 @@ def test_list_of_commands_says_each_in_a_whole_sentence() -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_of_a_command_ends_with_an_example_that_it_takes(command: str) -> None:
     *_, last = told(command, "-h").out.strip().splitlines()
-    program, name, *arguments = shlex.split(last.partition("Example: ")[2])
+    example = last.partition("Example: ")[2].removeprefix('eval "$(').removesuffix(')"')
+    program, name, *arguments = shlex.split(example)
     assert (program, name) == ("once", command)
     parsed = get_command(app(*COMMANDS)).commands[command].make_context(command, arguments)  # type: ignore[attr-defined]
     assert not parsed.args

@@ -228,8 +228,8 @@ def sends(operator: Watched) -> None:
 
 
 def writes_variables(operator: Watched) -> None:
-    operator.watch("env-vars")
-    operator.watch("env-vars", "--event", operator.file(json.dumps(operator.request()), "event.json"))
+    operator.watch("env", "--sam")
+    operator.watch("env", "--event", operator.file(json.dumps(operator.request()), "event.json"))
 
 
 PATHS: dict[str, Callable[[Watched], None]] = {
@@ -244,7 +244,7 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "redrive": redrives,
     "replay-rejected": replays,
     "send": sends,
-    "env-vars": writes_variables,
+    "env": writes_variables,
 }
 
 

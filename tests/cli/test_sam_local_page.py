@@ -84,7 +84,7 @@ def terminal(operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_functions_run_on_what_is_deployed_as_the_page_says(terminal: Terminal) -> None:
     told = commands("With what is deployed")
-    assert [each.split()[:2] for each in told] == [["once", "env-vars"]] * 2 + [["sam", "local"]] * 2
+    assert [each.split()[:2] for each in told] == [["once", "env"]] * 2 + [["sam", "local"]] * 2
     answers = [answer for command in told if (answer := terminal.give(command))]
     assert b"placed" in answers[0] and answers[0] == answers[1]
     assert rows(terminal.operator.cloud, "OrdersTable") == 1, "the second attempt found the step done"

@@ -121,7 +121,7 @@ def test_keys_of_a_profile_are_not_taken_for_the_local_cloud(
     without = {name: value for name, value in local(cloud).items() if "KEY" not in name}
     developers = of_a_developer(stranger, tmp_path)
     done = run({**developers, **without}, "ls")
-    assert done.returncode == 2 and "export lines" in done.stderr
+    assert done.returncode == 2 and "once env" in done.stderr
     done = run({**developers, **local(cloud)}, "ls", "--profile", "work")
     assert done.returncode == 2 and "--profile work" in done.stderr
     assert stranger.asked == []
@@ -131,7 +131,7 @@ def test_wrong_key_is_answered_with_where_the_right_one_is(
     cloud: LocalCloud, stranger: Stranger, tmp_path: Path
 ) -> None:
     done = run({**of_a_developer(stranger, tmp_path), **local(cloud), "AWS_ACCESS_KEY_ID": "of-yesterday"}, "ls")
-    assert done.returncode == 2 and "export lines that `once up` printed" in done.stderr
+    assert done.returncode == 2 and "once env" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 
 

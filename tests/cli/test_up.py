@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import boto3
 import pytest
 import requests
 from botocore.exceptions import ClientError
+from commands import Done, once
 from copies import copy_project
 from once_up import once_up
 from signing import keys
+
+from oncekit.cli.here.up_environment import write
 
 ROOT = Path(__file__).parents[2]
 CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}
@@ -96,7 +100,30 @@ def send(given: dict[str, str], machine: str, request: dict[str, Any]) -> None:
     client.start_execution(stateMachineArn=machine, input=json.dumps(request))
 
 
-def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) -> None:
+def env_here() -> Done:
+    return once(no_stack, "env", "--template", str(ROOT / "template.yaml"))
+
+
+def no_stack(*_: Any, **__: Any) -> Any:
+    raise AssertionError("no stack is looked up")
+
+
+def test_env_says_that_nothing_is_up_also_after_an_end_that_left_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for _ in range(2):
+        done = env_here()
+        assert (done.code, done.out) == (2, "") and "no `once up` runs for" in done.err
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            gone = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{free.getsockname()[1]}"}
+        write(ROOT / "template.yaml", gone)
+
+
+def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with once_up(ROOT, tmp_path) as up:
         lines, given = up.lines, up.given
         first = lines[0]
@@ -109,6 +136,9 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
         assert "AWS_ENDPOINT_URL_DYNAMODB" in unset.split()
         [undo] = [line for line in lines if line.startswith("# When it has ended: unset ")]
         assert set(given) == set(undo.partition("unset ")[2].split()), "it undoes what the lines have done"
+        assert env_here().out == "\n".join([unset, *(line for line in lines if line.startswith("export "))]) + "\n"
+        [kept] = (tmp_path / "cache").rglob("*.json")
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600, "the access key is its user's alone"
         url = given["AWS_ENDPOINT_URL"]
         (stack,) = boto3.client("cloudformation", endpoint_url=url, **keys(given)).describe_stacks(StackName="once")[
             "Stacks"
@@ -119,3 +149,4 @@ def test_up_serves_its_stack_and_an_interrupt_ends_it_with_zero(tmp_path: Path) 
         up.process.send_signal(signal.SIGINT)
         assert up.process.wait(20) == 0
         assert up.err.read_text().endswith("The local cloud is down.\n")
+    assert not list((tmp_path / "cache").rglob("*.json"))

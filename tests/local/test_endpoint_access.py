@@ -232,7 +232,7 @@ def test_client_with_another_key_is_told_in_its_own_protocol_where_the_key_is(cl
     calls = {"dynamodb": "list_tables", "s3": "list_buckets", "cloudformation": "list_stacks", "lambda": "list_layers"}
     for service, method in calls.items():
         client = boto3.client(service, endpoint_url=cloud.endpoint_url, **wrong)  # type: ignore[call-overload]
-        with pytest.raises(ClientError, match=r"LocalCloudRefused.*export lines that `once up` printed") as error:
+        with pytest.raises(ClientError, match=r"LocalCloudRefused.*for `once up` run `eval") as error:
             getattr(client, method)()
         assert error.value.response["ResponseMetadata"]["HTTPStatusCode"] == 403
 

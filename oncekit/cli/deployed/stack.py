@@ -169,9 +169,9 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
 THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
 BAD_CREDENTIALS = ("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException")
 ADVICE = {
-    "NoCredentialsError": "log in, give --profile, or for the local cloud the export lines that `once up` printed",
+    "NoCredentialsError": 'log in, give --profile, or for `once up` run `eval "$(once env)"`',
     "PartialCredentialsError": "log in, or give --profile",
-    "NoRegionError": "give --region, or for the local cloud the export lines that `once up` printed",
+    "NoRegionError": 'give --region, or for `once up` run `eval "$(once env)"`',
     "ProfileNotFound": "see `aws configure list-profiles`",
     "EndpointConnectionError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
     "ConnectTimeoutError": "is `once up` running, if AWS_ENDPOINT_URL is set?",

@@ -80,5 +80,5 @@ def local_key(profile: str | None) -> dict[str, str]:
         raise Problem(f"--profile {profile}: AWS_ENDPOINT_URL points to the local cloud, which has no profiles")
     key, secret = (os.environ.get(name) for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"))
     if not key or not secret:
-        raise Problem("AWS_ENDPOINT_URL points to the local cloud: take all the export lines that `once up` printed")
+        raise Problem('AWS_ENDPOINT_URL points to the local cloud, whose key is missing: run `eval "$(once env)"`')
     return {"aws_access_key_id": key, "aws_secret_access_key": secret}

@@ -1,17 +1,14 @@
-"""`once openapi`: the OpenAPI document of the stack's HTTP API, with the schemas of the operations' payloads."""
+"""The OpenAPI document of a stack's HTTP API, with the schemas of the operations' payloads."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.cloud import clear_errors, find_template
 from oncekit.cli.here.openapi_parts import COMPONENTS, DESCRIPTION, PROBLEM, RESPONSES, SCHEMAS
-from oncekit.cli.options import Output, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 from oncekit.operation_functions import OperationFunctions
@@ -24,14 +21,12 @@ API = "AWS::ApiGateway::RestApi"
 STARTS = "/operations/{operation}"
 """The path of Once's API that no other API of an application has."""
 OBJECT: Document = {"type": "object"}
-Url = Annotated[str, typer.Option("--url", metavar="URL", help="The URL of the API; by default that of `once up`.")]
+LOCAL_URL = "http://127.0.0.1:4601"
+"""Where `once up` has the API."""
 
 
-def openapi(url: Url = "http://127.0.0.1:4601", output: Output = None, template: Template = None) -> None:
-    """Print the OpenAPI document of the HTTP API, as YAML.
-
-    Each operation has its own paths, with the schema of its payload if its function has a schema.json.
-    """
+def write_document(url: str, output: Path | None, template: Path | None) -> None:
+    """As YAML, to standard output or a file: each operation has its own paths, with the schema of its payload."""
     path = _of_application(find_template(template))
     with clear_errors():
         text = as_yaml(document(path, url))

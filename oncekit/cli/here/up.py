@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from oncekit.cli.deployed.surroundings import LED_ELSEWHERE
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
 from oncekit.cli.here.example import Example, example_of
 from oncekit.cli.here.files import Watch, broken_python, python_of
@@ -77,8 +76,9 @@ def up(
     these, not what is hidden, nor build, node_modules, __pycache__ and virtual environments.
 
     First prints the address of the console, a page that shows each request, run and record while it happens.
-    Then prints lines to paste into other terminals: they unset the settings of real accounts, and set the endpoint and
-    an access key. The key is random in each run; calls without it, from a program or a web page, are refused.
+    Then prints lines for other terminals, which `eval "$(once env)"` reads there: they unset the settings of real
+    accounts, and set the endpoint and an access key. The key is random in each run; calls without it, from a program or
+    a web page, are refused.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
     """
     raise typer.Exit(stay_up(Ports(port, http_port, console_port), from_containers, given(parameter), template))
@@ -100,6 +100,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
+    from oncekit.cli.here.up_environment import kept_while_up
     from oncekit.local.clock import MovableClock
     from oncekit.local.knocking import HOST_OF_CONTAINERS
 
@@ -121,6 +122,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
         with (
             console_of(cloud, path.parent, ports.console) as console,
             watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
+            kept_while_up(path, cloud.environment),
         ):
             tell(*(f"✗ {broken}" for broken in broken_python(python_of(cloud.sources), path.parent).values()))
             watch = Watch(
@@ -192,6 +194,8 @@ class News:
 
 def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
     """Lines that a shell can read: what to know is in comments."""
+    from oncekit.cli.here.up_environment import lines
+
     outputs = cloud.outputs
     ways = {
         "queue": "RequestQueueUrl",
@@ -202,7 +206,7 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
     lane = lane_to_start(None, cloud.parameters)
     by_http = (
         [
-            f"# Requests by HTTP: {outputs['RequestApiUrl']}. With the lines below pasted, send this twice:",
+            f"# Requests by HTTP: {outputs['RequestApiUrl']}. In a terminal that is led here, send this twice:",
             f"#   curl -i --aws-sigv4 aws:amz:{REGION}:execute-api \\",
             "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
             f"#     -w '\\n' -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
@@ -220,20 +224,19 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
         *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
         f"#   (requests of the queue and the bus, and those of `once send`, start in the {lane} lane)",
         "#",
-        "# To use it, paste the lines below in another terminal. Then, for example:",
+        '# In another terminal: eval "$(once env)"   (or paste the lines below). Then, for example:',
         f"#   once send {example.file} --wait",
         f"#   once send {example.file} --via sqs --duplicates 2",
         f"#   once send {example.file} --lane fast --wait",
         f"#   once show {quote(example.id)}   (also history, logs)",
         "#   once doctor",
-        "#   once env-vars -o env.json   (for `sam local invoke`: docs/sam-local.md)",
+        "#   once env --sam -o env.json   (for `sam local invoke`: docs/sam-local.md)",
         f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
         f"--input file://{example.file}",
         "#",
         f"# When it has ended: unset {' '.join(cloud.environment)}",
         "",
-        f"unset {' '.join(LED_ELSEWHERE)}",
-        *(f"export {name}={value}" for name, value in cloud.environment.items()),
+        *lines(cloud.environment),
         "",
     )
     tell("The local cloud is up; it deploys again when a file changes that it was deployed from. Ctrl-C ends it.")

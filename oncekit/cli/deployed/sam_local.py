@@ -1,14 +1,12 @@
-"""`once env-vars`: the variables and the event with which `sam local invoke` runs a function on what is deployed."""
+"""The variables and the event with which `sam local invoke` runs a function on what is deployed."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
-
-import typer
 
 from oncekit.cli.deployed.function_event import function_event
 from oncekit.cli.deployed.inside import inside
@@ -17,7 +15,6 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.reading import read_event, where
 from oncekit.cli.deployed.request_form import fault_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Output, Profile, Region, StackName, Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
 
@@ -30,39 +27,10 @@ DECLARE_IT = (
 )
 FROM_CONTAINERS = "A container gets an answer of `once up --from-containers` only; docs/sam-local.md says how."
 
-Event = Annotated[
-    str | None,
-    typer.Option(
-        "--event",
-        metavar="EVENT",
-        help="Write the function's event for this request file (JSON; - reads standard input) instead.",
-    ),
-]
 
+def write_variables(place: Place, output: Path | None, template: Path | None) -> int:
+    """JSON: {function: {variable: value}}, each function under its logical id. The exit code."""
 
-def env_vars(
-    event: Event = None,
-    output: Output = None,
-    template: Template = None,
-    stack: StackName = "once",
-    profile: Profile = None,
-    region: Region = None,
-) -> None:
-    """Write the file for `sam local invoke --env-vars`.
-
-    It has the environment variables of each deployed function: the names of the tables and the bucket of a stack, or
-    those of `once up` with its endpoint as a container reaches it. Values are written as they are, also secrets.
-
-    With --event, it writes what the function gets for a request instead. The key gets a prefix, so that no other
-    request is affected, and its lock is written into the table, so that the function's steps work for a day.
-
-    JSON: {function: {variable: value}}, each function under its logical id; with --event, the event.
-    """
-    place = Place(stack, profile, region)
-    raise typer.Exit(_variables_of_all(place, output, template) if event is None else _event(place, event, output))
-
-
-def _variables_of_all(place: Place, output: Path | None, template: Path | None) -> int:
     def work(stack: Stack) -> int:
         found = {logical_id: _variables(stack, name) for logical_id, name in _functions(stack, place.stack).items()}
         if stack.endpoint_url is not None:
@@ -74,7 +42,8 @@ def _variables_of_all(place: Place, output: Path | None, template: Path | None) 
     return on_stack(place, "", work)
 
 
-def _event(place: Place, event: str, output: Path | None) -> int:
+def write_event(place: Place, event: str, output: Path | None) -> int:
+    """JSON: the event of a function for a request. The exit code."""
     request = read_event(event)
     if fault := fault_of(request):
         raise Problem(f"{where(event)}: {fault}; it would be refused")

@@ -1,4 +1,4 @@
-"""`once env-vars`: what a function in a container is told of the tables that are there, and its event."""
+"""`once env`: what leads a shell here, and what a function in a container is told of the tables, and its event."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def at_its_endpoint(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_each_function_gets_the_names_that_are_deployed_and_the_endpoint_as_a_container_calls_it(
     operator: Operator, at_its_endpoint: str
 ) -> None:
-    done = operator.once("env-vars")
+    done = operator.once("env", "--sam")
     assert done.code == 0, done.err
     told, outputs = json.loads(done.out), operator.cloud.outputs
     assert set(told) >= set(OWN_FUNCTIONS)
@@ -45,7 +45,7 @@ def test_every_variable_of_the_file_is_declared_because_sam_drops_the_others(
     operator: Operator, at_its_endpoint: str
 ) -> None:
     declared = load(TEMPLATE).section("Resources")
-    for function, variables in json.loads(operator.once("env-vars").out).items():
+    for function, variables in json.loads(operator.once("env", "--sam").out).items():
         assert set(variables) <= set(declared[function]["Properties"]["Environment"]["Variables"])
 
 
@@ -56,9 +56,9 @@ def test_file_is_for_its_owner_alone_because_there_may_be_secrets_in_it(
     file = tmp_path / "env.json"
     if was_there:
         file.touch(mode=0o644)
-    done = operator.once("env-vars", "-o", str(file))
+    done = operator.once("env", "--sam", "-o", str(file))
     assert (done.code, done.out) == (0, "")
-    assert json.loads(file.read_text()) == json.loads(operator.once("env-vars").out)
+    assert json.loads(file.read_text()) == json.loads(operator.once("env", "--sam").out)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert f"{file}: the variables of BuildReportFunction, " in done.err
 
@@ -73,7 +73,7 @@ def on_aws(operator: Operator) -> Any:
             stack.client("lambda").meta.events.register("after-call", lambda parsed, **_: parsed.update(configuration))
             return stack
 
-        return once(connected, "env-vars")
+        return once(connected, "env", "--sam")
 
     return command
 
@@ -131,18 +131,18 @@ def test_each_function_that_does_not_declare_the_endpoint_is_told_in_a_line(
     (tmp_path / "inner" / "more.yaml").write_text(INNER)
     (tmp_path / "template.yaml").write_text(DECLARED)
     monkeypatch.chdir(tmp_path / "inner")  # the template is in a folder above it
-    assert undeclared(operator.once("env-vars")) == [
+    assert undeclared(operator.once("env", "--sam")) == [
         "ChargePaymentFunction",
         "BuildReportFunction",
         "CacheResponseFunction",
     ]
     (tmp_path / "other.yaml").write_text(DECLARED + GLOBALS)
-    told = undeclared(operator.once("env-vars", "--template", "../other.yaml"))
+    told = undeclared(operator.once("env", "--sam", "--template", "../other.yaml"))
     assert told == ["BuildReportFunction", "CacheResponseFunction"], "Globals are for functions of SAM, here alone"
 
 
 def test_the_template_of_once_declares_all(operator: Operator, at_its_endpoint: str) -> None:
-    assert undeclared(operator.once("env-vars", "--template", str(TEMPLATE))) == []
+    assert undeclared(operator.once("env", "--sam", "--template", str(TEMPLATE))) == []
 
 
 def test_a_stack_on_aws_has_no_endpoint_to_declare(
@@ -157,11 +157,11 @@ def test_a_folder_without_a_template_is_told_and_a_file_that_is_none_is_a_proble
     operator: Operator, at_its_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = operator.once("env-vars")
+    done = operator.once("env", "--sam")
     assert done.code == 0 and "No template.yaml here: give --template" in done.err
     (tmp_path / "bad.yaml").write_text("Resources: [")
     for name in ("bad.yaml", "none.yaml"):
-        done = operator.once("env-vars", "--template", name)
+        done = operator.once("env", "--sam", "--template", name)
         assert done.code == 2 and name in done.err
 
 
@@ -196,7 +196,7 @@ def test_functions_of_the_whole_application_are_found_on_aws(monkeypatch: pytest
                 "get_function_configuration", {"Environment": {"Variables": {"IS": name}}}, {"FunctionName": name}
             )
         found = Stack("shop-Once-Machine", {}, {}, None, clients=clients)
-        done = once(lambda *_, **__: found, "env-vars", "--stack", "shop")
+        done = once(lambda *_, **__: found, "env", "--sam", "--stack", "shop")
     assert json.loads(done.out) == {
         "BillCustomer": {"IS": "shop-Bill"},
         "CacheResponseFunction": {"IS": "shop-Once-Cache"},
@@ -212,7 +212,7 @@ def test_event_is_what_the_state_machine_sends(operator: Operator) -> None:
     request = json.loads(Path(ORDER).read_text())
     assert operator.cloud.run(request).status == "SUCCEEDED"
     (start,) = operator.cloud.invocations("place-order")
-    sent, event = start.event, json.loads(operator.once("env-vars", "--event", ORDER).out)
+    sent, event = start.event, json.loads(operator.once("env", "--event", ORDER).out)
     assert event.keys() == sent.keys() and event["lock"].keys() == sent["lock"].keys()
     own = {"idempotencyKey", "replyToken", "lock"}
     assert {name: event[name] for name in event.keys() - own} == {name: sent[name] for name in event.keys() - own}
@@ -222,7 +222,7 @@ def test_event_is_what_the_state_machine_sends(operator: Operator) -> None:
 def test_steps_work_under_the_lock_of_the_event_and_are_done_once(operator: Operator, tmp_path: Path) -> None:
     answers = []
     for _ in range(2):
-        assert operator.once("env-vars", "--event", ORDER, "-o", str(tmp_path / "e.json")).code == 0
+        assert operator.once("env", "--event", ORDER, "-o", str(tmp_path / "e.json")).code == 0
         text = (tmp_path / "e.json").read_bytes()
         called = operator.cloud.client("lambda").invoke(FunctionName="once_op-place-order", Payload=text)
         answers.append(called["Payload"].read())
@@ -233,7 +233,7 @@ def test_steps_work_under_the_lock_of_the_event_and_are_done_once(operator: Oper
 
 
 def test_no_request_and_no_sweep_meets_that_lock_and_the_table_deletes_it(operator: Operator) -> None:
-    event = json.loads(operator.once("env-vars", "--event", ORDER).out)
+    event = json.loads(operator.once("env", "--event", ORDER).out)
     record = operator.cloud.record(event["lock"]["id"])
     assert record is not None and "openShard" not in record
     assert record["expiresAt"] == int(operator.cloud.clock.now()) + 24 * 3600
@@ -248,7 +248,7 @@ def test_a_lock_of_somebody_else_is_left_alone(operator: Operator) -> None:
     key = f"sam-local-{request['idempotencyKey']}"
     operator.cloud.run(request | {"idempotencyKey": key})
     before = operator.cloud.record(f"acme#place-order#{key}")
-    done = operator.once("env-vars", "--event", ORDER)
+    done = operator.once("env", "--event", ORDER)
     assert (done.code, done.out) == (2, "") and "is a request of somebody else" in done.err
     assert operator.cloud.record(f"acme#place-order#{key}") == before
 
@@ -258,18 +258,18 @@ def test_a_function_that_knows_nothing_of_once_gets_the_payload_and_no_lock(oper
         stack = operator._connect(*place, **needed)
         return replace(stack, parameters={**stack.parameters, "PayloadOnlyOperations": "a,place-order"})
 
-    done = once(connected, "env-vars", "--event", ORDER)
+    done = once(connected, "env", "--event", ORDER)
     assert json.loads(done.out) == json.loads(Path(ORDER).read_text())["payload"]
     assert not operator.cloud.record("acme#place-order#sam-local-basket-77")
 
 
 def test_a_key_that_the_state_machine_refuses_gets_no_event(operator: Operator) -> None:
     request = {"operation": "place-order", "idempotencyKey": "a\u202eb", "payload": {}}
-    done = operator.once("env-vars", "--event", "-", stdin=json.dumps(request))
+    done = operator.once("env", "--event", "-", stdin=json.dumps(request))
     assert (done.code, done.out) == (2, "")
     assert "/idempotencyKey has a control character" in done.err and "it would be refused" in done.err
 
 
 def test_an_event_that_is_no_request_is_a_problem(operator: Operator) -> None:
-    done = operator.once("env-vars", "--event", "-", stdin='{"operation": "place-order"}')
+    done = operator.once("env", "--event", "-", stdin='{"operation": "place-order"}')
     assert (done.code, done.out) == (2, "") and "standard input: " in done.err and "idempotencyKey" in done.err
