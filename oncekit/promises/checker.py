@@ -11,17 +11,16 @@ import json
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from oncekit.local import Execution, LocalCloud
-from oncekit.local.http_request import received
+from oncekit.local import Execution
 from oncekit.promises import reasons
+from oncekit.promises.evidence import Evidence, evidence_of
 from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
+from oncekit.promises.journal import Item, Journal, Start, Write
 from oncekit.promises.openings import openings, request_of, retry_faults
-from oncekit.promises.owners import execution_of_owner, is_fast, is_of_a_lane, name_of_second, name_without_lock
-from oncekit.promises.writes import history_faults, shape_faults
+from oncekit.promises.owners import execution_of_owner, is_fast, name_of_second, name_without_lock
+from oncekit.promises.writes import write_faults
 
 REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
 
@@ -54,21 +53,27 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
 
 
 def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
-    """P3 and P7: the bytes that were kept, for every request of an id, and duplicates that start nothing.
+    """P3, P6 and P7: each request gets the bytes that were kept for its payload; duplicates keep nothing.
 
     That what was kept does not change while it is kept, the rules of single writes say.
     """
-    answers: dict[str, list[str]] = defaultdict(list)
+    payloads = {execution.arn: request_of(execution.input).get("payload") for execution in executions}
+    answers: dict[tuple[str, str], list[Any]] = defaultdict(list)
     for write in writes:
         if write.new is not None and write.new["status"] == "COMPLETED":
-            answers[write.id].append(_answer(write.new))
+            payload = payloads.get(execution_of_owner(write.new["owner"]))
+            answers[write.id, _answer(write.new)].append(payload)
     for execution in executions:
-        if execution.status != "SUCCEEDED" or not isinstance(execution.output, dict):
+        if not isinstance(execution.output, dict):
             continue
         id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
-        if disposition in ("EXECUTED", "REPLAYED") and _answer(execution.output) not in answers[id]:
-            yield Fault("P3", "broken", f"{id}: {execution.name} got {_answer(execution.output):.80}")
-        took_part = {"TakeOverLock", "RetryFailed", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
+        if disposition in ("EXECUTED", "REPLAYED"):
+            answer = _answer(execution.output)
+            if not (of := answers[id, answer]):
+                yield Fault("P3", "broken", f"{id}: {execution.name} got {answer:.80}")
+            elif None not in of and payloads[execution.arn] not in of:
+                yield Fault("P6", "broken", f"{id}: {execution.name} got the answer to another payload")
+        took_part = {"TakeOverLock", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
         if disposition == "REPLAYED" and not took_part and set(execution.states) & {"CacheResponse", "KeepRequest"}:
             yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
 
@@ -85,46 +90,42 @@ def _json(value: Any) -> str:
 # ---- what is left ----
 
 
-def record_faults(cloud: LocalCloud, record: Item) -> Iterator[Fault]:
-    """A record at the end: its shape, and that what it refers to is there, whole."""
-    yield from shape_faults(record)
+def record_faults(evidence: Evidence, record: Item) -> Iterator[Fault]:
+    """A record at the end: what it refers to is there, whole, and what it holds is small."""
     if "resultRef" in record:
         ref = record["resultRef"]
-        body = _object(cloud, ref)
+        body = evidence.object_of(ref)
         if body is None or (hashlib.sha256(body).hexdigest(), len(body)) != (ref["sha256"], ref["bytes"]):
             yield Fault("P3", "lost", f"{record['id']}: its result is not what its reference says")
     if "requestRef" in record:
-        body = _object(cloud, record["requestRef"])
+        body = evidence.object_of(record["requestRef"])
         if not body:
             yield Fault("P5", "lost", f"{record['id']}: quarantined without its request")
         else:
-            yield from _request_faults(cloud, record, body)
-    if record["status"] == "COMPLETED" and "result" in record:
-        limit = int(cloud.parameters["InlineLimitBytes"])
+            yield from _request_faults(evidence, record, body)
+    if "result" in record:
         steps = len(_json(record.get("steps", {})))
-        if (size := sum(len(str(value).encode()) for value in record.values()) - steps) > limit:
+        size = sum(len(str(value).encode()) for value in record.values()) - steps
+        if size > evidence.inline_limit:
             yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
 
 
-def in_flight_faults(cloud: LocalCloud, executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
+def in_flight_faults(evidence: Evidence) -> Iterator[Fault]:
     """P5: with the lock of an owner in the fast lane its request is kept, exactly; nobody can ask it later."""
-    inputs = {execution.arn: execution.input for execution in executions}
-    for write in writes:
-        new, old = write.new or {}, write.old or {}
-        of_a_lock = ("status", "owner", "request", "requestRef")
+    inputs = {execution.arn: execution.input for execution in evidence.executions}
+    for write in evidence.writes:
+        new = write.new or {}
         if new.get("status") != "IN_PROGRESS" or not is_fast(new["owner"]):
             continue
-        if all(old.get(name) == new.get(name) for name in of_a_lock):
-            continue
-        body = new["request"] if "request" in new else _object(cloud, new.get("requestRef", {}))
+        body = new.get("request") or ("requestRef" in new and evidence.object_of(new["requestRef"]))
         given = inputs.get(execution_of_owner(new["owner"]))
         if not body or (given is not None and json.loads(body) != given):
             yield Fault("P5", "lost", f"{write.id}: its owner in the fast lane has not kept its request")
 
 
-def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fault]:
+def _request_faults(evidence: Evidence, record: Item, body: bytes) -> Iterator[Fault]:
     """It is, exactly, what an execution of the id got, and its payload is the owner's."""
-    inputs = {execution.arn: execution.input for execution in executions_of(cloud)}
+    inputs = {execution.arn: execution.input for execution in evidence.executions}
     kept, owner = json.loads(body), execution_of_owner(record["owner"])
     if owner not in inputs:
         return  # its history is gone
@@ -133,35 +134,10 @@ def _request_faults(cloud: LocalCloud, record: Item, body: bytes) -> Iterator[Fa
         yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
 
 
-def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:
-    from botocore.exceptions import ClientError
-
-    if not ref:
-        return None
-    try:
-        body: bytes = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
-    except ClientError:
-        return None
-    return body
-
-
-def all_records(cloud: LocalCloud) -> dict[str, Item]:
-    """Every record by its id."""
-    return {item["id"]: item for item in rows_of(cloud, "IdempotencyTable")}
-
-
-def executions_of(cloud: LocalCloud) -> list[Execution]:
-    """Every execution of an operation, in both lanes, with the request that it got."""
-    from oncekit.local.execution import execution_of
-
-    lanes = [machine for machine in cloud.executions.machines if is_of_a_lane(cloud, machine.name)]
-    executions = [execution_of(each) for machine in lanes for each in machine.executions]
-    return [replace(each, input=received(each.input)) for each in executions]
-
-
-def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapping[str, Item]) -> Iterator[Fault]:
+def end_faults(
+    executions: Sequence[Execution], records: Mapping[str, Item], rejected: Sequence[Mapping[str, Any]]
+) -> Iterator[Fault]:
     """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it."""
-    rejected = cloud.rejected()
     kept = {_canonical(_kept_in(each)) for each in rejected}
     kept_by = {each["executionArn"] for each in rejected}
     named = {each["executionArn"] for each in rejected if "inputOmitted" in each}
@@ -180,7 +156,7 @@ def end_faults(cloud: LocalCloud, executions: Sequence[Execution], records: Mapp
             continue
         if name_of_second(execution.arn) in names:
             continue  # that one has the request, and is looked at itself
-        refused = execution.status == "FAILED" and execution.error in REFUSALS
+        refused = execution.error in REFUSALS
         if refused and execution.arn in kept_by:
             continue
         record = records.get(id_of(execution.input), {})
@@ -211,18 +187,23 @@ def id_of(given: Any) -> str:
 
 def faults(journal: Journal, *, at_rest: bool = True) -> list[Fault]:
     """Every broken promise; `at_rest` says that recovery has had its time, so that everything must have ended."""
-    cloud = journal.cloud
-    records, executions = all_records(cloud), executions_of(cloud)
-    found = [*history_faults(journal.writes), *start_faults(journal.starts, executions, journal.writes)]
+    return faults_in(evidence_of(journal), at_rest=at_rest)
+
+
+def faults_in(evidence: Evidence, *, at_rest: bool = True) -> list[Fault]:
+    """The same, of what was seen."""
+    writes, starts, executions = evidence.writes, evidence.starts, evidence.executions
     ended = [each for execution in executions for each in reasons.ends_of(execution)]
-    found += reasons.decision_faults(journal.starts, ended, openings(journal.writes))
-    found += retry_faults(journal.writes, executions)
-    found += answer_faults(executions, journal.writes)
-    found += in_flight_faults(cloud, executions, journal.writes)
-    for record in records.values():
-        found += record_faults(cloud, record)
+    found = [fault for write in writes for fault in write_faults(write)]
+    found += start_faults(starts, executions, writes)
+    found += reasons.decision_faults(starts, ended, openings(writes))
+    found += retry_faults(writes, executions)
+    found += answer_faults(executions, writes)
+    found += in_flight_faults(evidence)
+    for record in evidence.records.values():
+        found += record_faults(evidence, record)
     if at_rest:
         # Elsewhere the machine may hear refusals that never happened.
-        found += reasons.quarantine_faults(journal.writes, executions, ended, journal.refusals)
-        found += end_faults(cloud, executions, records)
+        found += reasons.quarantine_faults(writes, executions, ended, evidence.refusals)
+        found += end_faults(executions, evidence.records, evidence.rejected)
     return found

@@ -12,7 +12,6 @@ from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, Write
 from oncekit.promises.owners import execution_of_owner, name_of
 
-CLOSED = ("COMPLETED", "FAILED")
 BY_RECOVERY = re.compile(r"(recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40}")
 """Names that recovery gives, and the fast lane to whom it hands a lock over.
 
@@ -43,7 +42,7 @@ def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
         old, new = write.old, write.new
         if old is None or new is None or new["status"] != "IN_PROGRESS":
             continue
-        if old["status"] in CLOSED and (is_expired(old, write.at) or is_tried_again(write)):
+        if is_expired(old, write.at) or is_tried_again(write):
             opened[write.id].append(int(new["fence"]))
         elif old["status"] == "QUARANTINED":
             opened[write.id].append(int(new["fence"]) + 1)
@@ -54,7 +53,7 @@ def retry_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> It
     """P2: a failure is tried again only for a request that says `onFailed: retry`, and never by recovery."""
     inputs = {execution.arn: execution.input for execution in executions}
     for write in writes:
-        if not is_tried_again(write) or write.old is None or is_expired(write.old, write.at):
+        if not is_tried_again(write):
             continue
         assert write.actor is not None
         name = name_of(write.actor.owner)

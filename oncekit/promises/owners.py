@@ -7,11 +7,10 @@ can run twice: each run is an owner by itself.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from oncekit.local import Execution, LocalCloud
+from oncekit.local import LocalCloud
 
 MACHINES = ("StateMachineArn", "FastStateMachineArn")
 """The outputs that name the machines of both lanes."""
@@ -29,22 +28,12 @@ def has_nonce(owner: str) -> bool:
 
 def execution_of_owner(owner: str) -> str:
     """The ARN of its execution."""
-    return owner.rpartition(":")[0] if is_fast(owner) and has_nonce(owner) else owner
+    return owner.rpartition(":")[0] if has_nonce(owner) else owner
 
 
 def name_of(owner: str) -> str:
     """Of its execution."""
-    return owner.split(":")[7] if is_fast(owner) else owner.rpartition(":")[2]
-
-
-def owner_of(execution: Execution) -> str:
-    """What an execution calls itself when it writes; of two runs of one ARN each has a name of its own."""
-    if not is_fast(execution.arn):
-        return execution.arn
-    for event in execution.events:
-        if me := event.get("stateExitedEventDetails", {}).get("assignedVariables", {}).get("me"):
-            return str(json.loads(me))
-    return execution.arn
+    return owner.split(":")[7]
 
 
 def name_without_lock(arn: str) -> str:

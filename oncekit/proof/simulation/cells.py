@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from oncekit.promises import checker
+from oncekit.promises.evidence import all_records
 from oncekit.promises.faults import Fault
 from oncekit.proof.simulation import one_fault
 from oncekit.proof.simulation.injector import Injector
@@ -172,7 +173,7 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
     if outlived or kind not in HARMLESS or (kind == "down for hours" and place.action in one_fault.ASKING):
         return
     if place.kind == "point" or place.action != "invoke":
-        statuses = tuple(sorted({str(record["status"]) for record in checker.all_records(world.cloud).values()}))
+        statuses = tuple(sorted({str(record["status"]) for record in all_records(world.cloud).values()}))
         if statuses != path.ends:
             yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
@@ -241,7 +242,7 @@ def _send_again(world: World, path: Path, injector: Injector) -> None:
 
 def outcome_of(world: World) -> str:
     """In words, how the requests ended."""
-    statuses = {record["status"] for record in checker.all_records(world.cloud).values()}
+    statuses = {record["status"] for record in all_records(world.cloud).values()}
     if world.cloud.rejected():
         return "refused"
     return max(statuses).lower() if statuses else "nothing"

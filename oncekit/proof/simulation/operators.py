@@ -16,7 +16,8 @@ from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.engine import Call
-from oncekit.promises.checker import executions_of, id_of
+from oncekit.promises.checker import id_of
+from oncekit.promises.evidence import executions_of
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Actor
 from oncekit.promises.owners import is_fast

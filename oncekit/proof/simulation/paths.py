@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.promises.checker import all_records, id_of
+from oncekit.promises.checker import id_of
+from oncekit.promises.evidence import all_records
 from oncekit.proof.simulation.world import World
 
 Request = Mapping[str, Any]

@@ -19,7 +19,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.promises import checker
+from oncekit.promises.evidence import all_records
 from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.planned_faults import PlannedFaults
 from oncekit.proof.simulation.plans import Plan, draw
@@ -72,7 +72,7 @@ def run_plan(world: World, plan: Plan) -> Outcome:
         faults = [str(each) for each in operators.tolerated(world.faults())]
     except Endless as endless:
         faults = [f"P5 (stuck): {endless}"]
-    statuses = tuple(sorted(str(record["status"]) for record in checker.all_records(world.cloud).values()))
+    statuses = tuple(sorted(str(record["status"]) for record in all_records(world.cloud).values()))
     return Outcome(plan, tuple(world.trace), tuple(faults), statuses)
 
 

@@ -20,6 +20,7 @@ from oncekit.local.engine.patching import replaced
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
 from oncekit.promises import checker
+from oncekit.promises.evidence import all_records, executions_of
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Actor, Journal
 from oncekit.promises.owners import is_fast
@@ -134,8 +135,8 @@ class World:
 
     def unfinished(self) -> list[Fault]:
         """What recovery should find, or should have found."""
-        executions, records = checker.executions_of(self.cloud), checker.all_records(self.cloud)
-        return list(checker.end_faults(self.cloud, executions, records))
+        records = all_records(self.cloud)
+        return list(checker.end_faults(executions_of(self.cloud), records, self.cloud.rejected()))
 
     def is_unfinished(self) -> bool:
         return bool(self.unfinished())
@@ -177,7 +178,7 @@ class World:
     def _sweep_would_find(self) -> bool:
         """A sweep that finds nothing dead is left out: it costs a hundred calls and changes nothing but metrics."""
         now = self.scheduler.now()
-        for record in checker.all_records(self.cloud).values():
+        for record in all_records(self.cloud).values():
             overdue = record["status"] == "IN_PROGRESS" and record["leaseExpiresAt"] < now
             if overdue and (is_fast(record["owner"]) or self.journal.status_of(record["owner"]) != "RUNNING"):
                 return True

@@ -1,0 +1,183 @@
+"""The words in which examples of the promises are told: records, changes of them, starts, executions, and a judge.
+
+Every change is made at NOW, and every lease is over then, unless an example says otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oncekit.local import Execution
+from oncekit.promises.checker import faults_in
+from oncekit.promises.evidence import Evidence
+from oncekit.promises.faults import Fault
+from oncekit.promises.journal import Actor, Item, Refusal, Start, Write
+
+Happened = Write | Start | Refusal | Execution | Mapping[str, Any]
+"""A mapping is a message in the queue of rejected requests."""
+
+ID = "acme#charge-payment#key-1"
+REQUEST = {"operation": "charge-payment", "tenant": "acme", "idempotencyKey": "key-1", "payload": {"amount": 1}}
+OTHER = {**REQUEST, "payload": {"amount": 2}}
+NOW = 1000.0
+LIMIT = 1000
+"""Bytes of a finished record, at most."""
+
+
+def full(name: str) -> str:
+    return f"arn:aws:states:us-east-1:123456789012:execution:Operation:{name}"
+
+
+def fast(name: str) -> str:
+    """The ARN of an execution in the fast lane; an owner has `:NONCE` besides."""
+    return f"arn:aws:states:us-east-1:123456789012:express:Fast:{name}:run"
+
+
+FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
+OBJECTS = {"requests/mine": json.dumps(REQUEST), "requests/other": json.dumps(OTHER), "results/one": "[1]"}
+
+
+# ---- records ----
+
+
+def _shard(status: str) -> str:
+    return f"{status}#{hashlib.sha256(ID.encode()).hexdigest()[0]}"
+
+
+def lock(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
+    """Of a fast owner with its request."""
+    kept = {"request": json.dumps(REQUEST)} if ":express:" in owner else {}
+    common = {"id": ID, "fingerprint": "f", "owner": owner, "fence": fence, "attempts": fence, "onCrash": "retry"}
+    held = {"status": "IN_PROGRESS", "leaseExpiresAt": 900, "openShard": _shard("IN_PROGRESS"), "acquiredAt": "then"}
+    return {**common, **held, **kept, **more}
+
+
+def _finished(owner: str, fence: int, **more: Any) -> Item:
+    open_only = {"leaseExpiresAt", "openShard", "request"}
+    kept = {name: value for name, value in lock(owner, fence).items() if name not in open_only}
+    return {**kept, "finishedAt": "now", "expiresAt": 5000, **more}
+
+
+def done(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
+    answer = {} if "resultRef" in more else {"result": "1"}
+    return _finished(owner, fence, status="COMPLETED", **{**answer, **more})
+
+
+def failed(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
+    return _finished(owner, fence, status="FAILED", **{"error": error("PermanentError"), **more})
+
+
+def quarantined(owner: str = FIRST, fence: int = 1, why: str = "AttemptsUsedUp", **more: Any) -> Item:
+    held = {name: value for name, value in lock(owner, fence).items() if name != "request"}
+    said = {"status": "QUARANTINED", "openShard": _shard("QUARANTINED"), "error": error(why), "finishedAt": "now"}
+    return {**held, **said, "requestRef": ref("requests/mine"), **more}
+
+
+def error(name: str) -> Item:
+    return {"name": name, "message": ""}
+
+
+def ref(key: str, **more: Any) -> Item:
+    body = OBJECTS.get(key, "").encode()
+    return {"bucket": "b", "key": key, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), **more}
+
+
+def without(record: Item, *names: str) -> Item:
+    return {name: value for name, value in record.items() if name not in names}
+
+
+# ---- what happens ----
+
+
+def change(
+    old: Item | None,
+    new: Item | None,
+    by: str = "",
+    state: str = "",
+    *,
+    kind: str = "execution",
+    fence: int = 0,
+    owner_is: str = "ABORTED",
+) -> Write:
+    """By the record's owner if nothing is said; `owner_is` is the status of the owner before, `fence` a function's."""
+    return Write(NOW, Actor(kind, by or (new or old or {})["owner"], state, fence), ID, old, new, owner_is)
+
+
+def start(fence: int = 1, owner: str = FIRST) -> Start:
+    return Start(NOW, ID, owner, fence, fence, "charge-payment")
+
+
+def ran(owner: str = FIRST, *calls: tuple[int, str], given: Any = REQUEST, **more: Any) -> Execution:
+    """An execution, and each of its calls of business logic: fence, and the name of the error or nothing."""
+    arn = owner.removesuffix(":nonce")
+    ended = {"status": "SUCCEEDED", "output": None, "error": None, "states": ("ExecuteBusinessLogic",), **more}
+    events = [event for fence, name in calls for event in _called(owner, fence, name)]
+    return Execution(
+        arn.split(":")[7 if ":express:" in arn else -1],
+        arn,
+        ended["status"],
+        given,
+        ended["output"],
+        ended["error"],
+        None,
+        ended["states"],
+        0,
+        events,
+    )
+
+
+def _called(owner: str, fence: int, name: str) -> list[dict[str, Any]]:
+    event = {"Payload": {"lock": {"id": ID, "owner": owner, "fence": fence}}}
+    end = {"taskFailedEventDetails": {"error": name}} if name else {"taskSucceededEventDetails": {}}
+    sent = {"taskScheduledEventDetails": {"parameters": json.dumps(event)}}
+    begun, over = {"taskStartedEventDetails": {}}, {"taskSucceededEventDetails": {}}
+    return [_entered("ExecuteBusinessLogic"), sent, begun, end, _entered("CacheResponse"), sent, over]
+
+
+def _entered(state: str) -> dict[str, Any]:
+    return {"stateEnteredEventDetails": {"name": state}}
+
+
+def answered(name: str, given: Any = REQUEST, states: tuple[str, ...] = ("ReadRecord",), **answer: Any) -> Execution:
+    """A duplicate that got an answer."""
+    output = {"id": ID, "disposition": "REPLAYED", **answer}
+    return ran(full(name), given=given, output=output, states=states)
+
+
+def judged(*happened: Happened, at_rest: bool = True) -> list[Fault]:
+    """The broken promises; what is left is what was written last."""
+    writes = [each for each in happened if isinstance(each, Write)]
+    records = {each.id: each.new for each in writes}
+    seen = Evidence(
+        writes,
+        [each for each in happened if isinstance(each, Start)],
+        [each for each in happened if isinstance(each, Refusal)],
+        [each for each in happened if isinstance(each, Execution)],
+        {id: record for id, record in records.items() if record},
+        [each for each in happened if isinstance(each, Mapping)],
+        lambda ref: OBJECTS[ref["key"]].encode() if ref["key"] in OBJECTS else None,
+        LIMIT,
+    )
+    return faults_in(seen, at_rest=at_rest)
+
+
+@dataclass(frozen=True)
+class Rule:
+    told: str
+    """Promise, kind, and a part of what is said of the first example; nothing is said of the second."""
+    red: Happened | Sequence[Happened]
+    green: Happened | Sequence[Happened]
+
+    def check(self, *, at_rest: bool = True) -> None:
+        red, green = (judged(*_all(each), at_rest=at_rest) for each in (self.red, self.green))
+        broken, _, told = self.told.partition(": ")
+        assert any(f"{each.promise} {each.kind}" == broken and told in each.what for each in red), red
+        assert not green, green
+
+
+def _all(happened: Happened | Sequence[Happened]) -> Sequence[Happened]:
+    return happened if isinstance(happened, list) else [happened]
