@@ -8,9 +8,11 @@ import os
 import subprocess
 from typing import Any
 
+import pytest
 from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
-from commands import Done
+from commands import Done, once
 
+from oncekit.cli.deployed.stack import connect
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 
@@ -109,6 +111,18 @@ def test_a_function_behind_an_alias_of_its_own_answers_each_duplicate_alike(clou
     first, second = cloud.run(request), cloud.run(request)
     assert (first.output["disposition"], second.output["disposition"]) == ("EXECUTED", "REPLAYED")
     assert json.loads(second.output["result"]) == {"customer": "c", "total": "0.05"}
+
+
+def test_the_doctor_looks_into_the_dead_letter_queue_that_once_new_made(
+    cloud: TestCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [queue] = [name for name in cloud.resources if name.endswith("BillCustomerEventsDeadLetterQueue")]
+    cloud.client("sqs").send_message(QueueUrl=cloud.resources[queue], MessageBody="{}")
+    for name, value in cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    done = once(connect, "doctor", "--json")
+    [wrong] = [each for each in done.answer["checks"] if each["outcome"] == "wrong"]
+    assert (done.code, wrong["name"], wrong["resource"]) == (1, "dead-letters", queue)
 
 
 def test_an_operation_is_recovered_when_its_owner_dies(cloud: TestCloud) -> None:

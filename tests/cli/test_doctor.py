@@ -1,292 +1,290 @@
-"""`once doctor`: a healthy stack, a stack that is not whole, what cannot be looked at, and what is printed."""
+"""`once doctor`: one page of answers, each with the next command, on the local cloud."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from ailments import (
-    MACHINE,
-    Break,
-    backups_off,
-    missing,
-    parameters,
-    subscriptions,
-    time_to_live_off,
-)
-from patient import Patient
-from template_parts import was_added
+from botocore.exceptions import ClientError
+from commands import KeptSession, Sessions
+from operating import Operator, put
 
-from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.doctor.deployment import Deployment, Resource
-from oncekit.cli.doctor.stack import ALWAYS, SOMETIMES, WHERE, checks
-from oncekit.local.template import load
+from oncekit.local import LocalCloud
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ("ChargePayment", "PlaceOrder", "BuildReport")
-"""Their alarms are looked for with their functions."""
-BY_DEFAULT = ("RequestBus", "DeadExecutionsAlarm")
-"""Of what is there sometimes."""
+GONE = "ResourceNotFoundException"
+QUESTIONS = [
+    *("stack", "machines", "functions", "alarms", "subscribers"),
+    *("open", "overdue", "quarantined", "rejected", "dead-letters"),
+]
+
+
+Answer = Any
+
+
+class Watched(Operator):
+    """An operator whose calls are heard, and some of which are answered otherwise, or refused."""
+
+    answers: ClassVar[dict[str, Callable[[Answer], object]]] = {}
+    """By call what is done to its answer."""
+    called: ClassVar[list[str]] = []
+
+    @classmethod
+    def _stand_between(cls, session: KeptSession) -> None:
+        session.events.register("before-call", lambda model, **_: cls.called.append(model.name))
+        session.events.register("after-call", lambda model, parsed, **_: cls._answered(model.name, parsed))
+
+    @classmethod
+    def _answered(cls, call: str, answer: Answer) -> None:
+        if call in cls.answers:
+            cls.answers[call](answer)
+
+    def described(self, **as_: Any) -> None:
+        """DescribeStacks says so."""
+        self.answers["DescribeStacks"] = lambda answer: answer["Stacks"][0].update(as_)
+
+    def refuse(self, call: str, code: str) -> None:
+        def refuse(_: Answer) -> None:
+            raise ClientError({"Error": {"Code": code, "Message": "no\nway"}}, call)
+
+        self.answers[call] = refuse
+
+
+Watched._sessions = Sessions(Watched._stand_between)
+
+
+@pytest.fixture
+def operator(cloud: LocalCloud, latches_folder: Path) -> Watched:
+    Watched.answers.clear()
+    Watched.called.clear()
+    return Watched(cloud, latches_folder)
+
+
+def found(operator: Watched, *options: str) -> dict[str, tuple[str, str]]:
+    """By question and resource the message and the advice of what is not fine."""
+    done = operator.once("doctor", "--json", *options)
+    checks = done.answer["checks"]
+    outcomes = [each["outcome"] for each in checks]
+    assert (done.answer["wrong"], done.answer["warnings"]) == (outcomes.count("wrong"), outcomes.count("warning"))
+    assert done.code == (1 if done.answer["wrong"] else 0)
+    bad = [each for each in checks if each["outcome"] in ("wrong", "warning")]
+    assert all(each["message"] and each["advice"] for each in bad), bad
+    assert not [each for each in bad if each["advice"].count("`") % 2], "a command is between two backticks"
+    return {f"{each['outcome']}: {each['name']}, {each['resource']}": (each["message"], each["advice"]) for each in bad}
 
 
 # ---- a healthy stack ----
 
 
-def test_healthy_stack_has_nothing_wrong_and_nothing_that_was_not_looked_at(patient: Patient) -> None:
-    done = patient.once("doctor")
-    assert done.code == 0, done.out
-    assert re.search(r"\nNothing wrong, 0 warnings, \d+ fine\.\n$", done.out)
-    groups = [line.split()[:2] for line in done.out.splitlines() if line[:1] == "✓"]
-    names = [
-        "stack",
-        "table",
-        "bucket",
-        "machines",
-        "executions",
-        "functions",
-        "lanes",
-        "triggers",
-        "queues",
-        "alarms",
-        "operations",
-    ]
-    assert groups == [["✓", name] for name in names]
-
-
-def test_healthy_local_cloud_has_nothing_wrong_and_says_what_it_leaves_out(local_patient: Patient) -> None:
-    done = local_patient.once("doctor")
+def test_healthy_stack_has_an_answer_to_each_question_and_nothing_wrong(operator: Watched) -> None:
+    done = operator.once("doctor")
     assert (done.code, done.err) == (0, "")
-    assert "✗" not in done.out and "!" not in done.out, done.out
-    checks = local_patient.findings()
-    skipped = [each for each in checks if each["outcome"] == "skipped"]
-    assert {each["message"] for each in skipped} == {"not part of the local cloud"}
-    left_out = {each["name"] for each in skipped}
-    assert {"triggers.pipe", "triggers.schedule", "alarms.state", "queues.tls", "machines.log"} <= left_out
-    assert not {"table.ttl", "machines.alias", "functions.alias", "queues.empty"} & left_out
+    answers = done.out.splitlines()
+    assert [line.split()[1] for line in answers[:-2]] == QUESTIONS
+    assert {line[0] for line in answers[:-2]} == {"✓", "-"} and answers[-1].startswith("Nothing wrong, 0 warnings")
+    assert "CREATE_COMPLETE" in answers[0] and "queue and bus start the full lane" in answers[1]
+    assert re.search("✓ functions .*charge-payment.*CacheResponseFunction can be invoked\n", done.out)
+    assert found(operator) == {}
 
 
-def test_it_only_reads(patient: Patient) -> None:
-    patient.once("doctor")
-    assert len(patient.calls) > 20
-    reading = re.compile(r"(Get|List|Describe|Query|BatchGet)\w*")
-    assert [call for call in patient.calls if not reading.fullmatch(call)] == []
+def test_it_only_reads(operator: Watched) -> None:
+    put(operator, "acme#charge-payment#a", "QUARANTINED", 1)
+    operator.once("doctor")
+    assert len(set(operator.called)) > 8
+    reads = re.compile(r"(Get|List|Describe|Query|BatchGet)\w*")
+    assert [call for call in operator.called if not reads.fullmatch(call)] == []
 
 
-def test_every_resource_that_the_doctor_expects_is_in_the_template() -> None:
-    resources = load(ROOT / "template.yaml").section("Resources")
-    conditions = {"EventTrigger": "TakesEvents", "QueueTrigger": "TakesMessages", "HttpTrigger": "TakesHttp"}
-    assert {name for name in ALWAYS if "Condition" in resources[name]} == set()
-    for switch, names in WHERE.items():
-        assert {resources[name]["Condition"] for name in names} == {conditions[switch]}
-    watched = {"AWS::CloudWatch::Alarm", "AWS::SQS::Queue", "AWS::Pipes::Pipe", "AWS::Scheduler::Schedule"}
-    known = {*ALWAYS, *(name for names in WHERE.values() for name in names)}
-    for name in SOMETIMES:
-        assert resources[name]["Condition"]
-    of_examples = {f"{name}{kind}Alarm" for name in EXAMPLES for kind in ("Errors", "Throttles", "Rollout")}
-    found = {name for name, each in resources.items() if each["Type"] in watched and not was_added(name, resources)}
-    assert found - of_examples <= known | set(SOMETIMES)
-
-
-# ---- the stack ----
-
-
-def stack_status(status: str) -> Break:
-    return lambda patient: patient.fields.update(status=status)
-
-
-STACKS: dict[str, tuple[Break, str, str, str]] = {
-    "rolled back": (stack_status("UPDATE_ROLLBACK_COMPLETE"), "stack.status", "wrong", "describe-stack-events"),
-    "failed": (stack_status("UPDATE_FAILED"), "stack.status", "wrong", "describe-stack-events"),
-    "under way": (stack_status("UPDATE_IN_PROGRESS"), "stack.status", "warning", "wait"),
-    "resource failed": (
-        lambda p: p.change(
-            "ListStackResources",
-            lambda answer: answer["StackResourceSummaries"][0].update(ResourceStatus="UPDATE_FAILED"),
-        ),
-        "stack.resources",
-        "wrong",
-        "describe-stack-resources",
-    ),
-    "log group missing": (missing("OperationLogGroup"), "stack.resources", "wrong", "sam deploy"),
-}
-
-
-@pytest.mark.parametrize(("breaks", "name", "outcome", "advice"), STACKS.values(), ids=STACKS)
-def test_stack(patient: Patient, breaks: Break, name: str, outcome: str, advice: str) -> None:
-    breaks(patient)
-    assert patient.complaints() == [(name, outcome, "once")]
-    assert advice in patient.the(name)["advice"]
-
-
-@pytest.mark.parametrize("missing", [*ALWAYS, *(name for names in WHERE.values() for name in names), *BY_DEFAULT])
-def test_whatever_is_missing_is_named(missing: str) -> None:
-    there = {*ALWAYS, *(name for names in WHERE.values() for name in names), *BY_DEFAULT} - {missing}
-    resources = {name: Resource("", name, "CREATE_COMPLETE") for name in there}
-    [_, everything, _] = checks(Deployment(Stack("once", {}, {"HttpTrigger": "true"}, None), resources))
-    assert everything.look().message == f"not in the stack: {missing}"
-
-
-def test_a_stack_of_an_earlier_version_needs_no_api() -> None:
-    there = {*ALWAYS, *WHERE["EventTrigger"], *WHERE["QueueTrigger"], *BY_DEFAULT}
-    resources = {name: Resource("", name, "CREATE_COMPLETE") for name in there}
-    [_, everything, _] = checks(Deployment(Stack("once", {}, {}, None), resources))
-    assert everything.look().outcome == "ok"
+# ---- the stack, its machines and its functions ----
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value", "missing"),
+    ("status", "outcome", "advice"),
     [
-        ("OpenOperationsThreshold", "500", ["OpenOperationsAlarm"]),
-        ("Rollout", "Canary", ["OperationRolloutAlarm", "FastRolloutAlarm", "CacheResponseRolloutAlarm"]),
+        ("UPDATE_ROLLBACK_COMPLETE", "wrong", "describe-stack-events"),
+        ("UPDATE_FAILED", "wrong", "describe-stack-events"),
+        ("UPDATE_IN_PROGRESS", "warning", "wait stack-update-complete"),
     ],
 )
-def test_what_a_parameter_asks_for_is_missed(patient: Patient, parameter: str, value: str, missing: list[str]) -> None:
-    parameters(**{parameter: value})(patient)
-    assert patient.complaints() == [("stack.resources", "wrong", "once")]
-    assert patient.the("stack.resources")["message"] == f"not in the stack: {', '.join(missing)}"
-
-
-@pytest.mark.parametrize(("stage", "protected", "told"), [("prod", False, 1), ("prod", True, 0), ("dev", False, 0)])
-def test_prod_stack_that_can_be_deleted_by_mistake_is_a_warning(
-    patient: Patient, stage: str, protected: bool, told: int
+def test_a_deployment_that_has_not_ended_well_is_said(
+    operator: Watched, status: str, outcome: str, advice: str
 ) -> None:
-    parameters(Stage=stage)(patient)
-    patient.fields["is_protected"] = protected
-    assert patient.complaints().count(("stack.protection", "warning", "once")) == told
-    if told:
-        assert "update-termination-protection" in patient.the("stack.protection")["advice"]
+    operator.described(StackStatus=status)
+    [(name, (message, told))] = found(operator).items()
+    assert name == f"{outcome}: stack, once" and status in message and advice in told
 
 
-def test_missing_resource_is_not_missed_again_by_what_looks_at_it(patient: Patient) -> None:
-    missing("RecoverySchedule")(patient)
-    assert patient.complaints() == [("stack.resources", "wrong", "once")]
-    found = patient.the("triggers.schedule")
-    assert found["outcome"] == "skipped" and found["message"] == "could not look: RecoverySchedule is not in the stack"
+def test_stack_whose_first_deployment_failed_is_diagnosed(operator: Watched) -> None:
+    operator.described(StackStatus="ROLLBACK_COMPLETE", Outputs=[])
+    assert list(found(operator)) == ["wrong: stack, once"]
+
+
+def test_stack_of_something_else_is_refused(operator: Watched) -> None:
+    operator.described(Outputs=[])
+    done = operator.once("doctor")
+    assert (done.code, done.out) == (2, "") and "not a stack of Once" in done.err
+    operator.answers.clear()
+    done = operator.once("doctor", "--stack", "other")
+    assert (done.code, done.out) == (2, "") and "there is no stack other" in done.err
+
+
+def test_an_output_that_is_missing_is_said(operator: Watched) -> None:
+    outputs = operator.outputs.items()
+    operator.described(Outputs=[{"OutputKey": k, "OutputValue": v} for k, v in outputs if k != "FastStateMachineArn"])
+    [(name, (message, advice))] = found(operator).items()
+    assert name == "wrong: machines, FastStateMachine" and "FastStateMachineArn" in message and "sam deploy" in advice
+
+
+@pytest.mark.parametrize("call", ["DescribeStateMachine", "DescribeStateMachineAlias"])
+def test_machine_that_somebody_deleted_is_wrong(operator: Watched, call: str) -> None:
+    operator.refuse(call, "StateMachineDoesNotExist")
+    machines = {"DescribeStateMachine": ["", "Fast", "Recovery"], "DescribeStateMachineAlias": ["", "Fast"]}
+    complaints = found(operator)
+    assert list(complaints) == [f"wrong: machines, {each}StateMachine" for each in machines[call]]
+    message, advice = complaints["wrong: machines, StateMachine"]
+    assert "StateMachineDoesNotExist" in message and "detect-stack-drift" in advice
+
+
+def test_function_that_nobody_can_invoke_is_wrong(operator: Watched) -> None:
+    operator.answers["GetFunctionConfiguration"] = lambda answer: answer.update(State="Failed", StateReason="no layer")
+    assert found(operator)["wrong: functions, charge-payment"][0] == "it cannot be invoked: no layer"
+    operator.answers["GetFunctionConcurrency"] = lambda answer: answer.update(ReservedConcurrentExecutions=0)
+    del operator.answers["GetFunctionConfiguration"]
+    message, advice = found(operator)["wrong: functions, charge-payment"]
+    assert "never started" in message
+    assert advice == "`aws lambda delete-function-concurrency --function-name once_op-charge-payment`"
+
+
+def test_function_that_is_not_there_is_wrong(operator: Watched) -> None:
+    operator.refuse("GetFunctionConfiguration", GONE)
+    message, advice = found(operator)["wrong: functions, charge-payment"]
+    assert "there is no once_op-charge-payment:live" in message
+    assert "AutoPublishAlias: live" in advice and "`once retry ID`" in advice
+
+
+def test_function_that_operations_names_is_looked_at(operator: Watched) -> None:
+    operator.described(Parameters=[{"ParameterKey": "Operations", "ParameterValue": "refund=shop-refund:prod"}])
+    [(about, (message, _))] = found(operator).items()
+    assert about == "wrong: functions, refund" and "shop-refund:prod" in message
+
+
+def test_open_operation_without_a_function_is_wrong(operator: Watched) -> None:
+    put(operator, "acme#not-there#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
+    [(about, (message, _))] = found(operator).items()
+    assert about == "wrong: functions, not-there" and "once_op-not-there:live" in message
+
+
+# ---- alarms ----
+
+
+def test_alarm_that_rings_says_what_to_do(operator: Watched) -> None:
+    resources, watch = operator.cloud.deployed.resources, operator.cloud.client("cloudwatch")
+    alarm = resources["QuarantinedOperationsAlarm"]
+    watch.put_metric_alarm(AlarmName=alarm.ref, **{**alarm.properties, "Threshold": 0.0})
+    try:
+        assert found(operator) == {}
+        watch.set_alarm_state(AlarmName=alarm.ref, StateValue="ALARM", StateReason="2 of them")
+        [(about, (message, advice))] = found(operator).items()
+    finally:
+        watch.delete_alarms(AlarmNames=[alarm.ref])
+    assert about == "wrong: alarms, QuarantinedOperationsAlarm" and message.endswith("2 of them")
+    assert "`once ls --status QUARANTINED`" in advice
 
 
 @pytest.mark.parametrize(
-    ("parameter", "value", "not_missed"),
+    ("subscriptions", "told"),
     [
-        ("EventTrigger", "false", "RequestRule"),
-        ("QueueTrigger", "false", "RequestPipe"),
-        ("EventBusName", "default", "RequestBus"),
-        ("OpenOperationsThreshold", "500", ""),
-        ("Rollout", "Canary", ""),
-        ("ExecutionLog", "ALL", ""),
-        ("EncryptionKeyArn", "arn:aws:kms:us-east-1:123456789012:key/mine", ""),
-        ("FunctionConcurrency", "3", ""),
+        ([], "`aws sns subscribe"),
+        ([{"SubscriptionArn": "PendingConfirmation", "Endpoint": "pager@example.com"}], "follow the link"),
+        ([{"SubscriptionArn": "Deleted", "Endpoint": "pager@example.com"}], "`aws sns subscribe"),
+        ([{"SubscriptionArn": "arn:aws:sns:x", "Endpoint": "pager@example.com"}], None),
     ],
 )
-def test_stack_is_held_against_its_own_parameters(
-    local_patient: Patient, parameter: str, value: str, not_missed: str
+def test_alarms_that_nobody_hears_are_a_warning(
+    operator: Watched, subscriptions: list[dict[str, str]], told: str | None
 ) -> None:
-    with local_patient.cloud.deployed_with({parameter: value}):
-        assert local_patient.complaints() == []
-        assert not_missed not in {each["resource"] for each in local_patient.findings()}
+    operator.described(StackId="arn:aws:cloudformation:us-east-1:123456789012:stack/once/on-aws")
+    operator.answers["ListSubscriptionsByTopic"] = lambda answer: answer.update(Subscriptions=subscriptions)
+    if told is None:
+        assert found(operator) == {}
+    else:
+        [(about, (message, advice))] = found(operator).items()
+        assert about == "warning: subscribers, AlarmTopic" and "nobody is notified" in message and told in advice
+
+
+# ---- what waits ----
+
+
+def test_quarantined_operations_are_wrong(operator: Watched) -> None:
+    error = {"M": {"name": {"S": "Runtime.ExitError"}, "message": {"S": "exit status 1"}}}
+    for key in ("a", "b"):
+        put(operator, f"acme#charge-payment#{key}", "QUARANTINED", 1, error=error)
+    out = operator.once("doctor").out
+    assert "✗ quarantined" in out and ": 2 wait for an operator: 2 × Runtime.ExitError\n" in out
+    assert "`once ls --status QUARANTINED` names them" in out and "1 wrong, 0 warnings" in out
+
+
+@pytest.mark.parametrize(("since", "outcome"), [(60, "warning"), (600, "warning"), (601, "wrong")])
+def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched, since: int, outcome: str) -> None:
+    put(operator, "acme#charge-payment#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - since)
+    [(about, (_, advice))] = found(operator).items()
+    assert about.startswith(f"{outcome}: overdue") and "`once ls --overdue`" in advice
+
+
+def test_operations_in_progress_are_counted_and_fine(operator: Watched) -> None:
+    put(operator, "acme#charge-payment#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
+    assert found(operator) == {}
+    assert re.search("✓ open +1 in progress", operator.once("doctor").out)
+
+
+@pytest.mark.parametrize(
+    ("queue", "name", "next_command"),
+    [
+        ("RejectedRequestsQueue", "rejected", "`once replay-rejected --dry-run`"),
+        ("EventDeadLetterQueue", "dead-letters", "`once send EVENT`"),
+        ("RequestDeadLetterQueue", "dead-letters", "`aws sqs start-message-move-task --source-arn arn:"),
+        ("RecoveryDeadLetterQueue", "dead-letters", "`once ls --overdue`"),
+    ],
+)
+def test_message_that_waits_for_somebody_is_wrong_also_while_one_looks_at_it(
+    operator: Watched, queue: str, name: str, next_command: str
+) -> None:
+    sqs, url = operator.cloud.client("sqs"), operator.cloud.resources[queue]
+    sqs.send_message(QueueUrl=url, MessageBody="{}")
+    assert sqs.receive_message(QueueUrl=url)["Messages"]
+    [(about, (message, advice))] = found(operator).items()
+    assert about == f"wrong: {name}, {queue}" and message.startswith("1 ") and next_command in advice
 
 
 # ---- what cannot be looked at ----
 
 
-@pytest.mark.parametrize(
-    ("call", "code", "permission", "names"),
-    [
-        ("DescribeTimeToLive", "AccessDeniedException", "dynamodb:DescribeTimeToLive", {"table.ttl"}),
-        ("GetBucketEncryption", "AccessDenied", "s3:GetEncryptionConfiguration", {"bucket.encryption"}),
-        (
-            "DescribeStateMachineAlias",
-            "AccessDeniedException",
-            "states:DescribeStateMachineAlias",
-            {"machines.alias", "machines.timeouts", "functions.timeout"},
-        ),
-        ("ListFunctions", "AccessDeniedException", "lambda:ListFunctions", {"functions.found"}),
-        ("GetTopicAttributes", "AuthorizationError", "sns:GetTopicAttributes", {"alarms.action", "alarms.topic"}),
-        ("GetSchedule", "AccessDeniedException", "scheduler:GetSchedule", {"triggers.schedule"}),
-        (
-            "Query",
-            "AccessDeniedException",
-            "dynamodb:Query",
-            {"operations.quarantined", "operations.overdue", "operations.functions"},
-        ),
-    ],
-)
-def test_missing_permission_is_named_and_the_others_go_on(
-    patient: Patient, call: str, code: str, permission: str, names: set[str]
-) -> None:
-    time_to_live_off(patient)
-    backups_off(patient)
-    patient.refuse(call, code)
-    findings = patient.findings()
-    skipped = {each["name"]: each["message"] for each in findings if each["outcome"] == "skipped"}
-    assert set(skipped) == names
-    assert set(skipped.values()) == {f"could not look: needs the permission {permission}"}
-    assert "table.backup" in {each["name"] for each in findings if each["outcome"] == "wrong"}
+def test_missing_permission_is_named_and_the_others_go_on(operator: Watched) -> None:
+    operator.refuse("DescribeAlarms", "AccessDenied")
+    put(operator, "acme#charge-payment#a", "QUARANTINED", 1)
+    out = operator.once("doctor").out
+    assert re.search("- alarms +could not look: DescribeAlarms: AccessDenied: no way\n", out) and "✗ quarantined" in out
 
 
-def test_throttled_call_is_said_in_one_line(patient: Patient) -> None:
-    patient.refuse("DescribePipe", "ThrottlingException")
-    done = patient.once("doctor")
-    assert done.code == 0
-    assert "  - pipe: could not look: DescribePipe: ThrottlingException: no way\n" in done.out
-    assert done.out.endswith("1 not checked.\n")
+def test_table_that_is_gone_is_wrong(operator: Watched) -> None:
+    operator.refuse("Query", GONE)
+    [(about, (message, advice))] = found(operator).items()
+    assert about == "wrong: open, once" and GONE in message and "detect-stack-drift" in advice
 
 
-def test_credentials_that_end_meanwhile_end_the_command(patient: Patient) -> None:
-    patient.refuse("DescribeAlarms", "ExpiredTokenException")
-    done = patient.once("doctor")
-    assert (done.code, done.out) == (2, "") and "log in again" in done.err
-
-
-def test_list_of_resources_that_is_refused_ends_the_command(patient: Patient) -> None:
-    patient.refuse("ListStackResources", "AccessDenied")
-    done = patient.once("doctor")
+@pytest.mark.parametrize(("call", "code"), [("DescribeAlarms", "ExpiredToken"), ("ListStackResources", "AccessDenied")])
+def test_what_stops_every_look_ends_the_command(operator: Watched, call: str, code: str) -> None:
+    operator.refuse(call, code)
+    done = operator.once("doctor")
     assert (done.code, done.out) == (2, "") and "--profile" in done.err
 
 
 # ---- which stack ----
 
 
-def test_stack_that_is_not_there_is_said_as_other_commands_do(patient: Patient) -> None:
-    done = patient.once("doctor", "--stack", "other")
-    assert (done.code, done.out) == (2, "") and "there is no stack other" in done.err
-
-
-def test_stack_of_something_else_is_refused(patient: Patient) -> None:
-    missing(MACHINE)(patient)
-    done = patient.once("doctor")
-    assert (done.code, done.out) == (2, "") and "not a stack of Once" in done.err
-
-
-def test_stack_whose_first_deployment_failed_is_diagnosed_all_the_same(patient: Patient) -> None:
-    stack_status("ROLLBACK_COMPLETE")(patient)
-    patient.fields["outputs"] = {}
-
-    def roll_back(answer: Any) -> None:
-        for each in answer["StackResourceSummaries"]:
-            each["ResourceStatus"] = "DELETE_COMPLETE"
-
-    patient.change("ListStackResources", roll_back)
-    assert patient.complaints()[:2] == [("stack.status", "wrong", "once"), ("stack.resources", "wrong", "once")]
-    assert "could not look: IdempotencyTable is not in the stack" in patient.once("doctor").out
-
-
-@pytest.mark.parametrize(("name", "shown"), [("once", "`once ls`"), ("shop", "`once ls --stack shop`")])
-def test_commands_that_are_advised_name_the_stack(name: str, shown: str) -> None:
-    assert Deployment(Stack(name, {}, {}, None), {}).once("ls") == shown
-
-
-# ---- what is printed ----
-
-
-def test_problems_are_in_full_and_the_rest_is_short(patient: Patient) -> None:
-    time_to_live_off(patient)
-    subscriptions()(patient)
-    lines = patient.once("doctor").out.splitlines()
-    at = lines.index("✗ table       status, backup, index, protection, encryption")
-    assert lines[at + 1].startswith("  ✗ ttl  IdempotencyTable: time to live is off")
-    assert lines[at + 2].startswith("      `aws dynamodb update-time-to-live --table-name once-IdempotencyTable")
-    count = len([each for each in patient.resources.values() if each.endswith("Alarm")])
-    assert f"! alarms      state ×{count}, action ×{count}" in lines
-    assert lines[-1].startswith("1 wrong, 1 warning, ")
+def test_commands_that_are_advised_work_at_the_same_place(operator: Watched) -> None:
+    put(operator, "acme#charge-payment#a", "QUARANTINED", 1)
+    [(_, advice)] = found(operator, "--region", "us-east-1").values()
+    assert "`once show ID --region us-east-1`" in advice

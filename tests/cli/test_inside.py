@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +12,8 @@ import pytest
 from botocore.stub import Stubber
 
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.stack import NEEDED, Stack, connect
+from oncekit.cli.deployed.stack import NEEDED, Stack, connect, once_in
+from oncekit.cli.doctor.finding import resources_of
 from oncekit.cli.problem import Problem
 
 ARN = "arn:aws:cloudformation:eu-west-1:123456789012:stack"
@@ -37,15 +40,20 @@ def listed(name: str, *inside: str) -> tuple[str, dict[str, Any], dict[str, Any]
     return "list_stack_resources", {"StackResourceSummaries": summaries}, {"StackName": name}
 
 
-def found(*answers: tuple[str, dict[str, Any], dict[str, Any]]) -> Stack:
+@contextmanager
+def answering(*answers: tuple[str, dict[str, Any], dict[str, Any]]) -> Iterator[Any]:
+    """A session whose CloudFormation gives these answers, each once."""
     client = boto3.client("cloudformation", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
     with Stubber(client) as stubber:
         for action, answer, given in answers:
             stubber.add_response(action, answer, given)
-        session = SimpleNamespace(client=lambda *_, **__: client)
-        stack = connect(Place("shop", None, None), open_session=lambda _: session)
+        yield SimpleNamespace(client=lambda *_, **__: client)
         stubber.assert_no_pending_responses()
-    return stack
+
+
+def found(*answers: tuple[str, dict[str, Any], dict[str, Any]]) -> Stack:
+    with answering(*answers) as session:
+        return connect(Place("shop"), open_session=lambda _: session)
 
 
 def test_the_stack_of_once_is_found_two_stacks_deep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,3 +77,21 @@ def test_a_stack_of_once_itself_is_taken_as_it_is() -> None:
 def test_a_stack_without_once_is_named_with_what_it_lacks() -> None:
     with pytest.raises(Problem, match="the stack shop is not a stack of Once: it has no output StateMachineArn"):
         found(described("shop"), listed("shop"))
+
+
+def test_the_doctor_sees_the_resources_of_all_stacks_inside_and_once_among_them() -> None:
+    """So dead-letter queues that `once new` made in the application are looked at, too."""
+    answers = [
+        *(listed("shop", "shop-Once"), listed("shop-Once")),
+        *(described("shop"), listed("shop", "shop-Once"), described("shop-Once", *NEEDED)),
+    ]
+    with answering(*answers) as session:
+        named = Stack("shop", {}, {}, session)
+        queues = [each for each in resources_of(named) if each.type == "AWS::SQS::Queue"]
+        inner = once_in(named)
+    assert len(queues) == 2 and inner is not None and inner.table == "shop-Once.TableName"
+
+
+def test_an_application_without_once_has_none_inside() -> None:
+    with answering(described("shop"), listed("shop")) as session:
+        assert once_in(Stack("shop", {}, {}, session)) is None

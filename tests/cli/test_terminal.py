@@ -14,7 +14,6 @@ import pytest
 from commands import STYLES, Screen
 from evil import EVIL, ROOT, SEEN, assert_calm, python
 from operating import ID, Operator, put
-from patient import Patient
 from rich.cells import cell_len
 
 from oncekit.cli.here.effects import SideEffects
@@ -270,12 +269,14 @@ def test_what_send_says_keeps_to_the_width_and_its_command_is_whole(
 
 
 @WIDTHS
-def test_advice_goes_on_below_its_finding(local_patient: Patient, columns: int) -> None:
-    put(local_patient, "default#told#k", "QUARANTINED", 1)
-    told = local_patient.once("doctor", columns=columns).out
+def test_advice_goes_on_below_its_finding(operator: Operator, columns: int) -> None:
+    put(operator, "default#told#k", "QUARANTINED", 1)
+    put(operator, "default#told#l", "IN_PROGRESS", 1)
+    told = operator.once("doctor", columns=columns).out
     assert too_long(told, columns) == []
-    advices = [each["advice"] for each in local_patient.findings() if each["outcome"] in ("wrong", "warning")]
-    in_pipe = local_patient.once("doctor").out
+    checks = json.loads(operator.once("doctor", "--json").out)["checks"]
+    advices = [each["advice"] for each in checks if each["advice"]]
+    in_pipe = operator.once("doctor").out
     assert len(advices) > 1
     for advice in advices:
         words = r"(?: +|\n {6})".join(map(re.escape, advice.split()))

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -37,8 +37,6 @@ class Stack:
     """The clock by which it was seen: that of the local cloud where it is there."""
     id: str = ""
     status: str = ""
-    is_protected: bool = False
-    """Whether CloudFormation refuses to delete it (termination protection)."""
     clients: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def client(self, service: str) -> Any:
@@ -141,28 +139,34 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
     if endpoint is not None:
         session.events.register("after-call", clock.hear)
     try:
-        stack = with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
+        described = with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             raise Problem(
                 f"there is no stack {name} here; give --stack (or ONCE_STACK), --region or --profile"
             ) from error
         raise
-    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack.get("Outputs", ())}
-    parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack.get("Parameters", ())}
-    if missing := [each for each in needed if each not in outputs]:
+    stack = _as_described(Stack(name, {}, {}, session, endpoint, clock.now), described)
+    if missing := [each for each in needed if each not in stack.outputs]:
         raise Problem(f"the stack {name} is not a stack of Once: it has no output {', '.join(missing)}; give --stack")
-    protected = bool(stack.get("EnableTerminationProtection"))
-    return Stack(
-        str(stack.get("StackName", name)),
-        outputs,
-        parameters,
-        session,
-        endpoint,
-        clock.now,
-        id=stack["StackId"],
-        status=stack["StackStatus"],
-        is_protected=protected,
+    return stack
+
+
+def once_in(stack: Stack) -> Stack | None:
+    """The stack itself, or the one of Once inside of it; None where there is none."""
+    inner = _as_described(stack, with_outputs(stack.client("cloudformation"), stack.name, NEEDED))
+    return inner if set(NEEDED) <= set(inner.outputs) else None
+
+
+def _as_described(stack: Stack, described: Mapping[str, Any]) -> Stack:
+    """The same place and clients, and what DescribeStacks says."""
+    return replace(
+        stack,
+        name=str(described.get("StackName", stack.name)),
+        outputs={each["OutputKey"]: each["OutputValue"] for each in described.get("Outputs", ())},
+        parameters={each["ParameterKey"]: each["ParameterValue"] for each in described.get("Parameters", ())},
+        id=described["StackId"],
+        status=described["StackStatus"],
     )
 
 

@@ -159,7 +159,7 @@ def _what_now(seen: str) -> str:
         return "; it goes on by itself"
     return (
         ": the request waits to be started, or was refused; `once replay-rejected --dry-run` shows what was refused, "
-        "`once doctor` whether the trigger is on"
+        "`once doctor` what else is wrong"
     )
 
 

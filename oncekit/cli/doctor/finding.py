@@ -1,0 +1,120 @@
+"""An answer of the doctor's, and how AWS is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from oncekit.cli.deployed.inside import DEEPEST, inside
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.stack import BAD_CREDENTIALS, Stack
+
+Outcome = Literal["ok", "wrong", "warning", "skipped"]
+NOT_FOUND = ("NotFound", "NoSuchBucket", "QueueDoesNotExist", "NonExistentQueue", "ResourceNotFound", "DoesNotExist")
+"""In the error codes of a resource that is not there."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """An answer, as `once doctor --json` prints it. `advice` is what to do, with the next command."""
+
+    name: str
+    outcome: Outcome
+    resource: str
+    message: str
+    advice: str = ""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource that a stack lists: its logical id, its CloudFormation type, its physical id and its status."""
+
+    name: str
+    type: str
+    id: str
+    status: str
+
+
+class Gone(Exception):
+    """AWS does not have what the stack lists; the message has AWS's word for it."""
+
+
+@dataclass(frozen=True)
+class Patient:
+    """The stack of Once, and all resources of the stack that the user named, which it may be inside of."""
+
+    stack: Stack
+    place: Place
+    resources: tuple[Resource, ...]
+
+    def of_type(self, kind: str) -> list[Resource]:
+        return [each for each in self.resources if each.type == kind and each.id]
+
+    def once(self, command: str) -> str:
+        """A command of ours as the user types it for this stack."""
+        stack = "" if self.place.stack == "once" else self.place.stack
+        given = {"stack": stack, "profile": self.place.profile, "region": self.place.region}
+        return f"`once {command}{''.join(f' --{name} {value}' for name, value in given.items() if value)}`"
+
+    def ask(self, service: str, method: str, **parameters: Any) -> dict[str, Any]:
+        """The answer of a boto3 method. Raises Gone, and ClientError."""
+        with may_be_gone():
+            answer: dict[str, Any] = getattr(self.stack.client(service), method)(**parameters)
+        return answer
+
+
+Question = Callable[[Patient], Iterator[Finding]]
+
+
+@contextmanager
+def may_be_gone() -> Iterator[None]:
+    """What AWS does not have, as Gone."""
+    from botocore.exceptions import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if any(each in code for each in NOT_FOUND):
+            raise Gone(code) from error
+        raise
+
+
+def answered(patient: Patient, name: str, question: Question) -> Iterator[Finding]:
+    """The answers to a question. What AWS refuses is one, too, except bad credentials, which stop everything."""
+    from botocore.exceptions import ClientError
+
+    try:
+        with may_be_gone():
+            yield from question(patient)
+    except Gone as gone:
+        yield Finding(name, "wrong", patient.stack.name, f"AWS does not have it ({gone})", how_to_restore(patient))
+    except ClientError as error:
+        told = error.response["Error"]
+        if told["Code"] in BAD_CREDENTIALS:
+            raise
+        why = " ".join(f"{error.operation_name}: {told['Code']}: {told.get('Message', '')}".split())
+        yield Finding(name, "skipped", patient.stack.name, f"could not look: {why}")
+
+
+def how_to_restore(patient: Patient) -> str:
+    drift = f"`aws cloudformation detect-stack-drift --stack-name {patient.stack.name}` tells what else is gone"
+    return f"somebody deleted it: {drift}; deploy the template without it, then with it"
+
+
+def resources_of(stack: Stack) -> tuple[Resource, ...]:
+    """Those of a stack and of the stacks inside of it, which the local cloud lists as one. Raises ClientError."""
+    paginator = stack.client("cloudformation").get_paginator("list_stack_resources")
+
+    def listed(name: str, depth: int) -> Iterator[Resource]:
+        rows = [row for page in paginator.paginate(StackName=name) for row in page["StackResourceSummaries"]]
+        for row in rows:
+            if row["ResourceStatus"] != "DELETE_COMPLETE":
+                told = (row["LogicalResourceId"], row["ResourceType"])
+                yield Resource(*told, row.get("PhysicalResourceId", ""), row["ResourceStatus"])
+        for each in inside(rows) if depth else ():
+            yield from listed(each, depth - 1)
+
+    return tuple(listed(stack.name, 0 if stack.is_local else DEEPEST))

@@ -1,0 +1,146 @@
+"""What rings, and what waits for somebody: alarms, open operations, refused requests, dead-letter queues."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from oncekit.cli.deployed import inspection, listing, records
+from oncekit.cli.doctor.finding import Finding, Patient, Resource
+from oncekit.cli.doctor.whole import function_of
+
+MOST = 500
+"""Open records that are read, the oldest lease first: those that wait come before those that go on."""
+SEND = "send each again with {send}"
+OURS = {
+    "RequestDeadLetterQueue": "`aws sqs start-message-move-task --source-arn {arn}` moves them back",
+    "RecoveryDeadLetterQueue": "purge it once {overdue} is empty",
+}
+"""By dead-letter queue of Once what to do when the cause is gone, where it is not to send each again."""
+
+
+# ---- alarms ----
+
+
+def alarms(patient: Patient) -> Iterator[Finding]:
+    """Those that ring."""
+    ours = {each.id: each.name for each in patient.of_type("AWS::CloudWatch::Alarm")}
+    pages = patient.stack.client("cloudwatch").get_paginator("describe_alarms").paginate(StateValue="ALARM")
+    ringing = [alarm for page in pages for alarm in page["MetricAlarms"] if alarm["AlarmName"] in ours]
+    for alarm in ringing:
+        since = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
+        message = f"it rings since {since:%Y-%m-%d %H:%M} UTC: {alarm.get('StateReason', '')}"
+        advice = alarm.get("AlarmDescription") or "its metric in CloudWatch shows since when"
+        yield Finding("alarms", "wrong", ours[alarm["AlarmName"]], message, advice)
+    if not ringing and patient.stack.is_local:
+        yield Finding("alarms", "skipped", patient.stack.name, "the local cloud has no alarms")
+    elif not ringing:
+        yield Finding("alarms", "ok", patient.stack.name, f"none of {len(ours)} rings")
+
+
+def subscribers(patient: Patient) -> Iterator[Finding]:
+    """Whether anybody would hear an alarm."""
+    topic = patient.stack.outputs.get("AlarmTopicArn", "")
+    told = patient.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]
+    # One that is not confirmed has PendingConfirmation, one that ended Deleted, in place of its ARN.
+    hearing = [each for each in told if each["SubscriptionArn"].startswith("arn:")]
+    pending = [each["Endpoint"] for each in told if each["SubscriptionArn"] == "PendingConfirmation"]
+    if hearing:
+        yield Finding("subscribers", "ok", "AlarmTopic", f"{len(hearing)} notified of alarms")
+    elif patient.stack.is_local:
+        yield Finding("subscribers", "skipped", "AlarmTopic", "the local cloud has no alarms")
+    else:
+        why = f"{', '.join(pending)} has not confirmed" if pending else "the topic has no subscription"
+        first = "follow the link in the e-mail from AWS Notifications" if pending else "deploy with AlarmEmail"
+        advice = f"{first}, or `aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint ADDRESS`"
+        yield Finding("subscribers", "warning", "AlarmTopic", f"nobody is notified of the alarms: {why}", advice)
+
+
+# ---- open operations ----
+
+
+def operations(patient: Patient) -> Iterator[Finding]:
+    """Those that are open: in progress, overdue, quarantined, or without a function."""
+    told = listing.open_operations(patient.stack, records.STATUSES, False, lambda _: True, MOST)
+    found: Sequence[dict[str, Any]] = told["operations"]
+    or_more = "" if told["isComplete"] else " or more"
+    quarantined = [each for each in found if each["status"] == "QUARANTINED"]
+    overdue = [each for each in found if each["overdue"]]
+    going_on = len(found) - len(quarantined) - len(overdue)
+    table = patient.stack.table
+    yield Finding("open", "ok", table, f"{going_on}{or_more} in progress")
+    for operation in sorted({each["id"].split("#", 2)[1] for each in found}):
+        yield from function_of(patient, operation)
+    if overdue:
+        yield _overdue(patient, overdue, or_more)
+    else:
+        yield Finding("overdue", "ok", table, "none")
+    if quarantined:
+        errors = Counter(each["error"]["name"] if each["error"] else "no error" for each in quarantined)
+        shown = ", ".join(f"{count} × {name}" for name, count in errors.most_common(5))
+        advice = f"{patient.once('ls --status QUARANTINED')} names them, {patient.once('show ID')} shows one; "
+        message = f"{len(quarantined)}{or_more} wait for an operator: {shown}"
+        yield Finding("quarantined", "wrong", table, message, advice + "then resolve or retry it")
+    else:
+        yield Finding("quarantined", "ok", table, "none")
+
+
+def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) -> Finding:
+    now, period = patient.stack.now(), patient.stack.number("RecoveryPeriodMinutes")
+    # 0 is a lease that recovery or an operator ended: when, nobody notes.
+    since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
+    told = f"{len(overdue)}{or_more} open though the lease is over, for {inspection.since(now, since)} at most"
+    look = f"{patient.once('ls --overdue')} names them"
+    # The first sweep after the lease may be a whole period away, and what it starts takes its time.
+    if now - since <= 2 * period * 60:
+        advice = f"it runs every {period} min; wait, then {look}"
+        return Finding("overdue", "warning", patient.stack.table, f"{told}: recovery has not come yet", advice)
+    advice = f"{look}, {patient.once('show ID')} shows one; an owner that is RUNNING is slow, not dead"
+    message = f"{told}: recovery is not started, or does not end"
+    return Finding("overdue", "wrong", patient.stack.table, message, advice)
+
+
+# ---- queues ----
+
+
+def rejected(patient: Patient) -> Iterator[Finding]:
+    """Requests that were refused, and are kept."""
+    count = _count(_attributes(patient, patient.stack.outputs["RejectedQueueUrl"]))
+    if not count:
+        yield Finding("rejected", "ok", "RejectedRequestsQueue", "none")
+        return
+    lists, starts = patient.once("replay-rejected --dry-run"), patient.once("replay-rejected --error NAME")
+    again = f"{starts} starts those again that can succeed now, and with --discard deletes those that never can"
+    message, advice = f"{count} requests were refused and are kept", f"{lists} lists them with what is wrong; {again}"
+    yield Finding("rejected", "wrong", "RejectedRequestsQueue", message, advice)
+
+
+def dead_letters(patient: Patient) -> Iterator[Finding]:
+    """What could not be started: in Once's own queues, and in those that `once new` made beside it."""
+    queues = [each for each in patient.of_type("AWS::SQS::Queue") if "DeadLetter" in each.name]
+    bad = [finding for each in queues for finding in _dead_letter_queue(patient, each)]
+    yield from bad
+    if not bad:
+        yield Finding("dead-letters", "ok", patient.stack.name, f"none in {len(queues)} queues")
+
+
+def _dead_letter_queue(patient: Patient, queue: Resource) -> Iterator[Finding]:
+    attributes = _attributes(patient, queue.id)
+    if count := _count(attributes):
+        look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some, and why"
+        then = next((text for name, text in OURS.items() if queue.name.endswith(name)), SEND)
+        commands = {"send": patient.once("send EVENT"), "overdue": patient.once("ls --overdue")}
+        advice = f"{look}; fix that, then {then.format(**commands, arn=attributes['QueueArn'])}"
+        message = f"{count} in it: they could not start anything, or failed again and again"
+        yield Finding("dead-letters", "wrong", queue.name, message, advice)
+
+
+def _attributes(patient: Patient, url: str) -> dict[str, str]:
+    asked = patient.ask("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["All"])
+    return dict(asked["Attributes"])
+
+
+def _count(attributes: dict[str, str]) -> int:
+    """Messages in a queue, those included that somebody is looking at."""
+    return sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible"))

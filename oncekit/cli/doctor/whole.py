@@ -1,0 +1,100 @@
+"""Is the stack there and whole: its status, its state machines, and the functions that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.doctor.finding import Finding, Gone, Patient, Resource, how_to_restore
+from oncekit.local.lanes import FULL, MACHINES
+from oncekit.operation_functions import LIVE, Named, OperationFunctions
+
+SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
+ALIASES = {output: output.replace("Arn", "AliasArn") for output in MACHINES.values()}
+"""By the output of a lane's machine that of the alias at which requests are started."""
+RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"
+
+
+def status(stack: Stack, resources: tuple[Resource, ...]) -> Finding:
+    """Of the last deployment."""
+    failed = [each.name for each in resources if each.status.endswith("_FAILED")]
+    if stack.status.endswith("_IN_PROGRESS"):
+        advice = f"wait: `aws cloudformation wait stack-update-complete --stack-name {stack.name}`"
+        return Finding("stack", "warning", stack.name, f"{stack.status}: what is found below may change", advice)
+    if stack.status not in SETTLED or failed:
+        told = f"{stack.status}: the last deployment failed{': ' + ', '.join(failed) if failed else ''}"
+        events = f"`aws cloudformation describe-stack-events --stack-name {stack.name}` says what failed first"
+        return Finding("stack", "wrong", stack.name, told, f"{events}; fix it and deploy again")
+    return Finding("stack", "ok", stack.name, stack.status)
+
+
+def machines(patient: Patient) -> Iterator[Finding]:
+    """Of both lanes, with their aliases, and of recovery."""
+    bad = [finding for output in (*ALIASES, RECOVERY) for finding in _machine(patient, output)]
+    yield from bad
+    if not bad:
+        lane = patient.stack.parameters.get("Lane", FULL)
+        yield Finding("machines", "ok", patient.stack.name, f"all can be started; queue and bus start the {lane} lane")
+
+
+def _machine(patient: Patient, output: str) -> Iterator[Finding]:
+    """What is wrong with a machine or its alias."""
+    name, outputs = output.removesuffix("Arn"), patient.stack.outputs
+    wanted = [each for each in (output, ALIASES.get(output)) if each]
+    if missing := [each for each in wanted if each not in outputs]:
+        deploy = "deploy the whole template: `sam build && sam deploy`"
+        yield Finding("machines", "wrong", name, f"the stack has no output {', '.join(missing)}", deploy)
+        return
+    try:
+        state = patient.ask("stepfunctions", "describe_state_machine", stateMachineArn=outputs[output])["status"]
+        for alias in wanted[1:]:
+            patient.ask("stepfunctions", "describe_state_machine_alias", stateMachineAliasArn=outputs[alias])
+    except Gone as gone:
+        yield Finding("machines", "wrong", name, f"AWS does not have it ({gone})", how_to_restore(patient))
+        return
+    if state != "ACTIVE":
+        yield Finding("machines", "wrong", name, f"it is {state}: nothing can be started", "deploy the stack again")
+
+
+def functions(patient: Patient) -> Iterator[Finding]:
+    """Those that the machines call: of the operations that are named or in the stack, and CacheResponse's."""
+    of, made = _functions_of(patient), patient.of_type("AWS::Lambda::Function")
+    by_prefix = (operation for each in made if (operation := of.operation_of(each.id)))
+    called = {each: of.function_of(each) for each in (*of.named, *by_prefix)}
+    called |= {each.name: Named(each.id, LIVE) for each in made if each.name.endswith(CACHE)}
+    bad = [finding for operation, named in called.items() for finding in _function(patient, operation, named)]
+    yield from bad
+    if not bad:
+        yield Finding("functions", "ok", patient.stack.name, f"{', '.join(called)} can be invoked")
+
+
+def function_of(patient: Patient, operation: str) -> Iterator[Finding]:
+    """What keeps the function of an operation from being invoked."""
+    yield from _function(patient, operation, _functions_of(patient).function_of(operation))
+
+
+def _functions_of(patient: Patient) -> OperationFunctions:
+    return OperationFunctions.of(patient.stack.parameters, patient.stack.outputs)
+
+
+def _function(patient: Patient, operation: str, named: Named | None) -> Iterator[Finding]:
+    again = f"; then {patient.once('retry ID')} for each that is quarantined"
+    if named is None:
+        advice = f"name a function for it in the parameter Operations, and deploy{again}"
+        yield Finding("functions", "wrong", operation, "the operation has no function", advice)
+        return
+    qualifier = {} if named.qualifier is None else {"Qualifier": named.qualifier}
+    try:
+        told = patient.ask("lambda", "get_function_configuration", FunctionName=named.name, **qualifier)
+        reserved = patient.ask("lambda", "get_function_concurrency", FunctionName=named.name)
+    except Gone as gone:
+        missing = f"there is no {':'.join(filter(None, (named.name, named.qualifier)))} ({gone})"
+        advice = f"deploy it (`AutoPublishAlias: {LIVE}` makes the alias), or correct the parameter Operations{again}"
+        yield Finding("functions", "wrong", operation, f"{missing}: its requests are refused", advice)
+        return
+    if told.get("State") == "Failed":
+        why = told.get("StateReason", "its state is Failed")
+        yield Finding("functions", "wrong", operation, f"it cannot be invoked: {why}", "fix that, and deploy again")
+    if reserved.get("ReservedConcurrentExecutions") == 0:
+        advice = f"`aws lambda delete-function-concurrency --function-name {named.name}`"
+        yield Finding("functions", "wrong", operation, "its reserved concurrency is 0: it is never started", advice)
