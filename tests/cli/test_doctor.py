@@ -182,13 +182,15 @@ def test_open_operation_without_a_function_is_wrong(operator: Watched) -> None:
 def test_alarm_that_rings_says_what_to_do(operator: Watched) -> None:
     resources, watch = operator.cloud.deployed.resources, operator.cloud.client("cloudwatch")
     alarm = resources["QuarantinedOperationsAlarm"]
-    watch.put_metric_alarm(AlarmName=alarm.ref, **{**alarm.properties, "Threshold": 0.0})
+    for name in (alarm.ref, "of-another-stack"):
+        watch.put_metric_alarm(AlarmName=name, **{**alarm.properties, "Threshold": 0.0})
     try:
+        watch.set_alarm_state(AlarmName="of-another-stack", StateValue="ALARM", StateReason="another's")
         assert found(operator) == {}
         watch.set_alarm_state(AlarmName=alarm.ref, StateValue="ALARM", StateReason="2 of them")
         [(about, (message, advice))] = found(operator).items()
     finally:
-        watch.delete_alarms(AlarmNames=[alarm.ref])
+        watch.delete_alarms(AlarmNames=[alarm.ref, "of-another-stack"])
     assert about == "wrong: alarms, QuarantinedOperationsAlarm" and message.endswith("2 of them")
     assert "`once ls --status QUARANTINED`" in advice
 
