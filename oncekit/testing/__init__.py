@@ -11,6 +11,7 @@ contents.py     what the test has put into the cloud before
 report.py       what a matrix found
 watch.py        the calls of functions; in_function.py is the side that is in their processes
 outside.py      other systems, reached by HTTP
+connections.py  the connections to them, with certificates.py; in_sockets.py leads them here from functions' processes
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -69,7 +70,28 @@ class TestCloud(LocalCloud):
         self.watch.clear()
         self.outside.clear()
 
+    @contextmanager
+    def for_one_test(self) -> Iterator[None]:
+        """Empty, at a whole second. Raises Unanswered at the end for what nobody has answered until then."""
+        self.reset()
+        self.outside.forget()
+        assert isinstance(self.clock, VirtualClock)
+        self.clock.advance(math.ceil(self.clock.now()) - self.clock.now())
+        yield
+        self.outside.check()
+
     # ---- acts ----
+
+    def wait(self, arn: str, timeout: float = 60) -> Execution:
+        """As any cloud does. Raises Unanswered: see `outside.check`."""
+        ended = super().wait(arn, timeout)
+        self.outside.check()
+        return ended
+
+    def settle(self, timeout: float = 60) -> None:
+        """As any cloud does. Raises Unanswered: see `outside.check`."""
+        super().settle(timeout)
+        self.outside.check()
 
     @contextmanager
     def fault(self, *faults: Fault) -> Iterator[None]:

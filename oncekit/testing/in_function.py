@@ -1,30 +1,27 @@
 """Starts a function's process in place of `entry.py`, so that the test sees each call of the function.
 
-Each call of AWS says in a header where in the code it is made, and with which parameters. Each request by HTTP to
-another system goes to the test's own (`outside.py`), never to the network: urllib, urllib3, requests and whatever else
-is made of `http.client`. The beginning and the end of each invocation are announced there, too.
+Each call of AWS says in a header where in the code it is made, and with which parameters. No connection leaves the
+machine: what is meant for another one goes to the test (`in_sockets.py`). The beginning and the end of each invocation
+are announced to the test, too.
 
 This file is started as a script, without its package: nothing of oncekit is imported into a function's process.
 """
 
 import contextvars
 import functools
-import http.client
 import json
 import os
 import runpy
-import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-OUTSIDE = os.environ["ONCE_TESTING_OUTSIDE"]
-OURS = (OUTSIDE, os.environ.get("AWS_ENDPOINT_URL", "").rpartition("/")[2])
 CALL, LOST = "X-Once-Call", "X-Once-Lost"
 """Headers: of a request, what is called; of an answer, that the function must not get it."""
 LINES = 2
-MOST = 8_000
-"""Characters of the parameters in a header."""
+MOST, MOST_OF_ONE = 8_000, 1_000
+"""Characters of the parameters in a header. Of more, those stay that name a place."""
 FOLDER = os.environ["ONCE_TESTING_FOLDER"] + os.sep
 """Of the template: files are named from there."""
 ROOT = os.environ.get("LAMBDA_TASK_ROOT", "") + os.sep
@@ -50,13 +47,16 @@ def line() -> str:
 def told(service: str, action: str, parameters: Any) -> str:
     """A call, as the header says it."""
     text = json.dumps(parameters, default=str)
+    if len(text) > MOST:
+        members = parameters.items() if isinstance(parameters, dict) else ()
+        text = json.dumps({name: value for name, value in members if len(str(value)) <= MOST_OF_ONE}, default=str)
     return json.dumps(
         {
             "function": os.environ.get("AWS_LAMBDA_FUNCTION_NAME", ""),
             "pid": os.getpid(),
             "service": service,
             "action": action,
-            "parameters": text if len(text) <= MOST else json.dumps({"bytes": len(text)}),
+            "parameters": text if len(text) <= MOST else "{}",
             "line": line(),
             "step": _step.get(),
             "begun": _begun,
@@ -137,58 +137,10 @@ def _step_log(module: Any) -> Any:
     return getattr(module.StepLog, "func", module.StepLog)
 
 
-# ---- other systems ----
-
-
-def watch_http() -> None:
-    """Connections to other machines are made to the test; a request says where it was to go."""
-    for connection in _connections():
-        connection.connect = _redirected(connection.connect)  # type: ignore[attr-defined]
-    putrequest = http.client.HTTPConnection.putrequest
-
-    def put_watched(self: Any, method: str, url: str, *arguments: Any, **options: Any) -> None:
-        putrequest(self, method, url, *arguments, **options)
-        if not _is_ours(self):
-            scheme = "https" if isinstance(self, http.client.HTTPSConnection) or self.port == 443 else "http"
-            usual = {"https": 443, "http": 80}[scheme]
-            place = self.host if self.port in (None, usual) else f"{self.host}:{self.port}"
-            self.putheader(CALL, told("http", method, f"{scheme}://{place}{url}"))
-
-    http.client.HTTPConnection.putrequest = put_watched  # type: ignore[method-assign]
-
-
-def _connections() -> Iterator[type]:
-    yield http.client.HTTPConnection
-    yield http.client.HTTPSConnection
-    try:
-        from urllib3 import connection
-    except ImportError:
-        return
-    yield connection.HTTPConnection
-    yield connection.HTTPSConnection
-
-
-def _redirected(connect: Any) -> Any:
-    def connected(self: Any) -> None:
-        if _is_ours(self):
-            connect(self)
-            return
-        host, _, port = OUTSIDE.rpartition(":")
-        self.sock = socket.create_connection((host, int(port)))
-        self.is_verified = True  # what urllib3 asks after
-
-    return connected
-
-
-def _is_ours(connection: Any) -> bool:
-    """Whether it goes to the local cloud, or to the test already."""
-    return f"{connection.host}:{connection.port}" in OURS
-
-
 # ---- invocations ----
 
 
-def watch_invocations() -> None:
+def watch_invocations(announce: Callable[[str, Any], None]) -> None:
     """Announces the beginning of each invocation, and its end when it has succeeded."""
     from awslambdaric import bootstrap
 
@@ -210,18 +162,12 @@ def watch_invocations() -> None:
     bootstrap._get_handler = get_watched
 
 
-def announce(action: str, event: Any) -> None:
-    connection = http.client.HTTPConnection(OUTSIDE)
-    connection.request("POST", "/", headers={CALL: told("function", action, event)})
-    connection.getresponse().read()
-    connection.close()
-
-
 def watch() -> None:
-    watch_http()
+    sockets = runpy.run_path(str(Path(__file__).with_name("in_sockets.py")))
+    sockets["watch_sockets"](told)
     watch_aws()
     watch_library()
-    watch_invocations()
+    watch_invocations(lambda action, event: sockets["ask"]("POST /", told("function", action, event)))
 
 
 if __name__ == "__main__":

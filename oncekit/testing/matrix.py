@@ -19,7 +19,7 @@ from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
 from oncekit.testing.contents import Contents
-from oncekit.testing.effects import Difference, Document, Usual, documents
+from oncekit.testing.effects import TELEMETRY, Difference, Document, Usual, documents
 from oncekit.testing.report import Finding, Report
 from oncekit.testing.strikes import Strike, dies_at_its_beginning, is_counted, strikes_of
 from oncekit.testing.watch import FunctionCall
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 REFUSED = "REFUSED"
 """The status of a request that left no record, or one that has expired."""
+WATCHED_NOTHING = (
+    "it watched no effect. It watches calls of AWS by boto3, request.step and what else writes to AWS, and HTTP to "
+    "other systems; it does not see files, other programs, and clients below Python's sockets, such as gRPC or libpq"
+)
 ANSWER, END = "the answer", "the end"
 Found = tuple[Difference, str, tuple[str, ...]]
 """A difference, what was struck, and the lines of code."""
@@ -89,6 +93,8 @@ class Matrix:
         told = [each.what for each in usual.faults]
         if not told and usual.status not in ("COMPLETED", "FAILED"):
             told = ["it is refused" if usual.status == REFUSED else f"it ends as {usual.status}"]
+        if not any(self._is_effect(each) for each in usual.calls):
+            told.append(WATCHED_NOTHING)
         second_attempt = self._run(dies_at_its_beginning(self._operation))
         expected = Usual([usual.left, again.left, second_attempt.left], self._before)
         told += [f"two runs differ: {each.place}: {each.what}" for each in expected.differences(again.left)]
@@ -113,6 +119,11 @@ class Matrix:
         for each in ends:
             if each.place in (ANSWER, END):
                 yield Difference(kind, each.place, told.get(each.place, each.what))
+
+    def _is_effect(self, call: FunctionCall) -> bool:
+        """Whether it is more than a look, a measurement, or a large answer on its way to its duplicates."""
+        is_answer = call.service == "s3" and f'"{self._cloud.resources["ResponseBucket"]}"' in call.names
+        return not (call.is_read or call.service in TELEMETRY or is_answer)
 
     # ---- one run ----
 
@@ -150,9 +161,11 @@ class Matrix:
             cloud.start(self._request, lane=self._lane)
             return self._recover()
         with strike.laid(cloud):
-            cloud.start(self._request, lane=self._lane)
-            stuck = self._recover()
-            strike.released.set()
+            try:
+                cloud.start(self._request, lane=self._lane)
+                stuck = self._recover()
+            finally:
+                strike.released.set()
             self._let_functions_end()
         return stuck
 

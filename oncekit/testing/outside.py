@@ -1,4 +1,7 @@
-"""The world outside AWS: what functions send by HTTP to other systems comes here, and is answered as a test says.
+"""The world outside AWS: what functions send to other systems comes here, and is answered as a test says.
+
+Any client may send it: what it connects to another machine arrives in `connections.py`. What a test has given no answer
+for is an error of the test, Unanswered, whatever the function makes of it.
 
 What goes to a server on this machine, which the test itself may have started, is passed on to it. The rest is answered
 here, as providers with idempotency keys do: the same key with the same request gets the first answer and has no second
@@ -11,17 +14,16 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
-import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.testing.watch import CALL, SAFE_METHODS, FunctionCall, Lost, Watch
+from oncekit.testing.connections import USUAL_PORTS, Answer, Connections, Place, Received, is_here
+from oncekit.testing.watch import SAFE_METHODS, FunctionCall, Lost, Watch
 
-NOT_PASSED_ON = ("host", "content-length", "connection", "accept-encoding", "transfer-encoding", CALL.lower())
+OF_ONE_CONNECTION = ("content-length", "connection", "accept-encoding", "transfer-encoding")
 LEAST_OF_A_KEY = 16
 """Characters of a key that a request must carry: some providers take shorter ones than `provider_key` gives."""
 
@@ -40,39 +42,21 @@ class Sent:
     effect: bool
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a system answers."""
-
-    status: int
-    content: bytes
-    kind: str = "application/json"
+class Unanswered(AssertionError):
+    """A function has sent something to another system, and the test does not say what that answers."""
 
 
 class Outside:
-    """The other systems. `answer` says what the ones whose URL begins so answer; without it, an empty object."""
+    """The other systems. `answer` says what the ones whose URL begins so answer; without it, the test fails."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._answers: dict[str, Any] = {}
         self.sent: list[Sent] = []
         self._known: dict[str, Sent] = {}
+        self._unanswered: list[str] = []
         self._lock = threading.Lock()
-        outside = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def __getattr__(self, name: str) -> Any:
-                if name.startswith("do_"):  # any method of HTTP
-                    return lambda: outside._take(self)
-                raise AttributeError(name)
-
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        self._server = Connections(self)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     @property
@@ -89,68 +73,97 @@ class Outside:
             self.sent.clear()
             self._known.clear()
 
+    def forget(self) -> None:
+        """Forget the answers, too: the next test gives its own."""
+        self.clear()
+        self._answers.clear()
+        self._unanswered.clear()
+
     def answer(self, url: str, json: Any) -> None:
         """What systems whose URL begins with `url` answer: JSON, or a function that makes it of what was Sent."""
         self._answers[url] = json
 
-    # ---- requests ----
+    def check(self) -> None:
+        """Raises Unanswered for what functions have sent since the last check and nobody answered."""
+        with self._lock:
+            told, self._unanswered = self._unanswered, []
+        if told:
+            raise Unanswered("\n".join(dict.fromkeys(told)))
 
-    def _take(self, handler: BaseHTTPRequestHandler) -> None:
-        body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0)).decode("utf-8", "surrogateescape")
-        told = handler.headers.get(CALL)
-        if told is None:
-            handler.send_error(403)
-            return
-        call = FunctionCall.of(told, self._watch.operation_of)
-        answers = [Answer(200, b"{}")]
+    # ---- connections ----
+
+    def answers(self, place: Place) -> bool:
+        """What uses the ports of HTTP is looked at, so that an error can name the whole URL."""
+        places = {_place_of(url) for url in self._answers}
+        return place in places or place[1] in USUAL_PORTS.values()
+
+    def refused(self, told: str, place: Place, why: str = "") -> str:
+        name = "{}:{}".format(*place)
+        another = (
+            "it is another machine, and a test reaches none. What speaks HTTP is answered by "
+            f'once_cloud.outside.answer("https://{name}/", {{...}}); for anything else, start a server on 127.0.0.1 '
+            "in the test"
+        )
+        return self._not_answered(self._call(told), f"a connection to {name}: {why or another}")
+
+    def announced(self, told: str) -> None:
+        self._watch.passing(self._call(told), lambda: True)
+
+    def answered(self, received: Received) -> Answer:
+        call = replace(self._call(received.told), service="http", action=received.method, parameters=received.url)
+        answers: list[Answer] = []
 
         def make() -> bool:
-            if call.service == "http":
-                answers.append(self._provide(call, {k.lower(): v for k, v in handler.headers.items()}, body))
+            answers.append(self._provide(call, received))
             return answers[-1].status < 400
 
-        try:
-            self._watch.passing(call, make)
-        except Lost:
-            handler.close_connection = True
-            return
-        answer = answers[-1]
-        handler.send_response(answer.status)
-        handler.send_header("Content-Type", answer.kind)
-        handler.send_header("Content-Length", str(len(answer.content)))
-        handler.end_headers()
-        handler.wfile.write(b"" if handler.command == "HEAD" else answer.content)
+        self._watch.passing(call, make)
+        return answers[-1]
 
-    def _provide(self, call: FunctionCall, headers: Mapping[str, str], body: str) -> Answer:
-        key = _key_of(call, headers, body)
+    def _call(self, told: str) -> FunctionCall:
+        return FunctionCall.of(told, self._watch.operation_of)
+
+    def _provide(self, call: FunctionCall, received: Received) -> Answer:
+        url, body = received.url, received.body.decode("utf-8", "surrogateescape")
+        begins = [each for each in self._answers if url.startswith(each)]
+        if not begins and not is_here(received.place):
+            why = f'{call.action} {url}: write once_cloud.outside.answer("{url}", {{...}}) in the test'
+            return Answer(501, json.dumps({"error": self._not_answered(call, why)}).encode())
+        key = _key_of(call, received.headers, body)
         with self._lock:
             known = self._known.get(key) if key else None
-            sent = Sent(call.action, str(call.parameters), headers, body, call.line, key, known is None)
+            sent = Sent(call.action, url, received.headers, body, call.line, key, known is None)
             if key:
                 self._known.setdefault(key, sent)
             self.sent.append(sent)
-        if _is_here(sent.url):
-            return _passed_on(sent)
+        if is_here(received.place):
+            return _passed_on(received)
         if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
             return Answer(422, b'{"error": "this idempotency key was used with another request"}')
-        begins = [each for each in self._answers if sent.url.startswith(each)]
-        answer = self._answers[max(begins, key=len)] if begins else {}
+        answer = self._answers[max(begins, key=len)]
         return Answer(200, json.dumps(answer(sent) if callable(answer) else answer).encode())
 
+    def _not_answered(self, call: FunctionCall, what: str) -> str:
+        told = f"{call.line or call.function}: {what}"
+        with self._lock:
+            self._unanswered.append(told)
+        return told
 
-def _is_here(url: str) -> bool:
-    return re.fullmatch(r"127\..*|localhost|::1", urlsplit(url).hostname or "") is not None
+
+def _place_of(url: str) -> Place:
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or USUAL_PORTS.get(parts.scheme, 0)
 
 
-def _passed_on(sent: Sent) -> Answer:
-    parts = urlsplit(sent.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=30)
-    kept = {name: value for name, value in sent.headers.items() if name not in NOT_PASSED_ON}
+def _passed_on(received: Received) -> Answer:
+    connection = http.client.HTTPConnection(*received.place, timeout=30)
+    kept = {name: value for name, value in received.headers.items() if name not in OF_ONE_CONNECTION}
     try:
-        path = sent.url.partition(parts.netloc)[2] or "/"
-        connection.request(sent.method, path, sent.body.encode("utf-8", "surrogateescape"), kept)
+        path = received.url.partition("://")[2].partition("/")[2]
+        connection.request(received.method, f"/{path}", received.body, kept)
         answer = connection.getresponse()
-        return Answer(answer.status, answer.read(), answer.headers.get("Content-Type", "application/json"))
+        headers = [(name, value) for name, value in answer.getheaders() if name.lower() not in OF_ONE_CONNECTION]
+        return Answer(answer.status, answer.read(), headers)
     except OSError as error:
         raise Lost from error
     finally:

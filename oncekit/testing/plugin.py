@@ -8,7 +8,6 @@ once_matrix                      strikes the function of a request at each of it
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -73,15 +72,10 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
 
 
 @pytest.fixture
-def once_cloud(once_session_cloud: TestCloud) -> TestCloud:
+def once_cloud(once_session_cloud: TestCloud) -> Iterator[TestCloud]:
     """The local cloud of your template, empty, at a whole second of its virtual time."""
-    from oncekit.local import VirtualClock
-
-    once_session_cloud.reset()
-    clock = once_session_cloud.clock
-    assert isinstance(clock, VirtualClock)
-    clock.advance(math.ceil(clock.now()) - clock.now())
-    return once_session_cloud
+    with once_session_cloud.for_one_test():
+        yield once_session_cloud
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kit import assert_holds, outcomes_of
 
-FILE, FEWEST = "test_matrix_findings.py", 13
+FILE, FEWEST = "test_matrix_findings.py", 12
 
 
 def test_what_is_planted_is_found_and_nothing_else(tmp_path: Path) -> None:

@@ -32,4 +32,5 @@ def application(once_cloud: TestCloud) -> TestCloud:
     for folder in FUNCTIONS.iterdir():
         once_cloud.add_function(folder.name, folder, environment=environment)
     once_cloud.outside.answer("https://api.provider.example/", {"id": "ch_1"})
+    once_cloud.outside.answer("https://mail.example/", {})
     return once_cloud

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oncekit.testing import plugin
 from oncekit.testing.cloud import TestCloud
+from oncekit.testing.matrix import NothingToStrike
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Finding, Report
+
+EVENTS = Path(__file__).parents[3] / "events"
 
 
 def asked(operation: str) -> dict[str, Any]:
@@ -22,6 +27,12 @@ def test_the_test_fails_with_the_findings(monkeypatch: pytest.MonkeyPatch, once_
     with pytest.raises(pytest.fail.Exception, match=r"✗ twice: Orders: 2 instead of 1\n    app.py:1 in handler"):
         once_matrix(asked("place"))
     assert once_matrix(asked("place"), check=False).findings == [finding]
+
+
+def test_a_matrix_that_watched_no_effect_is_not_green(once_matrix: RunMatrix) -> None:
+    request = json.loads((EVENTS / "build-report.json").read_text())  # its large answer is no effect
+    with pytest.raises(NothingToStrike, match="build-report, without any fault: it watched no effect"):
+        once_matrix(request)
 
 
 def test_a_request_that_does_not_run_without_a_fault_is_no_matrix(

@@ -1,0 +1,232 @@
+"""The sockets of a function's process: none leads to another machine, whichever client opens it.
+
+A name is not resolved; it gets an address of its own, of a network that no machine is in. What is connected to another
+machine, or to a server on this one, is connected to the test instead (`connections.py`), as to a proxy: `CONNECT
+host:port`. TLS ends there, so each context trusts the test's certificate, too. What the test does not take is refused,
+with its reason. Datagrams to other machines are always refused.
+
+All this is done in the classes of `socket` and `ssl`, which pure Python clients are made of. What goes round them is
+stopped by an audit hook. Only code that is not Python's opens sockets that nobody sees here: other programs, gRPC,
+libpq, libcurl.
+"""
+
+import errno
+import ipaddress
+import os
+import socket
+import ssl
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+HOST, _, PORT = os.environ["ONCE_TESTING_OUTSIDE"].rpartition(":")
+TEST = {socket.AF_INET: (HOST, int(PORT)), socket.AF_INET6: (f"::ffff:{HOST}", int(PORT))}
+"""By family of the socket."""
+OURS = (
+    os.environ["ONCE_TESTING_OUTSIDE"],
+    os.environ.get("AWS_ENDPOINT_URL", "").rpartition("/")[2],
+    os.environ.get("AWS_LAMBDA_RUNTIME_API", ""),
+)
+"""Of the test, the local cloud and the runtime: reached directly."""
+CALL = "X-Once-Call"
+SECONDS = 30.0
+FIRST_ADDRESS = ipaddress.IPv4Address("198.18.0.1")
+"""RFC 2544 keeps 198.18.0.0/15 for benchmarks: it is routed nowhere."""
+
+SENDINGS = ("socket.connect", "socket.sendto", "socket.sendmsg")
+LOOKUPS = ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr")
+"""Audit events: https://docs.python.org/3/library/audit_events.html."""
+
+Place = tuple[str, int]
+Told = Callable[[str, str, Any], str]
+
+_CONNECT, _CONNECT_EX = socket.socket.connect, socket.socket.connect_ex
+_SENDALL, _SENDTO, _RECV = socket.socket.sendall, socket.socket.sendto, socket.socket.recv
+_GETADDRINFO = socket.getaddrinfo
+_addresses: dict[str, str] = {}
+_names: dict[str, str] = {}
+_announced: dict[int, str] = {}
+"""By port of this side of a connection: what the test was told last."""
+_trusting: weakref.WeakSet[ssl.SSLContext] = weakref.WeakSet()
+
+
+def ask(head: str, call: str) -> bytes:
+    """Send a request to the test, and return the content of its answer. Raises ConnectionError when there is none."""
+    with socket.socket() as connection:
+        _CONNECT(connection, TEST[socket.AF_INET])
+        _SENDALL(connection, _head(head, call))
+        answer = b"".join(iter(lambda: _RECV(connection, 1 << 16), b""))
+    if not answer:
+        raise ConnectionError("the test did not answer")
+    return answer.partition(b"\r\n\r\n")[2]
+
+
+def _head(line: str, call: str) -> bytes:
+    return f"{line} HTTP/1.0\r\n{CALL}: {call}\r\n\r\n".encode()
+
+
+# ---- names ----
+
+
+def address_of(host: Any, family: int = 0) -> Any:
+    """An address instead of a name. What is an address already, or this machine, stays."""
+    name = host.decode() if isinstance(host, bytes | bytearray) else host
+    if not name or name == "localhost" or _address(name):
+        return host
+    if name == socket.gethostname():
+        return HOST
+    if name not in _addresses:
+        _addresses[name] = str(FIRST_ADDRESS + len(_addresses))
+        _names[_addresses[name]] = name
+    return f"::ffff:{_addresses[name]}" if family == socket.AF_INET6 else _addresses[name]
+
+
+def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def getaddrinfo(host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0) -> Any:
+    address = address_of(host, family)
+    if flags & socket.AI_NUMERICHOST and address != host:
+        raise socket.gaierror(socket.EAI_NONAME, f"{host} is a name")
+    return _GETADDRINFO(address, port, family, type, proto, flags)
+
+
+def gethostbyname_ex(host: str) -> tuple[str, list[str], list[str]]:
+    return host, [], [HOST if host in ("", "localhost") else address_of(host)]
+
+
+def gethostbyaddr(host: str) -> tuple[str, list[str], list[str]]:
+    return _names.get(host, host), [], [address_of(host)]
+
+
+def getnameinfo(address: Any, flags: int) -> tuple[str, str]:
+    return _names.get(address[0], address[0]), str(address[1])
+
+
+# ---- connections ----
+
+
+def leads_to(sock: socket.socket, address: Any) -> Place | None:
+    """The name and the port that an address leads to; None for what is reached directly."""
+    if sock.family not in TEST or not isinstance(address, tuple):
+        return None
+    name = address[0].decode() if isinstance(address[0], bytes | bytearray) else address[0]
+    found = _address(name)
+    name, port = _names.get(str(found), str(found or name)), address[1]
+    if f"{name}:{port}" in OURS or (sock.type != socket.SOCK_STREAM and is_here(name)):
+        return None
+    return name, port
+
+
+def is_here(name: str) -> bool:
+    found = _address(name)
+    return name in ("", "localhost") or (found is not None and (found.is_loopback or found.is_unspecified))
+
+
+def watch_sockets(told: Told) -> None:
+    """`told` makes of a service, an action and parameters what the test is told of a call."""
+
+    def connect(self: socket.socket, address: Any) -> None:
+        place = leads_to(self, address)
+        if place is None:
+            _CONNECT(self, address)
+        elif self.type != socket.SOCK_STREAM:
+            refuse(place)
+        else:
+            timeout = self.gettimeout()
+            self.settimeout(SECONDS)  # of one that does not block, too: the test answers at once
+            try:
+                _through_the_test(self, "CONNECT", place, told("http", "", None))
+            finally:
+                self.settimeout(timeout)
+
+    def connect_ex(self: socket.socket, address: Any) -> int:
+        if leads_to(self, address) is None:
+            return _CONNECT_EX(self, address)
+        try:
+            connect(self, address)
+        except OSError as error:
+            return error.errno or errno.ECONNREFUSED
+        return 0
+
+    def sendto(self: socket.socket, data: Any, *rest: Any) -> int:
+        if place := leads_to(self, rest[-1]):
+            refuse(place)
+        return _SENDTO(self, data, *rest)
+
+    def refuse(place: Place) -> None:
+        with socket.socket() as connection:
+            _through_the_test(connection, "REFUSE", place, told("http", "", None))
+
+    def tell(self: socket.socket) -> None:
+        """A connection stays open for more than one request: the test learns of which call the next bytes are."""
+        if not _leads_to_the_test(self):
+            return
+        port = self.getsockname()[1]
+        call = told("http", "", None)
+        if port in _announced and _announced[port] != call:
+            _announced[port] = call
+            ask(f"POST /{port}", call)
+
+    def telling(send: Callable[..., Any]) -> Callable[..., Any]:
+        def sent(self: Any, *arguments: Any) -> Any:
+            tell(self)
+            return send(self, *arguments)
+
+        return sent
+
+    def trusting(wrap: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(self: ssl.SSLContext, *arguments: Any, **options: Any) -> Any:
+            if self not in _trusting:
+                _trusting.add(self)
+                self.load_verify_locations(cadata=ask("GET /certificate", "").decode())
+            return wrap(self, *arguments, **options)
+
+        return wrapped
+
+    def audit(event: str, arguments: tuple[Any, ...]) -> None:
+        """What does not use the classes that are changed here. An exception stops it."""
+        if event in SENDINGS:
+            place = leads_to(*arguments)
+            if place and not is_here(place[0]):
+                refuse(place)
+        elif event in LOOKUPS and address_of(arguments[0]) != arguments[0]:
+            refuse((arguments[0], 0))
+
+    sockets: Any = socket.socket
+    sockets.connect, sockets.connect_ex, sockets.sendto = connect, connect_ex, sendto
+    for kind, name in ((sockets, "send"), (sockets, "sendall"), (sockets, "sendmsg"), (ssl.SSLSocket, "send")):
+        setattr(kind, name, telling(getattr(kind, name)))
+    context: Any = ssl.SSLContext
+    context.wrap_socket, context.wrap_bio = trusting(context.wrap_socket), trusting(context.wrap_bio)
+    module: Any = socket
+    module.getaddrinfo, module.getnameinfo = getaddrinfo, getnameinfo
+    module.gethostbyname_ex, module.gethostbyaddr = gethostbyname_ex, gethostbyaddr
+    module.gethostbyname = lambda host: gethostbyname_ex(host)[2][0]
+    sys.addaudithook(audit)
+
+
+def _through_the_test(sock: socket.socket, method: str, place: Place, call: str) -> None:
+    """Connect to the test, and say where it was to go. Raises ConnectionRefusedError with the reason."""
+    _CONNECT(sock, TEST[sock.family])
+    _SENDALL(sock, _head("{} {}:{}".format(method, *place), call))
+    answer = bytearray()
+    while not answer.endswith(b"\r\n\r\n") and (byte := _RECV(sock, 1)):  # what follows is for the client
+        answer += byte
+    _, status, reason = answer.split(b"\r\n")[0].decode().split(" ", 2)
+    if status != "200":
+        raise ConnectionRefusedError(errno.ECONNREFUSED, reason)
+    _announced[sock.getsockname()[1]] = call
+
+
+def _leads_to_the_test(sock: socket.socket) -> bool:
+    try:
+        return sock.getpeername()[:2] in TEST.values()
+    except OSError:
+        return False

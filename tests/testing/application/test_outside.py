@@ -1,0 +1,160 @@
+"""What functions send to other systems: whichever client they use, the test answers and counts it, or fails."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import socketserver
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oncekit.local import LocalCloud
+from oncekit.testing.cloud import TestCloud
+from oncekit.testing.outside import Unanswered
+from oncekit.testing.plugin import RunMatrix
+
+CHARGES = "https://api.provider.example/charges"
+CLIENTS = Path(__file__).with_name("functions") / "clients"
+OF_HTTP = [
+    "by urllib",
+    "by urllib3",
+    "by requests",
+    "by httpx",
+    "by httpx async",
+    "by aiohttp",
+    "in chunks",
+]
+
+
+@contextmanager
+def serving(server: socketserver.TCPServer) -> Iterator[int]:
+    """The port of a server of the test."""
+    with server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+def asked(client: str, url: str = CHARGES) -> dict[str, Any]:
+    return {"operation": "clients", "idempotencyKey": client, "payload": {"client": client, "url": url}}
+
+
+def line_in(function: str) -> str:
+    return f"tests/testing/application/functions/clients/app.py:[0-9]+ in {function}"
+
+
+@pytest.mark.parametrize(
+    ("client", "scheme"),
+    [*((client, scheme) for client in OF_HTTP for scheme in ("https", "http")), ("by a socket with tls", "https")],
+)
+def test_what_any_client_sends_is_answered_and_counted(application: TestCloud, client: str, scheme: str) -> None:
+    url = f"{scheme}://api.provider.example/charges"
+    application.outside.answer(url, {"id": "ch_7"})
+    assert json.loads(application.run(asked(client, url)).output["result"]) == {"id": "ch_7"}
+    [sent] = application.outside.sent
+    assert (sent.method, sent.url, json.loads(sent.body)) == ("POST", url, {"amount": 7})
+
+
+def test_each_request_over_one_connection_is_of_its_line(application: TestCloud) -> None:
+    application.run(asked("over one connection"))
+    first, second = application.outside.sent
+    assert (first.url, second.url) == (f"{CHARGES}/first", f"{CHARGES}/second")
+    assert first.line != second.line and "in over_one_connection" in first.line
+
+
+# ---- what nobody answers ----
+
+
+@pytest.mark.parametrize("client", ["by httpx", "by aiohttp", "whatever comes of it"])
+def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, client: str) -> None:
+    write = r'POST https://chat.example/send: write once_cloud.outside.answer\("https://chat.example/send", {...}\)'
+    with pytest.raises(Unanswered, match=f"{line_in(client.replace(' ', '_'))}.*: {write}"):
+        application.run(asked(client, "https://chat.example/send"))
+
+
+@pytest.mark.parametrize(
+    ("client", "url", "line"),
+    [
+        ("by smtp", "smtp://smtp.example:587", "in by_smtp"),
+        ("by a datagram", "udp://statistics.example:8125", "in by_a_datagram"),
+        ("below socket", "https://192.0.2.7", "in below_socket"),
+    ],
+)
+def test_what_is_no_http_is_refused_and_named(application: TestCloud, client: str, url: str, line: str) -> None:
+    place = url.partition("://")[2]
+    with pytest.raises(Unanswered, match=f"{line}.*: a connection to {place}.*start a server on 127.0.0.1"):
+        application.run(asked(client, url))
+
+
+def test_a_client_that_trusts_no_other_certificate_is_named(application: TestCloud) -> None:
+    with pytest.raises(Unanswered, match=r"api.provider.example:443: its client does not trust the test"):
+        application.run(asked("by a client of openssl"))
+
+
+def test_a_name_is_not_asked_for(application: TestCloud) -> None:
+    answer = application.run(asked("by name only", "https://no.such.host.example"))
+    address, same, name = json.loads(answer.output["result"])
+    assert ipaddress.ip_address(address) in ipaddress.ip_network("198.18.0.0/15") and address == same
+    assert name == "no.such.host.example"
+
+
+def test_the_next_test_gives_its_own_answers(application: TestCloud) -> None:
+    with application.for_one_test(), pytest.raises(Unanswered):
+        application.add_function("clients", CLIENTS)
+        application.run(asked("by httpx"))
+
+
+def test_what_the_test_has_not_waited_for_fails_it_at_its_end(application: TestCloud) -> None:
+    application.outside.forget()
+    with pytest.raises(Unanswered, match=f"POST {CHARGES}"), application.for_one_test():
+        application.add_function("clients", CLIENTS)
+        application.start(asked("by httpx"))
+        LocalCloud.settle(application)
+
+
+# ---- servers of the test ----
+
+
+def test_a_server_that_speaks_first_is_reached(application: TestCloud) -> None:
+    class Greeter(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(b"hello\n")
+            self.wfile.write(self.rfile.readline().upper())
+
+    with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter)) as port:
+        answer = application.run(asked("greeting", f"tcp://localhost:{port}"))
+    assert json.loads(answer.output["result"]) == "HELLO\n"
+
+
+def test_a_server_that_is_not_there_refuses(application: TestCloud) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        port = server.server_address[1]
+    application.run({**asked("by requests", f"http://127.0.0.1:{port}/"), "onCrash": "quarantine"})
+    assert any("Connection refused" in each for each in application.logs("clients"))
+
+
+# ---- the matrix ----
+
+
+@pytest.mark.parametrize("client", ["by httpx", "by aiohttp"])
+def test_a_matrix_strikes_what_any_client_sends(application: TestCloud, once_matrix: RunMatrix, client: str) -> None:
+    report = once_matrix(asked(client), states=False, seconds=600, check=False)
+    [found] = report.findings
+    assert (found.kind, found.place, found.what) == ("twice", f"POST {CHARGES}", "2 instead of 1")
+    assert {each.partition(" tests/")[0] for each in report.strikes} == {
+        "the function dies at its beginning",
+        "the function dies after",
+        "the answer of",
+        "another owner has finished before",
+        "the service is unavailable at",
+    }
+
+
+def test_a_matrix_of_a_mail_by_smtp_is_not_green(application: TestCloud, once_matrix: RunMatrix) -> None:
+    with pytest.raises(Unanswered, match=r"a connection to smtp\.example:587"):
+        once_matrix(asked("by smtp", "smtp://smtp.example:587"))
