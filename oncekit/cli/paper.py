@@ -57,34 +57,42 @@ class Paper:
         self._console.print(Text(visible(text), style), end=end, soft_wrap=True)
 
     def table(
-        self, head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str], below: Sequence[str] = ()
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        styles: Sequence[str],
+        below: Sequence[str] = (),
+        *,
+        is_whole: bool = False,
     ) -> None:
-        """Rows of cells; each row's style is that of its first cell. The last cell is a value.
+        """Rows of cells; each row's style is that of its first cell. The last cell is a value, or whole as an id is.
 
         `below` has a text for each row, empty where there is none: it stands whole under its row.
         """
         shown = [[visible(cell) for cell in row] for row in (head, *rows)]
         widths = [max(map(cell_len, column)) for column in zip(*shown, strict=True)]
         indent = min(widths[0] + len(GAP), INDENT)
-        lines = self._columns(widths, indent)
+        lines = self._columns(widths, indent, widths[-1] if is_whole else LEAST)
         for row, style, text in zip_longest(shown, ("bold", *styles), ("", *below), fillvalue=""):
             for columns in lines:
                 line = Text("" if 0 in columns else " " * indent)
                 for each in columns:
-                    is_last = each == len(widths) - 1
-                    cell = self._value(row[each], line.cell_len) if is_last else set_cell_size(row[each], widths[each])
+                    is_value = each == len(widths) - 1 and not is_whole
+                    cell = self._value(row[each], line.cell_len) if is_value else set_cell_size(row[each], widths[each])
                     line.append(cell + GAP, style if row is shown[0] or each == 0 else "")
                 line.rstrip()
                 if line or 0 in columns:
                     self._console.print(line, soft_wrap=True)
             self.paragraph(text, indent)
 
-    def _columns(self, widths: Sequence[int], indent: int) -> Sequence[Sequence[int]]:
-        """Which columns are on each line of a row: those for which there is no room are on the next one."""
+    def _columns(self, widths: Sequence[int], indent: int, last: int) -> Sequence[Sequence[int]]:
+        """Which columns are on each line of a row: those for which there is no room are on the next one. `last` is what
+        the last one needs at most.
+        """
         lines: list[list[int]] = [[]]
         taken = 0
         for number, width in enumerate(widths):
-            needed = min(width, LEAST) if number == len(widths) - 1 else width
+            needed = min(width, last) if number == len(widths) - 1 else width
             if lines[-1] and taken + needed > self.width:
                 lines.append([])
                 taken = indent

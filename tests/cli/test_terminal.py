@@ -238,8 +238,8 @@ def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operato
         assert on_screen.out and too_long(on_screen.out, columns) == [], command
         assert "…" not in in_pipe.out and len(in_pipe.out) >= len(on_screen.out) - 200
     assert json.dumps(result, separators=(",", ":")) in operator.once("show", ID).out
-    [row] = [line for line in operator.once("ls").out.splitlines() if line.startswith(other)]
-    assert row.split()[-1] == "OddError"
+    [row] = [line for line in operator.once("ls").out.splitlines() if line.endswith(other)]
+    assert row.split()[-2] == "OddError"
     assert {other, "QUARANTINED", "OddError"} <= set(operator.once("ls", columns=columns).out.split())
 
 

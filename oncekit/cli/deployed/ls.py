@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, short, tell
 from oncekit.local.lanes import MACHINES, Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
-HEAD = ("id", "status", "lane", "attempts", "recoveries", "since")
+HEAD = ("", "status", "lane", "attempts", "age")
 MORE = {
     True: "There are more: raise --limit, or choose with --tenant or --operation.",
     False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
@@ -71,7 +73,8 @@ def ls(
     With --status COMPLETED or FAILED also finished operations, the last finished first. No index lists these: the
     table itself is read, 20,000 records at most, until --limit is reached. How much was read is on standard error.
 
-    `lane` is the lane of the last owner, even if the record has no owner any more: full or fast.
+    `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
+    since it took the lock, `overdue` the time since its lease ended. The id is last in each row.
 
     JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}.
     """
@@ -149,9 +152,9 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 def _print_table(operations: Sequence[Mapping[str, Any]], now: float, asked: Asked) -> None:
     from oncekit.cli.paper import Paper
 
-    head = (*HEAD, "lease over since" if asked.are_open else "finished", "error")
+    head = (*HEAD, "overdue" if asked.are_open else "finished", "error", "id")
     rows = [_row(each, now, asked.are_open) for each in operations]
-    Paper(error=False).table(head, rows, [""] * len(rows))
+    Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], is_whole=True)
 
 
 def _remarks(found: Mapping[str, Any], asked: Asked) -> Iterator[Entry]:
@@ -164,12 +167,20 @@ def _remarks(found: Mapping[str, Any], asked: Asked) -> Iterator[Entry]:
 def _row(each: Mapping[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
     lease = since(now, each["leaseExpiresAt"]) if each["overdue"] else "-"
     return (
-        short(each["id"], LONGEST_ID),
+        mark_of(each["status"]),
         each["status"],
         each["lane"],
         str(each["attempts"]),
-        str(each["recoveries"]),
-        short(each["acquiredAt"]),
-        lease if is_open else short(each["finishedAt"] or "-"),
-        each["error"]["name"] if each["error"] else "-",
+        _age(each["acquiredAt"], now),
+        lease if is_open else _age(each["finishedAt"], now),
+        short(each["error"]["name"]) if each["error"] else "-",
+        short(each["id"], LONGEST_ID),
     )
+
+
+def _age(written: str | None, now: float) -> str:
+    """How long ago that was; what is no time is shown as it is."""
+    try:
+        return since(now, datetime.datetime.fromisoformat(written or "").timestamp())
+    except ValueError:
+        return short(written or "-")
