@@ -17,8 +17,8 @@ import typer
 from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
 from oncekit.cli.here.example import Example, example_of
 from oncekit.cli.here.files import Watch, broken_python, python_of
+from oncekit.cli.here.output_lock import alone, tell_alone
 from oncekit.cli.here.parameters import Parameters, given
-from oncekit.cli.here.voices import alone, tell_alone
 from oncekit.cli.lanes import lane_to_start
 from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
