@@ -18,18 +18,16 @@ class KeptAnswers:
     def __init__(self) -> None:
         self._kept: dict[Any, bytes] = {}
         self._deployed: object = None
-        self._stack_id = ""
 
-    def of(self, deployed: object, stack_id: str = "") -> None:
-        """From now on what is asked is asked of this; `stack_id` tells stacks apart that are deployed alike."""
+    def of(self, deployed: object) -> None:
+        """From now on what is asked is asked of this."""
         if self._deployed is not deployed:
             self._kept, self._deployed = {}, deployed
-        self._stack_id = stack_id
 
     def before(self, model: Any, params: dict[str, Any], context: dict[str, Any], **_: Any) -> Any:
         """A handler of botocore's event `before-call`."""
         service, asked = model.service_model.service_name, (params["url"], params["body"])
-        context[ASKED] = (self._stack_id, service, model.name, repr(asked))
+        context[ASKED] = (service, model.name, repr(asked))
         if context[ASKED] not in self._kept:
             return None
         status, answer = pickle.loads(self._kept[context[ASKED]])

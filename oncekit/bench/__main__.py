@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from oncekit.bench.cost.table import Costs
@@ -12,7 +11,6 @@ from oncekit.bench.speed import speed_lines
 from oncekit.local.once_cloud import LocalCloud
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "build" / "bench.json"
 PARTS = ("cost", "scale", "speed")
 
 
@@ -24,18 +22,11 @@ def main() -> None:
         if "cost" in parts or "scale" in parts:
             costs = Costs(cloud)
         if "cost" in parts:
-            _tell_costs(costs)
+            print(f"cost\n\n{costs.markdown()}\n")
         if "scale" in parts:
             print(f"scale\n\n{scale_table(cloud, costs)}\n")
         if "speed" in parts:
             print("\n".join(speed_lines(cloud)))
-
-
-def _tell_costs(costs: Costs) -> None:
-    print(f"cost\n\n{costs.markdown()}\n")
-    KEPT.parent.mkdir(exist_ok=True)
-    KEPT.write_text(json.dumps(costs.as_json(), indent=2) + "\n", encoding="utf-8")
-    print(f"kept in {KEPT.relative_to(ROOT)}\n")
 
 
 if __name__ == "__main__":

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -139,21 +137,6 @@ def test_the_full_lane_makes_no_more_transitions_and_logs_less_than_before(costs
     [cost] = [each.cost for each in costs.paths if (each.lane, each.name) == ("full", f"{kind}, 1 KB result")]
     assert cost.transitions == 5
     assert cost.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6 <= 0.3
-
-
-def test_what_is_kept_for_other_tools_has_every_path_and_peer(costs: Costs) -> None:
-    kept = costs.as_json()
-    keys = {"path", "lane", "transitions", "writeUnits", "readUnits", "logBytes", "dollarsPerMillion"}
-    assert [set(each) for each in kept["paths"]] == [keys] * len(costs.paths)
-    assert [set(each) for each in kept["peers"]] == [keys - {"lane"}] * 6
-    assert {each["lane"] for each in kept["paths"]} == {"fast", "full", HTTP}
-    new = named(kept, "fast", "new request, 1 KB result")
-    assert (new["transitions"], new["writeUnits"], new["readUnits"]) == (0, 5, 1)
-
-
-def named(kept: Mapping[str, Any], lane: str, name: str) -> Mapping[str, Any]:
-    [found] = [each for each in kept["paths"] if (each["lane"], each["path"]) == (lane, name)]
-    return dict(found)
 
 
 def test_express_is_billed_by_started_100_ms_and_64_mb() -> None:

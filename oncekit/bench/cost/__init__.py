@@ -7,5 +7,5 @@ measuring.py   runs one request, and adds up what it and what it started took
 paths.py       the paths of a request
 by_http.py      the paths of a request by HTTP
 powertools.py  the same work under Powertools' idempotency utility
-table.py       the table, and build/bench.json
+table.py       the table
 """

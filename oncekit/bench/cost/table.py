@@ -1,13 +1,12 @@
-"""The table of costs, as Markdown for docs/cost.md, and as build/bench.json."""
+"""The table of costs, as Markdown for docs/cost.md."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import Bench
-from oncekit.bench.cost.paths import Path, paths
+from oncekit.bench.cost.paths import paths
 from oncekit.bench.cost.powertools import powertools_costs
 from oncekit.local.once_cloud import LocalCloud
 
@@ -38,27 +37,9 @@ class Costs:
         lines = [COLUMNS, ("---",) * len(COLUMNS), *self.rows()]
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
-    def as_json(self) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-        return {
-            "paths": [self._object(path) for path in self.paths],
-            "peers": [self._object(Path(name, "", cost), "lane") for name, cost in self.peers.items()],
-        }
-
     def of(self, lane: str, name: str) -> Cost:
         """What a path costs in a lane."""
         return next(each.cost for each in self.paths if (each.lane, each.name) == (lane, name))
-
-    def _object(self, path: Path, without: str = "") -> dict[str, Any]:
-        told = {
-            "path": path.name,
-            "lane": path.lane,
-            "transitions": path.cost.transitions,
-            "writeUnits": path.cost.write_units,
-            "readUnits": path.cost.read_units,
-            "logBytes": path.cost.log_bytes,
-            "dollarsPerMillion": round(path.cost.dollars_per_million, 4),
-        }
-        return {key: value for key, value in told.items() if key != without}
 
     def _row(self, lane: str, name: str, cost: Cost) -> tuple[str, ...]:
         numbers = (

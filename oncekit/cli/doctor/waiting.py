@@ -112,7 +112,7 @@ def rejected(patient: Patient) -> Iterator[Finding]:
         return
     lists, starts = patient.once("replay-rejected --dry-run"), patient.once("replay-rejected --error NAME")
     again = f"{starts} starts those again that can succeed now, and with --discard deletes those that never can"
-    message, advice = f"{count} requests were refused and are kept", f"{lists} lists them with what is wrong; {again}"
+    message, advice = f"{count} refused and kept", f"{lists} lists them with what is wrong; {again}"
     yield Finding("rejected", "wrong", "RejectedRequestsQueue", message, advice)
 
 
