@@ -222,6 +222,13 @@ class Operator(Commands):
         for key in self.kept():
             self.cloud.client("s3").delete_object(Bucket=self.cloud.outputs["ResponseBucketName"], Key=key)
 
+    def sweep(self) -> None:
+        """Recovery by its schedule, and what it starts."""
+        machine = self.cloud.outputs["RecoveryStateMachineArn"]
+        run = self.cloud.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
+        self.cloud.wait(run["executionArn"])
+        self.cloud.settle()
+
     def lease_over(self) -> None:
         self.cloud.clock.advance(3600)  # type: ignore[attr-defined]
 

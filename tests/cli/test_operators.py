@@ -64,7 +64,8 @@ def test_record_between_write_and_start_of_a_retry_is_as_the_design_has_it(opera
     half_done(operator)
     record = operator.record
     assert (record["status"], record["attempts"], record["onCrash"]) == ("IN_PROGRESS", 0, "quarantine")
-    assert not {"error", "requestRef", "finishedAt", "recoveries", "expiresAt"} & set(record)
+    assert record["requestRef"]["key"] in operator.kept("inflight/")
+    assert not {"error", "finishedAt", "recoveries", "expiresAt"} & set(record)
 
 
 def half_done(operator: Operator) -> None:
@@ -86,6 +87,22 @@ def test_retry_that_ended_before_its_start_is_repeated(operator: Operator) -> No
     operator.execution(say(operator, "retry", "--json"))
     assert operator.record["result"] == "8" and operator.starts == 2
     assert operator.kept() == []
+
+
+def test_retry_that_ended_before_its_start_is_finished_by_recovery(operator: Operator) -> None:
+    half_done(operator)
+    operator.sweep()
+    assert (operator.record["result"], operator.starts) == ("8", 2)
+
+
+def test_retry_whose_executions_ended_before_they_took_the_lock_is_finished_by_recovery(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"}, {"return": 8})
+    operator.quarantined()
+    with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
+        assert operator.execution(say(operator, "retry", "--json")).status == "FAILED"
+        operator.sweep()
+    operator.sweep()
+    assert (operator.record["result"], operator.starts) == ("8", 2)
 
 
 def test_retry_whose_answer_was_lost_starts_nothing_more_when_it_is_repeated(operator: Operator) -> None:

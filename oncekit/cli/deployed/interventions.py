@@ -42,7 +42,8 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     """Start a quarantined operation again with its request, unchanged; steps stay, attempts start over.
 
     With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
-    A retry that ended between its write and its start can be repeated.
+    The request is kept with the lock: a retry that ended between its write and its start is finished by the next sweep,
+    and so is one whose execution ended before it took the lock. It can also be repeated.
     """
     record = shown = read(stack, id, *STATUSES)
     if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
@@ -53,9 +54,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     request = originals.demand(stack, record)
     assert request.text is not None
     if record["status"] == "QUARANTINED":
-        if not request.is_kept:  # once the lock is the operator's, the record may no longer lead to the execution
-            kept_request.put(stack, record, request.text)
-        record = _begin_again(stack, record)
+        record = _begin_again(stack, record, request.text)
     execution = _start(stack, record, request.text)
     return {"id": id, "executionArn": execution, "fence": record["fence"], **_forgotten(stack, record, shown)}
 
@@ -71,11 +70,12 @@ def _was_cut_off(stack: Stack, record: Record) -> bool:
     return OPERATOR in record["owner"] and owner_status(stack, record["owner"], record["id"]) == "NO_EXECUTION"
 
 
-def _begin_again(stack: Stack, record: Record) -> Record:
-    """The record in progress again, its lock an operator's and over."""
+def _begin_again(stack: Stack, record: Record, request: str) -> Record:
+    """The record in progress again, its lock an operator's and over, its request where recovery reads it."""
+    owner = operator_instead_of(stack, record)
     after = {
         "id": record["id"],
-        "owner": operator_instead_of(stack, record),
+        "owner": owner,
         "fence": record["fence"] + 1,
         "status": "IN_PROGRESS",
     }
@@ -85,10 +85,11 @@ def _begin_again(stack: Stack, record: Record) -> Record:
         ":next": after["fence"],
         ":zero": 0,
         ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
+        ":ref": kept_request.put_in_flight(stack, record, owner, request),
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
-        "openShard = :shard REMOVE #error, #request, requestRef, mayStartAgain, finishedAt, recoveries"
+        "openShard = :shard, requestRef = :ref REMOVE #error, #request, mayStartAgain, finishedAt, recoveries"
     )
     write(stack, record, update, values, then=after)
     return after

@@ -17,7 +17,7 @@ from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.terminal import short
 
 REQUESTS, IN_FLIGHT = "requests/", "inflight/"
-"""Where the state machine keeps requests: for the operator, and with the lock of an owner in the fast lane."""
+"""Where requests are kept: for the operator, and with the lock of an owner in the fast lane, or of an operator."""
 LONGEST_NAMED = 2000
 """Characters of a reference that a message repeats: every bucket and key of S3 fits."""
 
@@ -40,7 +40,7 @@ def place_of(stack: Stack, record: Record) -> dict[str, str]:
 
 
 def in_flight(stack: Stack, record: Record) -> dict[str, str] | None:
-    """Bucket and key of the request that a fast owner kept with its lock, where the record names one."""
+    """Bucket and key of the request that was kept with the lock, where the record names one."""
     if foreign(stack, record) or not str(record.get("requestRef", {}).get("key", "")).startswith(IN_FLIGHT):
         return None
     return {"Bucket": record["requestRef"]["bucket"], "Key": record["requestRef"]["key"]}
@@ -118,7 +118,15 @@ def _of_fast_owner(stack: Stack, record: Record) -> Iterator[dict[str, str]]:
         yield {"Bucket": stack.outputs["ResponseBucketName"], "Key": key}
 
 
-def put(stack: Stack, record: Record, text: str) -> None:
-    """Keep a request, byte for byte, where `read` finds it."""
+def put_in_flight(stack: Stack, record: Record, owner: str, text: str) -> dict[str, str]:
+    """Keep a request, byte for byte, with the lock that an owner is about to get; what the record is to name.
+
+    Recovery reads it there. As any request in flight, it is deleted by the bucket's rule.
+    """
+    ref = {
+        "bucket": stack.outputs["ResponseBucketName"],
+        "key": f"{_folder(record, IN_FLIGHT)}{hash_of(owner)[:16]}.json",
+    }
     content: dict[str, Any] = {"ContentType": "application/json", "Body": text.encode()}
-    stack.client("s3").put_object(**place_of(stack, record), **content)
+    stack.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], **content)
+    return ref

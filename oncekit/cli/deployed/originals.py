@@ -20,21 +20,20 @@ from oncekit.console.requests import id_in
 
 @dataclass(frozen=True)
 class Original:
-    """A request as text, and whether it is kept in the bucket; without a text, `missing` says where it is not."""
+    """A request as text; without one, `missing` says where it is not."""
 
     text: str | None
-    is_kept: bool = False
     missing: str = ""
 
 
 def find(stack: Stack, record: Record) -> Original:
     """The request of a record, looked for where it was put last, first."""
     missing = []
-    for text, is_kept, why in _places(stack, record):
+    for text, why in _places(stack, record):
         if text is None:
             missing.append(why)
         elif (about := id_in(text)) == record["id"]:
-            return Original(text, is_kept)
+            return Original(text)
         else:
             missing.append(f"{why}, which has another request: {short(about or 'none')}")
     return Original(None, missing="; ".join(missing))
@@ -51,22 +50,22 @@ def demand(stack: Stack, record: Record) -> Original:
     return found
 
 
-def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, bool, str]]:
-    """Text, whether it is kept, and where that is, or why nothing is there."""
+def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, str]]:
+    """Text, and where that is, or why nothing is there."""
     if isinstance(record.get("request"), str):
-        yield record["request"], False, "not in the record"
+        yield record["request"], "not in the record"
     # Where a record should name its request and does not, an object of its key may be an earlier life's of this id.
     in_flight = kept_request.in_flight(stack, record)
     named = not in_flight and ("requestRef" in record or record["status"] == "IN_PROGRESS")
     if in_flight:  # for as long as the bucket's rule says; an operator's retry keeps it again
         found = kept_request.read_at(stack, in_flight)
-        yield found.text, False, found.missing or "not in the bucket"
+        yield found.text, found.missing or "not in the bucket"
     if named:
         yield _in_bucket(stack, record)
     for execution in _executions(stack, record):
         text = input_of(stack, execution)
         why = _why_not(stack, execution)
-        yield text, False, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
+        yield text, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
     if not named:
         yield _in_bucket(stack, record)
 
@@ -77,9 +76,9 @@ def _why_not(stack: Stack, execution: str) -> str:
     return "it is gone" if stack.has_execution(execution) else "it is none of this stack's operations"
 
 
-def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, bool, str]:
+def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, str]:
     found = kept_request.read(stack, record)
-    return found.text, True, found.missing or "not in the bucket"
+    return found.text, found.missing or "not in the bucket"
 
 
 def _executions(stack: Stack, record: Record) -> Iterator[str]:

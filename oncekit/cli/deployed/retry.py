@@ -18,10 +18,12 @@ def retry(
 ) -> None:
     """Start a quarantined operation again.
 
-    Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. This also works
-    for an operation that is IN_PROGRESS because an earlier retry was interrupted.
+    Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. An earlier
+    retry that was interrupted is finished by recovery within minutes, or by this command.
     JSON: {id, executionArn, fence, requestDeleted}.
 
+    `requestDeleted` is about the copy that waited for an operator; the bucket's rule deletes the one that recovery
+    reads.
     `requestLeft`, here and in other commands, is an object that the record names as its request but that is not: it was
     left alone.
     """
