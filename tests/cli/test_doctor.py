@@ -84,7 +84,7 @@ def test_healthy_stack_has_an_answer_to_each_question_and_nothing_wrong(operator
     answers = done.out.splitlines()
     assert [line.split()[1] for line in answers[:-2]] == QUESTIONS
     assert {line[0] for line in answers[:-2]} == {"✓", "-"} and answers[-1].startswith("Nothing wrong, 0 warnings")
-    assert "CREATE_COMPLETE" in answers[0] and "queue and bus start the full lane" in answers[1]
+    assert "CREATE_COMPLETE" in answers[0] and "Lane is full" in answers[1]
     assert re.search("✓ functions .*charge-payment.*CacheResponseFunction can be invoked\n", done.out)
     assert found(operator) == {}
 

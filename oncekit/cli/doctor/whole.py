@@ -34,7 +34,7 @@ def machines(patient: Patient) -> Iterator[Finding]:
     yield from bad
     if not bad:
         lane = patient.stack.parameters.get("Lane", FULL)
-        yield Finding("machines", "ok", patient.stack.name, f"all can be started; queue and bus start the {lane} lane")
+        yield Finding("machines", "ok", patient.stack.name, f"all can be started; Lane is {lane}")
 
 
 def _machine(patient: Patient, output: str) -> Iterator[Finding]:
