@@ -14,7 +14,6 @@ from promises.story import (
     Rule,
     change,
     done,
-    error,
     failed,
     full,
     lock,
@@ -54,7 +53,6 @@ RULES = {
         "P1 broken: begins with fence 2", change(None, lock(fence=2)), change(None, lock())
     ),
     "a new owner takes the next fence": Rule("P1 broken: fence 1 became 1", taken(new=lock(SECOND)), taken()),
-    "a new owner skips no fence": Rule("P1 broken: fence 1 became 3", taken(new=lock(SECOND, 3)), taken()),
     "a new attempt skips no fence": Rule(
         "P1 broken: fence 1 became 3", change(lock(), lock(fence=3)), change(lock(), lock(fence=2))
     ),
@@ -152,11 +150,6 @@ RULES = {
         "P3 broken: ['expiresAt'] changed",
         change(done(), done(expiresAt=4999), SECOND),
         change(done(), done(expiresAt=4999, finishedAt="sooner"), FIRST),
-    ),
-    "a failure is the answer until somebody may try it again": Rule(
-        "P3 broken: ['error'] changed after it was FAILED",
-        change(failed(), failed(error=error("E"))),
-        change(lock(), failed(error=error("E"))),
     ),
     "an operator changes no answer": Rule(
         "P3 broken: changed after it was COMPLETED",

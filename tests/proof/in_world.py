@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from oncekit.proof.simulation import plans, schedules
+from oncekit.proof.simulation import outcomes, plans, schedules
 from oncekit.proof.simulation.cells import cells_at, places_of, strikes_of
 from oncekit.proof.simulation.fast_paths import PATHS
 from oncekit.proof.simulation.injector import Injector
@@ -28,6 +28,13 @@ def cells(world: World, path: str, kinds: list[str], faults: list[str], label: s
         for each in cells_at(world, wanted, place, fault)
     ]
     return [[each.place.label, each.fault, each.outcome, list(each.faults)] for each in found]
+
+
+def section(world: World, path: str) -> str:
+    """The outcomes of all cells of a path, as they are kept."""
+    [wanted] = [each for each in PATHS if each.name == path]
+    strikes = strikes_of(world, wanted)
+    return outcomes.section([each for strike in strikes for each in cells_at(world, wanted, *strike)])
 
 
 def starts(world: World, path: str) -> int:

@@ -93,6 +93,12 @@ class Business:
         yield from self._charge_faults()
         yield from self._order_faults(stock)
 
+    def effects(self) -> int:
+        """Calls of a provider under keys of their own, rows in the books, and each time that a step added one."""
+        calls = sum(len(keys) for keys in self.keys.values())
+        steps = sum(int(row["available"]) for row in self._rows("StockTable") if "/" in row["sku"])
+        return calls + steps + len(self._rows("ProviderLedgerTable")) + len(self._rows("OrdersTable"))
+
     def _charge_faults(self) -> Iterator[Fault]:
         charged = Counter(row["orderId"] for row in self._rows("ProviderLedgerTable"))
         for order, count in charged.items():

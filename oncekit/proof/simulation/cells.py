@@ -108,6 +108,10 @@ class Cell:
     faults: tuple[str, ...]
     seconds: float | None
     """Virtual, from the fault until the last request had come to its end."""
+    starts: int = 0
+    """Of business logic."""
+    effects: int = 0
+    """That business logic has had."""
 
     @property
     def is_bad(self) -> bool:
@@ -162,7 +166,8 @@ def _cell(world: World, path: Path, place: Place, fault: str, lay: Lay) -> Cell:
     outcome = next((kind for kind in ("twice", "lost", "stuck", "broken") if kind in kinds), None) or outcome_of(world)
     ends = [write.at for write in world.journal.writes if write.new and write.new["status"] in ENDS]
     seconds = max(0.0, max(ends) - struck.struck_at) if ends and struck.struck_at is not None else None
-    return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), seconds)
+    starts, effects = len(world.journal.starts), world.business.effects()
+    return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), seconds, starts, effects)
 
 
 def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[Fault]:

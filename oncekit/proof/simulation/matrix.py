@@ -8,14 +8,17 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from oncekit.proof.simulation.cells import LATE, Cell, Place, cells_at, strikes_of
+from oncekit.proof.simulation import outcomes
+from oncekit.proof.simulation.cells import Cell, cells_at, strikes_of
 from oncekit.proof.simulation.fast_paths import PATHS
-from oncekit.proof.simulation.world import World
+from oncekit.proof.simulation.world import ROOT, World
+
+NOW = ROOT / "build" / "outcomes.txt"
 
 _world: World | None = None
 
@@ -46,30 +49,6 @@ def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> Iterat
 # ---- what is printed ----
 
 
-def table(cells: Iterable[Cell]) -> list[str]:
-    """A row for each place of a path: what came of each fault there."""
-    rows: dict[tuple[str, Place], list[Cell]] = defaultdict(list)
-    for each in cells:
-        rows[each.path, each.place].append(each)
-    lines, path = [], ""
-    for (name, place), row in sorted(rows.items(), key=lambda row: (row[0][0], row[0][1].kind, row[0][1].number)):
-        if name != path:
-            path = name
-            lines.append(path)
-        outcomes = " ".join(_told(row))
-        lines.append(f"  {place.label:42} {outcomes}")
-    return lines
-
-
-def _told(row: Sequence[Cell]) -> Iterator[str]:
-    """Each fault and its outcome; how many times one came late is told once for each outcome."""
-    late = Counter(each.outcome for each in row if each.fault.startswith(LATE) and not each.is_bad)
-    for each in row:
-        if each.is_bad or not each.fault.startswith(LATE):
-            yield f"{each.fault}: {'✗ ' if each.is_bad else ''}{each.outcome};"
-    yield from (f"{LATE}, at {count} places: {outcome};" for outcome, count in late.items())
-
-
 def summary(cells: Sequence[Cell], seconds: float) -> list[str]:
     """What came of how many, and the longest time to an end for each fault."""
     outcomes = Counter(each.outcome for each in cells)
@@ -88,21 +67,38 @@ def summary(cells: Sequence[Cell], seconds: float) -> list[str]:
 
 
 def main(names: Sequence[str] | None = None) -> int:
-    """Run the crash matrix; 1 when a cell is bad."""
+    """Run the crash matrix; 1 when a cell is bad, or another outcome is kept in outcomes.txt."""
     if names is None:
         parser = argparse.ArgumentParser(prog="python -m oncekit.proof.simulation.matrix", description=main.__doc__)
         parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(path.name for path in PATHS))
         names = parser.parse_args().paths
     began = time.monotonic()
     cells: list[Cell] = []
+    sections: dict[str, str] = {}
     for of_one_path in run(names):
-        print("\n".join(table(of_one_path)))
+        sections[of_one_path[0].path] = outcomes.section(of_one_path)
+        print(sections[of_one_path[0].path], end="")
         for bad in (each for each in of_one_path if each.is_bad):
             print("\n".join([f"✗ {bad}", *(f"    {fault}" for fault in bad.faults)]))
         print(f"  ({time.monotonic() - began:.0f} s)", flush=True)
         cells += of_one_path
     print("\n".join(summary(cells, time.monotonic() - began)))
-    return 1 if any(each.is_bad for each in cells) else 0
+    return 1 if outcomes_differ(sections) or any(each.is_bad for each in cells) else 0
+
+
+def outcomes_differ(sections: Mapping[str, str]) -> bool:
+    """Whether the outcomes of these paths are others than those that are kept; says how, and how they are accepted."""
+    kept = outcomes.read()
+    now = {path.name: text for path in PATHS if (text := sections.get(path.name, kept.get(path.name)))}
+    if now == kept:
+        return False
+    NOW.parent.mkdir(exist_ok=True)
+    NOW.write_text(outcomes.written(now), encoding="utf-8")
+    found = outcomes.differences(kept, now)
+    what = "✗ other outcomes than those that are kept" if found else "outcomes that are not kept yet"
+    now_at, kept_at = (file.relative_to(ROOT) for file in (NOW, outcomes.KEPT))
+    print("\n".join([*found, f"{what}; if they are right: cp {now_at} {kept_at}"]))
+    return bool(found)
 
 
 if __name__ == "__main__":
