@@ -507,3 +507,6 @@ def test_no_role_or_alias_of_sam_is_named_where_language_extensions_come_first(f
     assert done.code == 2 and "does not find the role and the alias" in done.err and state_of(foreign) == before
     assert foreign.once("new", "write-receipt", "--function", "WriteReceipt").code == 0
     assert "WriteReceiptArn: !Sub ${WriteReceipt.Arn}:prod" in foreign.text("template.yaml")
+    done = foreign.once("new", "bill", "--function", "BillCustomer", "--gets", "request")
+    assert done.code == 0 and "BillCustomerRole" not in foreign.text("template.yaml")
+    assert "the role of BillCustomer is not in the template: add its name to FunctionRoles and StepRoles" in done.err
