@@ -89,10 +89,10 @@ EXCUSES: dict[str, str] = {
     **{
         _FIRST.format(17, change): _SPARES
         for change in (
-            "$length($string($states.input)) > 20000 with >=",
-            "20001 for tring($states.input)) > 20000",
-            "10000 for tring($states.input)) > 20000",
-            "without $length($string($states.input)) > 20000",
+            "$length($string($states.input)) > 4000 with >=",
+            "4001 for tring($states.input)) > 4000",
+            "2000 for tring($states.input)) > 4000",
+            "without $length($string($states.input)) > 4000",
         )
     },
     **{
