@@ -42,7 +42,7 @@ FIRST_FAULTS = ("down for hours", "down for hours, event lost")
 """Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
 ASKING_FAULTS = ("refused for ever", "too large for ever")
 """Of calls that ask or revive an owner: they fail from there on in this state, or answer more than 256 KiB about it."""
-OPERATOR_FAULTS = ("operator redrives", "operator retries", "operator resolves", "operator releases")
+OPERATOR_FAULTS = ("operator retries", "operator resolves", "operator releases")
 """Just before a call, on paths with something for an operator to do."""
 ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
 LOOKS = ("DescribeDeadExecution", "ReadItsEnd", "ReadItsHistory")

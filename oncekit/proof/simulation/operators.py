@@ -1,4 +1,4 @@
-"""Operators: the commands `once retry`, `resolve`, `redrive` and `release`, while everything else goes on.
+"""Operators: the commands `once retry`, `resolve` and `release`, while everything else goes on.
 
 And somebody careless, who aborts executions that run, and redrives those that died.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.cli.deployed import interventions, redriving
+from oncekit.cli.deployed import interventions
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
@@ -45,14 +45,12 @@ class Operators:
                 self._decide(act.what, id)
 
     def act_now(self, what: str, id: str = "") -> None:
-        """A command about an id: `redrives`, `retries`, `resolves` or `releases`. It may be refused."""
+        """A command about an id: `retries`, `resolves` or `releases`. It may be refused."""
         id = id or self._id
         self._told.add(id)
         self._world.note(f"an operator {what} {id}")
         with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
-            if what == "redrives":
-                redriving.redrive(self._stack, id)
-            elif what == "retries":
+            if what == "retries":
                 interventions.retry(self._stack, id)
             elif what == "resolves":
                 interventions.resolve(self._stack, id, '"resolved"', None)
