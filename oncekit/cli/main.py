@@ -50,7 +50,6 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
         "retry": Listed("deployed.retry", "once retry 'acme#charge-payment#order-1'"),
         "resolve": Listed("deployed.resolve", "once resolve 'acme#charge-payment#order-1' --result answer.json"),
         "release": Listed("deployed.release", "once release 'acme#charge-payment#order-1'"),
-        "redrive": Listed("deployed.redrive", "once redrive 'acme#charge-payment#order-1'"),
         "replay-rejected": Listed("deployed.replay_rejected", "once replay-rejected --dry-run"),
         "doctor": Listed("doctor.command", "once doctor --stack shop"),
     },

@@ -56,7 +56,6 @@ class Operator(Commands):
         self._heard = contextlib.ExitStack()
         self._before: dict[str, Callable[[], object]] = {}
         self._after: dict[str, Callable[[], object]] = {}
-        self._lie: dict[str, str] = {}
         self._twice = False
         self.script({"return": 7})
         self.deploy()
@@ -126,8 +125,6 @@ class Operator(Commands):
             client = stack.client(service)
             self.hear(client, "before-call", lambda model, **_: self._pop(self._before, model.name))
             self.hear(client, "after-call", lambda model, **_: self._pop(self._after, model.name))
-        describe = "after-call.stepfunctions.DescribeExecution"
-        self.hear(stack.client("stepfunctions"), describe, lambda parsed, **_: parsed.update(self._lie))
         self.hear(stack.client("dynamodb"), "provide-client-params.dynamodb.UpdateItem", self._send_first)
         return stack
 
@@ -269,15 +266,6 @@ class Operator(Commands):
             finally:
                 go.set()
                 self.cloud.settle()
-
-    @contextlib.contextmanager
-    def described_as(self, status: str) -> Iterator[None]:
-        """The commands are told an old status by DescribeExecution, as it may happen on AWS."""
-        self._lie = {"status": status, "redriveStatus": "REDRIVABLE"}
-        try:
-            yield
-        finally:
-            self._lie = {}
 
     @contextlib.contextmanager
     def every_write_sent_twice(self) -> Iterator[None]:

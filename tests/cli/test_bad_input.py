@@ -12,7 +12,7 @@ NONE = "default#told#none"
     ("arguments", "named"),
     [
         *((["show", id], id) for id in (NONE, "nonsense", "a#b")),
-        *(([command, NONE], NONE) for command in ("retry", "redrive")),
+        (["retry", NONE], NONE),
         (["release", NONE, "--yes"], NONE),
         (["resolve", NONE, "--failed", "x"], NONE),
         (["resolve", ID], ID),

@@ -122,7 +122,6 @@ INTERVENTIONS: dict[str, Callable[[Operator], Done]] = {
     "retry": lambda operator: operator.once("retry", A_KEY),
     "resolve": lambda operator: operator.once("resolve", A_KEY, "--failed", WHOLE),
     "release": lambda operator: operator.once("release", A_KEY),
-    "redrive": lambda operator: operator.once("redrive", A_KEY),
 }
 
 

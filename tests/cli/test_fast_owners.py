@@ -18,7 +18,7 @@ from oncekit.local.faults import never_arrives, runs_twice
 
 SMALL, LARGE = {"a": 1}, {"a": "x" * 5000}
 """Payloads whose request is kept in the record, and in the bucket."""
-REDRIVE, RELEASE = ["redrive", ID], ["release", ID, "--yes"]
+RETRY, RELEASE = ["retry", ID], ["release", ID, "--yes"]
 
 
 def request(operator: Operator, payload: dict[str, Any]) -> dict[str, Any]:
@@ -171,23 +171,6 @@ def test_an_owner_is_in_the_fast_lane_as_the_state_machine_sees_it(owner: str, l
 # ---- intervening ----
 
 
-@pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
-def test_redrive_of_a_fast_owner_is_refused_and_says_what_happens_instead(
-    operator: Operator, payload: dict[str, Any]
-) -> None:
-    operator.died_fast_in("Finalize", request(operator, payload))
-    before = operator.record
-    done = operator.once(*REDRIVE)
-    assert done.code == 3 and "keeps no history to go on from" in done.err
-    assert "it may run until its lease is over" in done.err
-    operator.lease_over()
-    assert "recovery starts its request in the full lane" in operator.once(*REDRIVE).err
-    assert operator.record == before
-    operator.found_unreadable()
-    done = operator.once(*REDRIVE)
-    assert done.code == 3 and "use `once retry` (it starts in the full lane) or `once resolve`" in done.err
-
-
 def test_release_waits_for_the_lease_of_a_fast_owner_who_cannot_be_asked(operator: Operator) -> None:
     operator.died_fast_in("Finalize")
     before = operator.record
@@ -238,7 +221,7 @@ def test_release_is_not_kept_away_by_a_lease_that_no_fast_owner_gives_itself(ope
     assert operator.once(*RELEASE).code == 3
     operator.change({"leaseExpiresAt": longest + 2})
     assert shown(operator)["ownerStatus"] == "FOREIGN"
-    assert "something else wrote the record" in operator.once(*REDRIVE).err
+    assert "something else wrote the record" in operator.once(*RETRY).err
     assert operator.once(*RELEASE).code == 0
 
 

@@ -174,20 +174,18 @@ OWNERS = (
 
 
 @pytest.mark.parametrize("owner", OWNERS)
-def test_an_owner_that_was_never_this_records_is_not_started_or_redriven(operator: Operator, owner: str) -> None:
+def test_an_owner_that_was_never_this_records_is_not_started(operator: Operator, owner: str) -> None:
     operator.quarantined_by_another()
     forged = foreign_owners(operator)[owner]
     # Of an Express execution nothing can be asked, so it cannot be told from an owner in the fast lane.
     is_fast = owner == "an express execution"
-    status, refused = ("ENDED", "keeps no history") if is_fast else ("FOREIGN", "FOREIGN")
+    status = "ENDED" if is_fast else "FOREIGN"
     before = operator.executions()
     operator.forget_kept()
     operator.change({"owner": forged})
     record = operator.record
-    for command, code in (("redrive", 3), ("retry", 2)):
-        done = operator.once(command, ID)
-        assert done.code == code, done.err
-        assert (refused if command == "redrive" else "its request is") in done.err
+    done = operator.once("retry", ID)
+    assert done.code == 2 and "its request is" in done.err
     shown = operator.once("show", ID, "--json").answer
     assert (shown["ownerStatus"], shown["owners"][0]["status"], shown["request"]) == (status, status, None)
     assert "owner" not in shown["console"] or owner == "another's execution"
@@ -198,9 +196,9 @@ def test_an_owner_that_was_never_this_records_is_not_started_or_redriven(operato
 def test_an_owner_out_of_this_stack_is_not_even_asked_after(operator: Operator, owner: str) -> None:
     put(operator, ID, "QUARANTINED", 5, owner={"S": foreign_owners(operator)[owner]}, error=operator.unreadable())
     asked: list[str] = []
-    for call in ("DescribeExecution", "GetExecutionHistory", "RedriveExecution"):
+    for call in ("DescribeExecution", "GetExecutionHistory"):
         operator.before(call, lambda call=call: asked.append(call))  # type: ignore[misc]
-    for command in (("show", ID), ("redrive", ID), ("retry", ID), ("release", ID, "--yes")):
+    for command in (("show", ID), ("retry", ID), ("release", ID, "--yes")):
         operator.once(*command)
     assert asked == []
     assert operator.record["error"]["name"] == "ReleasedByOperator"

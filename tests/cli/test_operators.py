@@ -11,7 +11,7 @@ from operating import ID, Operator, other_fence, put
 
 from oncekit.local.faults import before, never_arrives
 
-WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"], "redrive": []}
+WORDS = {"retry": [], "resolve": ["--failed", "no"], "release": ["--yes"]}
 
 
 def say(operator: Operator, command: str, *more: str) -> Any:

@@ -199,12 +199,6 @@ def releases(operator: Watched) -> None:
     operator.watch("release", ID, "--yes")
 
 
-def redrives(operator: Watched) -> None:
-    operator.quarantined_by_another()
-    operator.watch("redrive", ID)
-    operator.cloud.settle()
-
-
 def replays(operator: Watched) -> None:
     refused = operator.cloud.run({"operation": "told", "idempotencyKey": "a", "payload": 1})
     body = {"error": "InvalidRequest", "executionArn": refused.arn, "inputOmitted": "read it from the execution"}
@@ -241,7 +235,6 @@ PATHS: dict[str, Callable[[Watched], None]] = {
     "retry": retries,
     "resolve": resolves,
     "release": releases,
-    "redrive": redrives,
     "replay-rejected": replays,
     "send": sends,
     "env": writes_variables,

@@ -161,13 +161,6 @@ def test_unreadable_request_is_released_and_its_next_sender_runs_it(operator: Op
     assert again.output is not None and again.output["disposition"] == "EXECUTED"
 
 
-def test_unreadable_request_whose_owner_died_in_finalize_is_redriven(operator: Operator) -> None:
-    owner = operator.quarantined_by_recovery(json.dumps(SMALL), state="Finalize")
-    assert operator.once("redrive", ID).code == 0
-    assert operator.cloud.wait(owner.arn).status == "SUCCEEDED"
-    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
-
-
 # ---- who may not see it ----
 
 

@@ -5,7 +5,6 @@
     history.py          states.py
     logs.py             log_lines.py
     retry.py, resolve.py, release.py    interventions.py
-    redrive.py          redriving.py
     replay_rejected.py  rejected.py
     send.py             sending.py, waiting.py
     console.py          stack_source.py what its page shows, stack_log.py the logs that it reads

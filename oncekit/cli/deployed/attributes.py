@@ -82,17 +82,15 @@ def _is_sane(name: str, value: Mapping[str, Any]) -> bool:
     if name == "error":
         return isinstance(members, Mapping) and all("S" in members.get(each, {}) for each in ("name", "message"))
     if name in REFERENCES:
-        return isinstance(members, Mapping) and _is_json(value, only_whole=True)  # `once redrive` may put it back
+        return isinstance(members, Mapping) and _is_json(value)
     return _is_json(value) and (name != "steps" or isinstance(members, Mapping))
 
 
-def _is_json(value: Mapping[str, Any], only_whole: bool = False) -> bool:
+def _is_json(value: Mapping[str, Any]) -> bool:
     """Whether JSON has it, down to its innermost member; DynamoDB nests no deeper than 32 levels."""
     if any(kind in value for kind in UNREADABLE):
         return False
-    if only_whole and "N" in value and not _is_whole(value, LARGEST):
-        return False
-    return all(_is_json(each, only_whole) for each in (*value.get("L", ()), *value.get("M", {}).values()))
+    return all(_is_json(each) for each in (*value.get("L", ()), *value.get("M", {}).values()))
 
 
 def _is_whole(value: Mapping[str, Any], largest: int) -> bool:
