@@ -40,7 +40,7 @@ Found = tuple[Difference, str, tuple[str, ...]]
 
 
 class NothingToStrike(AssertionError):
-    """The request does not run without a fault, so no strike can be judged."""
+    """The request does not run without a fault, has no effect, or no strike: nothing can be judged."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ class Matrix:
                 found += [(each, strike.what, self._lines(each, run, usual)) for each in differences]
         finally:
             self._contents.put_into(self._cloud)
+        if not struck:
+            raise NothingToStrike(f"{self._operation}: no strike in {seconds:g} s: give more `seconds`")
         allowed = tuple(may_repeat)
         findings = [each for each in _grouped(found) if each.kind != "twice" or not each.place.startswith(allowed)]
         left_out = [each.what for each in strikes[len(struck) :]]

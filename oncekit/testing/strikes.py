@@ -46,7 +46,7 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
     strikes += [Strike(f"another owner has finished before {call}", _at(operation, n, _late)) for n, call in writes]
     strikes += [Strike(f"the service is unavailable at {call}", _away(operation, n)) for n, call in writes]
     of_owner = [_owner_dies(place, state) for place, state in boundaries]
-    of_owner += [event_is_lost_too(each) for each in of_owner[-1:]]
+    of_owner += [event_is_lost_too(each) for each in of_owner[-2:-1]]  # after the last one there is nothing to find
     # In turns: while an execution is struck, a process that was killed is replaced.
     return [each for pair in zip_longest(strikes, of_owner) for each in pair if each is not None]
 

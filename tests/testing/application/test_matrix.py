@@ -35,6 +35,11 @@ def test_a_matrix_that_watched_no_effect_is_not_green(once_matrix: RunMatrix) ->
         once_matrix(request)
 
 
+def test_a_matrix_that_had_no_time_for_a_strike_is_not_green(application: TestCloud, once_matrix: RunMatrix) -> None:
+    with pytest.raises(NothingToStrike, match="place-order: no strike in 0 s: give more `seconds`"):
+        once_matrix(json.loads((EVENTS / "place-order.json").read_text()), seconds=0)
+
+
 def test_a_request_that_does_not_run_without_a_fault_is_no_matrix(
     application: TestCloud, once_matrix: RunMatrix
 ) -> None:
