@@ -34,7 +34,7 @@ class Action:
     parameters: Mapping[str, Any]
 
     def as_dynamodb(self) -> "TransactWriteItemTypeDef":
-        return cast("TransactWriteItemTypeDef", {self.kind: dict(self.parameters)})
+        return cast("TransactWriteItemTypeDef", {self.kind: dict(self.parameters)})  # pragma: no mutate
 
     def __str__(self) -> str:
         return f"{self.kind} in {self.table}"

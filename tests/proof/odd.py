@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from invariants import invariants_hold
 
@@ -63,14 +63,19 @@ keys = st.one_of(texts, st.sampled_from(("k", "k" * 256, "k" * 257, "\U0001f600"
 
 
 def cases(few: int) -> settings:
-    """So many examples, the same ones in each run; with CASES=n in the environment n that nobody has seen yet."""
+    """So many examples, the same ones in each run; with CASES=n in the environment n that nobody has seen yet.
+
+    Of a MUTANT nobody wants the smallest example that fails.
+    """
     asked = os.environ.get("CASES")
+    at_once = {Phase.explicit, Phase.generate}
     unhelpful = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large]
     return settings(
         max_examples=int(asked or few),
         derandomize=not asked,
         database=None,
         deadline=None,
+        phases=at_once if "MUTANT" in os.environ else tuple(Phase),
         print_blob=True,
         suppress_health_check=unhelpful,
     )

@@ -25,6 +25,8 @@ lanes = st.sampled_from(("full", "fast"))
 @example(sent={**SANE, "idempotencyKey": "{% $states.input %}#acme#\u200c"}, lane="full")
 @example(sent={**SANE, "payload": {"half": "\ud800"}}, lane="fast")
 @example(sent={**SANE, "operation": "another"}, lane="full")
+@example(sent={**SANE, "operation": 5}, lane="full")
+@example(sent=[SANE, SANE], lane="fast")
 def test_any_input_is_executed_or_refused_with_a_reason_and_kept(cloud: LocalCloud, sent: Any, lane: Lane) -> None:
     request = odd.opened(sent)
     with odd.empty(cloud):

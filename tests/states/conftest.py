@@ -11,7 +11,6 @@ from one_state import FAST, FULL, Lane, State, states_of
 
 from oncekit.local.deploy import rendered_definitions
 from oncekit.proof.model.record import Table, table
-from oncekit.proof.mutants.visits import seen
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {
@@ -40,7 +39,6 @@ def state(rendered: dict[str, dict[str, Any]]) -> Callable[..., State]:
     states = {name: raw for each in ("operation", "recovery") for name, raw in states_of(rendered[each])}
 
     def named(name: str, lane: Lane = FULL, **more: float) -> State:
-        seen(name)
         return State(name, states[name], lane=lane, **more)
 
     return named
@@ -52,7 +50,6 @@ def fast(rendered: dict[str, dict[str, Any]]) -> Callable[..., State]:
     states = dict(states_of(rendered["fast"]))
 
     def named(name: str, lane: Lane = FAST, **more: float) -> State:
-        seen(name)
         return State(name, states[name], lane=lane, **more)
 
     return named

@@ -1,0 +1,209 @@
+"""Mutants of the definitions and the template: one place of the text is replaced, and its comments stay.
+
+Of a definition: a clause of a write's condition, what an update removes, a catch, a rule of a Choice. Of the template:
+an action that is allowed or denied, the condition of a statement, a resource that becomes a wider one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[3]
+TEMPLATE = "template.yaml"
+NO_CALLS_HERE = ("logs:", "xray:", "kms:", "s3:ListBucket", "sts:", "codedeploy:", "cloudwatch:DescribeAlarms")
+"""Actions, by their beginning, of which the local cloud makes no call: nothing on this machine can miss them."""
+_POLICIES = re.compile(r"AWS::(IAM::(Role|Policy|ManagedPolicy)|S3::BucketPolicy|SQS::QueuePolicy)")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One replaced place; `state` is where it is in a definition, empty in the template."""
+
+    file: str
+    name: str
+    state: str
+    start: int
+    end: int
+    new: str
+
+    def applied(self, text: str) -> str:
+        return text[: self.start] + self.new + text[self.end :]
+
+
+def all_mutants() -> list[Mutant]:
+    found = [each for path in sorted((ROOT / "statemachine").glob("*.yaml")) for each in of_definition(_File(path))]
+    return found + list(of_template(_File(ROOT / TEMPLATE)))
+
+
+class _File:
+    """A parsed text whose nodes know where they stand."""
+
+    def __init__(self, path: Path) -> None:
+        self.name = str(path.relative_to(ROOT))
+        self.text = path.read_text()
+        root = yaml.compose(self.text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        assert root is not None
+        self.root: yaml.Node = root
+
+    def replaced(self, node: yaml.Node, new: str, where: str, what: str, state: str = "") -> Mutant:
+        start = node.start_mark.index
+        end = start + len(self.text[start : node.end_mark.index].rstrip())
+        return Mutant(self.name, f"{Path(self.name).name.partition('.')[0]}:{where}: {what}", state, start, end, new)
+
+
+def _members(node: yaml.Node | None) -> Mapping[str, yaml.Node]:
+    return {key.value: value for key, value in node.value} if isinstance(node, yaml.MappingNode) else {}
+
+
+def _items(node: yaml.Node | None) -> list[yaml.Node]:
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+# ---- definitions ----
+
+
+def of_definition(file: _File) -> Iterator[Mutant]:
+    for state, members in _states(file.root):
+        for number, choice in enumerate(_items(members.get("Choices"))):
+            condition = _members(choice)["Condition"]
+            never = condition.value.strip().replace("{%", "{% false and (", 1).removesuffix("%}") + ") %}"
+            yield file.replaced(condition, _quoted(never), f"{state}.Choices[{number}]", "dropped", state)
+        for number, catch in enumerate(_items(members.get("Catch"))):
+            yield file.replaced(_members(catch)["ErrorEquals"], "[Never]", f"{state}.Catch[{number}]", "dropped", state)
+        arguments = _members(members.get("Arguments"))
+        for name in ("ConditionExpression", "KeyConditionExpression"):
+            if name in arguments:
+                yield from _clauses(file, arguments[name], f"{state}.{name}", state)
+        if "UpdateExpression" in arguments:
+            yield from _removals(file, arguments, state)
+
+
+def _states(machine: yaml.Node) -> Iterator[tuple[str, Mapping[str, yaml.Node]]]:
+    """Every state, those inside of a Map included."""
+    for name, node in _members(_members(machine)["States"]).items():
+        yield name, _members(node)
+        if "ItemProcessor" in _members(node):
+            yield from _states(_members(node)["ItemProcessor"])
+
+
+def _clauses(file: _File, node: yaml.Node, where: str, state: str) -> Iterator[Mutant]:
+    for clause, new in without_clauses(node.value):
+        yield file.replaced(node, _quoted(new), where, f"without {_short(clause)}", state)
+
+
+def _removals(file: _File, arguments: Mapping[str, yaml.Node], state: str) -> Iterator[Mutant]:
+    """What is added or removed gets another name. A `#name` does so in the list of names, since each must be used."""
+    update, names = arguments["UpdateExpression"], _members(arguments.get("ExpressionAttributeNames"))
+    for section, items in re.findall(r"\b(ADD|REMOVE) (.*?)(?= (?:SET|ADD|REMOVE|DELETE) |$)", update.value):
+        for item in (each.split()[0] for each in items.split(",")):
+            what = f"without {section} {item}"
+            if item in names:
+                yield file.replaced(names[item], "nobody", f"{state}.UpdateExpression", what, state)
+            else:
+                new = update.value.replace(items, re.sub(rf"(?<!\w){item}\b", "nobody", items))
+                yield file.replaced(update, _quoted(new), f"{state}.UpdateExpression", what, state)
+
+
+# ---- clauses: those of JSONata, and of DynamoDB's conditions ----
+
+_JSONATA = re.compile(
+    r"""'(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | /(?:[^/\\\[\s]|\\.|\[(?:[^\]\\]|\\.)*\])+/i?
+    | \$*\w+ | := | [!<>]= | [^\s]""",
+    re.VERBOSE,
+)
+_DYNAMODB = re.compile(r"[:#]?\w+|<>|[<>]=|[^\s]")
+_ENDS = frozenset({"?", ":", ",", ";", ":=", "{%", "%}"})
+
+
+def without_clauses(text: str) -> Iterator[tuple[str, str]]:
+    """Each side of `and` and `or`, and the text in which it decides nothing any more.
+
+    DynamoDB refuses values that no condition uses: there a clause becomes one that always, or never, holds.
+    """
+    inner = re.fullmatch(r"\{%(.*)%\}", text.strip(), re.DOTALL)
+    offset, body = (inner.start(1), inner[1]) if inner else (0, text)
+    tokens = list((_JSONATA if inner else _DYNAMODB).finditer(body))
+    seen = set()
+    for number, token in enumerate(tokens):
+        word = token[0].lower()
+        if word not in ("and", "or"):
+            continue
+        stops = _ENDS | ({"and", "or"} if word == "and" else {"or"})
+        for way in (-1, 1):
+            last = _reach([each[0].lower() for each in tokens], number, way, stops)
+            first, last = sorted((number + way, last))
+            start, end = tokens[first].start(), tokens[last].end()
+            if (start, end) not in seen:
+                seen.add((start, end))
+                clause = body[start:end]
+                yield clause, text[: offset + start] + _decided(clause, word, bool(inner)) + text[offset + end :]
+
+
+def _decided(clause: str, word: str, is_jsonata: bool) -> str:
+    if is_jsonata:
+        return "true" if word == "and" else "false"
+    return f"(({clause}) {'OR' if word == 'and' else 'AND'} NOT ({clause}))"
+
+
+def _reach(words: list[str], number: int, way: int, stops: frozenset[str] | set[str]) -> int:
+    """The last token of the operand on one side of an operator."""
+    opens, closes = ("([{", ")]}") if way > 0 else (")]}", "([{")
+    depth = 0
+    while 0 <= (following := number + way) < len(words):
+        word = words[following]
+        depth += (word in opens) - (word in closes)
+        if depth < 0 or (depth == 0 and word in stops):
+            break
+        number = following
+    return number
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 80 else f"{text[:60]}...{text[-16:]}"
+
+
+# ---- the template ----
+
+
+def of_template(file: _File) -> Iterator[Mutant]:
+    for name, resource in _members(_members(file.root)["Resources"]).items():
+        members = _members(resource)
+        if _POLICIES.fullmatch(members["Type"].value) and "Condition" not in members:  # else it may not be deployed
+            for number, statement in enumerate(_statements(members["Properties"])):
+                yield from _of_statement(file, f"{name}[{number}]", statement)
+
+
+def _statements(node: yaml.Node) -> Iterator[Mapping[str, yaml.Node]]:
+    members = _members(node)
+    if {"Effect", "Action"} <= set(members):
+        yield members
+        return
+    for inner in (*members.values(), *_items(node)):
+        yield from _statements(inner)
+
+
+def _of_statement(file: _File, where: str, statement: Mapping[str, yaml.Node]) -> Iterator[Mutant]:
+    actions = _items(statement["Action"]) or [statement["Action"]]
+    if "Condition" in statement:
+        yield file.replaced(statement["Condition"], "{}", where, "without its condition")
+    called = [each for each in actions if not each.value.startswith(NO_CALLS_HERE)]
+    for action in called:
+        yield file.replaced(action, "once:Nothing", where, f"without {action.value}")
+    if called and statement["Effect"].value == "Allow" and "Resource" in statement:
+        for resource in _items(statement["Resource"]) or [statement["Resource"]]:
+            text = file.text[resource.start_mark.index : resource.end_mark.index].rstrip()
+            wider = re.sub(r"/\w+/\*", "/*", text)
+            if isinstance(resource, yaml.ScalarNode) and resource.value != "*":
+                new = wider if wider != text else '"*"'
+                yield file.replaced(resource, new, where, f"{new} for {text}")
