@@ -70,12 +70,12 @@ def what_stays_is_no_garbage() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def shared_cloud() -> Iterator[LocalCloud]:
-    """One deployment a session; a function has two seconds, so that a test of the timeout is short.
+    """One deployment a session.
 
     Nothing is delivered, so that a test of one execution sees that one alone; `cloud.delivering()` delivers.
     """
     # Virtual time stands still while many send at once, and no request is let in anew.
-    parameters = {"BusinessTimeoutSeconds": "2", "HttpRequestsPerSecond": "10000"}
+    parameters = {"HttpRequestsPerSecond": "10000"}
     with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock(), events=False) as cloud:
         yield cloud
 

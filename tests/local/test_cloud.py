@@ -41,7 +41,7 @@ def test_outputs_and_resources_are_those_of_the_template(cloud: LocalCloud) -> N
     assert cloud.outputs["TableName"] == cloud.resources["IdempotencyTable"]
     assert cloud.outputs["FunctionPrefix"] == "once_op"
     assert set(cloud.tables) == {"IdempotencyTable", "ProviderLedgerTable", "OrdersTable", "StockTable"}
-    assert cloud.parameters["BusinessTimeoutSeconds"] == "2"
+    assert cloud.parameters["HttpRequestsPerSecond"] == "10000"
 
 
 def test_table_is_deployed_with_its_index_time_to_live_and_recovery(cloud: LocalCloud) -> None:

@@ -32,13 +32,6 @@ def run_on_aws(pytestconfig: pytest.Config, request: pytest.FixtureRequest) -> I
     report.append(f"{id}: cleaned up and checked: no record, row, object, message or function of it is left")
 
 
-@pytest.fixture(scope="module")
-def patient_cloud(shared_cloud: LocalCloud) -> Iterator[LocalCloud]:
-    """Business logic waits at a latch in real time, which on a busy machine must not be over before it is opened."""
-    with shared_cloud.deployed_with({"BusinessTimeoutSeconds": "30"}):
-        yield shared_cloud
-
-
 @pytest.fixture(scope="session")
 def id_on_the_local_cloud() -> str:
     """The same for all runs: their function, which is named by it, stays warm."""
@@ -51,7 +44,6 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     if runs_on_aws(request.config):
         yield request.getfixturevalue("run_on_aws")
         return
-    request.getfixturevalue("patient_cloud")
     cloud: LocalCloud = request.getfixturevalue("cloud")
     id: str = request.getfixturevalue("id_on_the_local_cloud")
     with cloud.delivering(), begun(LocalBackend(cloud), id, leaves_function=True) as run:

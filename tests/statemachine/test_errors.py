@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from latches import Latches
 from scenario import BUSINESS, cause, charge, operations, outage, record_of, result, scripted
@@ -9,6 +11,7 @@ from scenario import BUSINESS, cause, charge, operations, outage, record_of, res
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before, fails
 
+FUNCTIONS = Path(__file__).parents[1] / "functions"
 ATTEMPTS = 10
 """MaxAttempts, by default."""
 
@@ -66,6 +69,13 @@ def test_a_lease_lasts_until_the_next_attempt_however_long_the_wait(cloud: Local
     assert min(left) > 0
 
 
+@pytest.fixture
+def two_seconds(cloud: LocalCloud, latches: Latches) -> None:
+    """The time that the scripted function has, in place of the template's: they are real ones."""
+    cloud.add_function("scripted", FUNCTIONS / "scripted", timeout=2, environment={"LATCHES": str(latches.folder)})
+
+
+@pytest.mark.usefixtures("two_seconds")
 @pytest.mark.parametrize("crash", [{"raise": "ConnectionError"}, {"exit": 3}, {"sleep": 60}], ids=repr)
 def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
     cloud: LocalCloud, latches: Latches, crash: dict[str, object]
@@ -76,6 +86,7 @@ def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
     assert latches.starts() == 1
 
 
+@pytest.mark.usefixtures("two_seconds")
 def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, latches: Latches) -> None:
     execution = cloud.run(scripted({"sleep": 60}, {"return": 2}))
     assert result(cloud, execution) == 2
