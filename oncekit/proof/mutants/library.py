@@ -37,6 +37,7 @@ EQUIVALENT = (
     ("nothing_happened=None", "as false as False"),
     ("_was_read = None", "as false as False"),
     ('":onceSet,", update, )', "an update has one ADD at most; DynamoDB refuses another"),
+    *((f"get('Message', {each})", "DynamoDB gives each refused action a message") for each in ("None", "", "'XXXX'")),
     ("self._closings = ", "nothing looks at it before the record is read, which sets it"),
     ("self._done: dict[str, DoneStep] | None = ", "nothing looks at it before the record is read, which sets it"),
 )
