@@ -46,7 +46,7 @@ Strikes = list[tuple[Way, Place, str]]
 
 @dataclass(frozen=True)
 class Verdict:
-    """`killed`, `survived` or `timed out`, and what noticed it."""
+    """`killed`, `survived`, `not met` by any path of the matrix, or `timed out`; and what noticed it."""
 
     mutant: Mutant
     outcome: str
@@ -79,12 +79,17 @@ class Judge:
             return Verdict(mutant, "timed out")
         finally:
             file.write_text(before)
-        return Verdict(mutant, "killed" if by else "survived", by)
+        is_met = not mutant.state or any(self._at(mutant.state).values())
+        return Verdict(mutant, "killed" if by else "survived" if is_met else "not met", by)
 
-    def _of_definition(self, state: str) -> str:
-        near = {
+    def _at(self, state: str) -> dict[str, Strikes]:
+        """The strikes of each path that hit a state."""
+        return {
             name: [each for each in found if state in each[1].label.split()] for name, found in self._strikes.items()
         }
+
+    def _of_definition(self, state: str) -> str:
+        near = self._at(state)
         ways = [way for way in PATHS if near[way.name]]
         far = {way.name: [each for each in self._strikes[way.name] if each[2] in FROM_AFAR] for way in ways}
         in_turns = [each for kind in (near, far) for turn in zip_longest(*kind.values()) for each in turn if each]
