@@ -104,8 +104,10 @@ def test_it_only_reads(operator: Watched) -> None:
     ("status", "outcome", "advice"),
     [
         ("UPDATE_ROLLBACK_COMPLETE", "wrong", "describe-stack-events"),
-        ("UPDATE_FAILED", "wrong", "describe-stack-events"),
-        ("UPDATE_IN_PROGRESS", "warning", "wait stack-update-complete"),
+        ("UPDATE_FAILED", "wrong", "deploy again"),
+        ("ROLLBACK_COMPLETE", "wrong", "delete it"),
+        ("UPDATE_ROLLBACK_FAILED", "wrong", "continue-update-rollback"),
+        ("UPDATE_IN_PROGRESS", "warning", "wait until that has ended"),
     ],
 )
 def test_a_deployment_that_has_not_ended_well_is_said(

@@ -100,8 +100,12 @@ def answered(patient: Patient, name: str, question: Question) -> Iterator[Findin
 
 
 def how_to_restore(patient: Patient) -> str:
-    drift = f"`aws cloudformation detect-stack-drift --stack-name {patient.stack.name}` tells what else is gone"
-    return f"somebody deleted it: {drift}; deploy the template without it, then with it"
+    name = patient.stack.name
+    return (
+        f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {name}` looks what else is gone, "
+        f"`aws cloudformation describe-stack-resource-drifts --stack-name {name}` tells it some minutes later; a change "
+        "set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
+    )
 
 
 def resources_of(stack: Stack) -> tuple[Resource, ...]:

@@ -128,7 +128,7 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
 def _dead_letter_queue(patient: Patient, queue: Resource) -> Iterator[Finding]:
     attributes = _attributes(patient, queue.id)
     if count := _count(attributes):
-        look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some, and why"
+        look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
         then = next((text for name, text in OURS.items() if queue.name.endswith(name)), SEND)
         commands = {"send": patient.once("send EVENT"), "overdue": patient.once("ls --overdue")}
         advice = f"{look}; fix that, then {then.format(**commands, arn=attributes['QueueArn'])}"

@@ -12,6 +12,14 @@ from oncekit.operation_functions import LIVE, Named, OperationFunctions
 SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 ALIASES = {output: output.replace("Arn", "AliasArn") for output in MACHINES.values()}
 """By the output of a lane's machine that of the alias at which requests are started."""
+DELETE = "delete it, which no other status leads out of, and deploy again"
+WAYS_OUT = {
+    "ROLLBACK_COMPLETE": DELETE,
+    "ROLLBACK_FAILED": DELETE,
+    "UPDATE_ROLLBACK_FAILED": "fix it, then `aws cloudformation continue-update-rollback --stack-name {}`",
+    "DELETE_FAILED": "fix it, then delete it again",
+}
+"""CloudFormation's user guide, "Understand stack status codes"; out of any other status a deployment leads."""
 RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"
 
 
@@ -19,12 +27,13 @@ def status(stack: Stack, resources: tuple[Resource, ...]) -> Finding:
     """Of the last deployment."""
     failed = [each.name for each in resources if each.status.endswith("_FAILED")]
     if stack.status.endswith("_IN_PROGRESS"):
-        advice = f"wait: `aws cloudformation wait stack-update-complete --stack-name {stack.name}`"
-        return Finding("stack", "warning", stack.name, f"{stack.status}: what is found below may change", advice)
+        told = f"{stack.status}: what is found below may change"
+        return Finding("stack", "warning", stack.name, told, "wait until that has ended, and ask again")
     if stack.status not in SETTLED or failed:
         told = f"{stack.status}: the last deployment failed{': ' + ', '.join(failed) if failed else ''}"
+        way = WAYS_OUT.get(stack.status, "fix it and deploy again").format(stack.name)
         events = f"`aws cloudformation describe-stack-events --stack-name {stack.name}` says what failed first"
-        return Finding("stack", "wrong", stack.name, told, f"{events}; fix it and deploy again")
+        return Finding("stack", "wrong", stack.name, told, f"{events}; {way}")
     return Finding("stack", "ok", stack.name, stack.status)
 
 
@@ -94,7 +103,8 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
         return
     if told.get("State") == "Failed":
         why = told.get("StateReason", "its state is Failed")
-        yield Finding("functions", "wrong", operation, f"it cannot be invoked: {why}", "fix that, and deploy again")
+        advice = "fix that, delete the function, and deploy it again: one that could not be made stays Failed"
+        yield Finding("functions", "wrong", operation, f"it cannot be invoked: {why}", advice)
     if reserved.get("ReservedConcurrentExecutions") == 0:
         advice = f"`aws lambda delete-function-concurrency --function-name {named.name}`"
         yield Finding("functions", "wrong", operation, "its reserved concurrency is 0: it is never started", advice)
