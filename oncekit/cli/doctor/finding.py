@@ -103,8 +103,8 @@ def how_to_restore(patient: Patient) -> str:
     name = patient.stack.name
     return (
         f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {name}` looks what else is gone, "
-        f"`aws cloudformation describe-stack-resource-drifts --stack-name {name}` tells it some minutes later; a change "
-        "set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
+        f"`aws cloudformation describe-stack-resource-drifts --stack-name {name}` tells it some minutes later; a "
+        "change set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
     )
 
 
