@@ -22,15 +22,6 @@ def test_payload_that_its_schema_refuses_fails_for_good_and_names_the_field(clou
     assert "amount" in cause(execution)["message"]
 
 
-def test_passing_error_is_retried_under_a_new_fence_until_it_succeeds(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"raise": "ConnectionError"}, {"raise": "KeyError"}, {"return": "third time"})
-    execution = cloud.run(request)
-    assert result(cloud, execution) == "third time"
-    assert execution.output["attempt"] == latches.starts() == 3
-    record = record_of(cloud, request)
-    assert (record["fence"], record["attempts"]) == (3, 3)
-
-
 def test_attempts_used_up_end_in_quarantine_after_about_a_quarter_of_an_hour(
     cloud: LocalCloud, latches: Latches
 ) -> None:
@@ -84,13 +75,6 @@ def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
     assert cloud.run(request).error == "NeedsAttention"
     assert cloud.run(request).error == "NeedsAttention"
     assert latches.starts() == 1
-
-
-@pytest.mark.usefixtures("two_seconds")
-def test_function_that_runs_too_long_is_stopped_and_retried(cloud: LocalCloud, latches: Latches) -> None:
-    execution = cloud.run(scripted({"sleep": 60}, {"return": 2}))
-    assert result(cloud, execution) == 2
-    assert latches.starts() == 2
 
 
 def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, latches: Latches) -> None:

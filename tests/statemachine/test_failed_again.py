@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from latches import Latches
 from scenario import cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import after, answer_lost, arrives_late, before, before_call, never_arrives
+from oncekit.local.faults import after, answer_lost, before
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}
@@ -84,50 +83,6 @@ def test_another_payload_is_refused_as_for_any_other_duplicate(cloud: LocalCloud
     other = request | AGAIN | {"payload": {"script": [WORKS]}}
     assert cloud.run(other).error == "PayloadMismatch"
     assert latches.starts() == 1
-
-
-def test_of_two_senders_at_once_one_has_it_tried_again(cloud: LocalCloud, latches: Latches) -> None:
-    request = failed(cloud, latches, {"await": "go", "then": WORKS}) | AGAIN
-    other: list[Execution] = []
-
-    def first() -> None:
-        arn = cloud.start(request)
-        latches.wait_for_starts(2)
-        other.append(arn)
-
-    with cloud.intercept(before(first, state="RetryFailed")):
-        late = cloud.run(request)
-    assert late.output["disposition"] == "IN_PROGRESS"
-    latches.open("go")
-    assert result(cloud, cloud.wait(other[0])) == "paid"
-    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
-
-
-@pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-def test_call_that_takes_the_lock_again_may_be_lost(cloud: LocalCloud, latches: Latches, fault: Any) -> None:
-    request = failed(cloud, latches)
-    with cloud.intercept(fault(state="RetryFailed")):
-        assert cloud.run(request | AGAIN).output["disposition"] == "EXECUTED"
-    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
-
-
-@pytest.mark.parametrize("state", ["ExecuteBusinessLogic", "RecordFailure"])
-def test_call_that_takes_the_lock_again_may_come_late(cloud: LocalCloud, latches: Latches, state: str) -> None:
-    request = failed(cloud, latches, FAILS | {"message": "still no money"})
-    with cloud.intercept(arrives_late(before_call(state=state), state="RetryFailed")):
-        again = cloud.run(request | AGAIN)
-    assert cause(again)["message"] == "still no money"
-    record = record_of(cloud, request)
-    assert (record["status"], record["fence"], latches.starts()) == ("FAILED", 2, 2)
-
-
-def test_recovery_finishes_another_try_and_does_not_begin_one(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = failed(cloud, latches)
-    recover(dead(cloud, request | AGAIN, "ExecuteBusinessLogic"))
-    record = record_of(cloud, request)
-    assert (record["status"], record["fence"], record["attempts"]) == ("COMPLETED", 3, 2)
 
 
 def test_recovery_that_finds_a_failure_leaves_it_at_that(

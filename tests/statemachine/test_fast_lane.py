@@ -24,7 +24,7 @@ from scenario import (
 )
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import answer_lost, never_arrives, runs_twice
+from oncekit.local.faults import never_arrives, runs_twice
 
 ROOT = Path(__file__).parents[2]
 A_RUN = 400
@@ -304,13 +304,6 @@ def test_what_no_expression_can_read_is_kept_under_the_name_of_an_execution(
         dict.fromkeys(names) if text.startswith('{"_') else {"operation": "scripted", "idempotencyKey": "k"}
     )
     assert cloud.record("default#scripted#k") is None
-
-
-def test_a_lost_answer_of_the_lock_is_recognised(cloud: LocalCloud) -> None:
-    with cloud.intercept(answer_lost(state="AcquireLock")):
-        end = fast(cloud, charge())
-    assert end.output["disposition"] == "EXECUTED"
-    assert record_of(cloud, charge())["fence"] == 1
 
 
 def test_a_refused_request_that_no_queue_takes_is_refused_in_the_full_lane(cloud: LocalCloud) -> None:

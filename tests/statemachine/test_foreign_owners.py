@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from latches import Latches
-from scenario import A_LEASE, by_recovery, cause, charge, dead, dies, operations, record_of, rows, scripted
+from scenario import A_LEASE, by_recovery, cause, charge, dead, record_of, rows
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import fails
 
 Recover = Callable[..., Execution]
 BUSINESS = "ExecuteBusinessLogic"
@@ -66,42 +64,6 @@ def test_owner_out_of_this_machine_ends_in_quarantine_and_is_never_asked_after(
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-@pytest.mark.parametrize("ends", ["succeeded", "died", "lives"])
-def test_request_of_another_is_not_started_redriven_or_stopped_as_this_records(
-    cloud: LocalCloud, latches: Latches, recover: Recover, ends: str
-) -> None:
-    victim = scripted({"await": "go", "then": {"return": 1}}, {"return": 2}, tenant="victim", onCrash="quarantine")
-    with cloud.lose_events():
-        if ends == "died":
-            with cloud.intercept(dies(cloud, BUSINESS)):
-                owner = cloud.run(victim).arn
-        else:
-            owner = cloud.start(victim)
-            latches.wait_for_starts(1)
-        if ends == "succeeded":
-            latches.open("go")
-            cloud.wait(owner)
-    left_by_a_dead_owner(cloud, charge(), owner)
-    cloud.clock.advance(A_LEASE)
-    before = {each.arn for each in operations(cloud)} if ends != "lives" else set()
-    sweep(cloud)
-    record = record_of(cloud, charge())
-    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "ForeignOwner")
-    latches.open("go")
-    theirs = cloud.wait(owner)
-    assert (theirs.status == "ABORTED") is (ends == "died"), "nobody redrove it, nobody stopped it"
-    if ends == "succeeded":
-        assert {each.arn for each in operations(cloud)} == before
-    assert latches.starts() <= 1
-
-
-def sweep(cloud: LocalCloud) -> None:
-    started = cloud.client("stepfunctions").start_execution(
-        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep-foreign", input="{}"
-    )
-    assert cloud.wait(started["executionArn"]).status == "SUCCEEDED"
-
-
 UNREADABLE = {
     "an owner": ("owner", {"S": "x" * 300_000}),
     "a fence": ("fence", {"SS": ["x" * 300_000]}),
@@ -139,16 +101,6 @@ def test_record_that_no_state_can_carry_keeps_no_other_from_being_recovered(
         assert (swept.error, cause(swept)["recovered"], cause(swept)["failed"]) == ("RecoveryIncomplete", 1, 1)
 
 
-def test_event_of_an_owner_whose_record_no_state_can_carry_fails_the_run_and_ends_it_named(
-    cloud: LocalCloud, recover: Recover
-) -> None:
-    with cloud.lose_events():
-        owner = dead(cloud, charge(), BUSINESS)
-        cloud.settle()
-    spoil(cloud, charge(), "an owner")
-    assert recover(owner).error == "RecoveryIncomplete"
-
-
 def test_duplicate_of_a_record_that_no_state_can_carry_is_refused_by_name_and_kept(cloud: LocalCloud) -> None:
     with cloud.lose_events():
         dead(cloud, charge(), BUSINESS)
@@ -158,41 +110,3 @@ def test_duplicate_of_a_record_that_no_state_can_carry_is_refused_by_name_and_ke
     assert duplicate.error == "Unavailable"
     assert "States.DataLimitExceeded" in cause(duplicate)["message"]
     assert [each["error"] for each in cloud.rejected()] == ["Unavailable"]
-
-
-@pytest.mark.parametrize("recoveries", [{"S": "x"}, {"N": "1e120"}], ids=["a text", "a number without a meaning"])
-def test_count_of_recoveries_that_is_none_keeps_no_other_from_being_recovered(
-    cloud: LocalCloud, recover: Recover, recoveries: dict[str, str]
-) -> None:
-    with cloud.lose_events():
-        dead(cloud, charge(key="evil"), BUSINESS)
-        dead(cloud, charge(), BUSINESS)
-        cloud.settle()
-    cloud.client("dynamodb").update_item(
-        TableName=cloud.resources["IdempotencyTable"],
-        Key={"id": {"S": record_of(cloud, charge(key="evil"))["id"]}},
-        UpdateExpression="SET recoveries = :value",
-        ExpressionAttributeValues={":value": recoveries},
-    )
-    cloud.clock.advance(A_LEASE)
-    recover()
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-
-
-def test_lock_of_an_owner_without_an_execution_is_freed_by_a_duplicate_in_the_full_lane(
-    cloud: LocalCloud, recover: Recover
-) -> None:
-    """The fast lane hands a lock over once; where that came to nothing, a duplicate there does not help any more."""
-    some = cloud.run(charge(key="some")).arn
-    left_by_a_dead_owner(cloud, charge(), some.replace(some.rpartition(":")[2], "gone"))
-    cloud.clock.advance(A_LEASE)
-    with cloud.intercept(fails("ThrottlingException", state="CheckOwner", nth=0)):
-        cloud.wait(cloud.start(charge(), lane="fast"))
-        cloud.settle()
-    assert recover().output["recovered"] == 0, "nobody has its request"
-    cloud.wait(cloud.start(charge(), lane="fast"))
-    cloud.settle()
-    [handed_over] = [each for each in operations(cloud) if each.name.startswith("handover-")]
-    assert handed_over.output["disposition"] == record_of(cloud, charge())["status"] == "IN_PROGRESS"
-    assert cloud.run(charge()).output["disposition"] == "EXECUTED"
-    assert rows(cloud, "ProviderLedgerTable") == 2

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -79,28 +77,6 @@ def test_a_large_result_is_fetched_from_where_the_answer_says(tenant: str | None
     another = f"{place[:-6]}{'1' if place[-6] == '0' else '0'}.json"
     for path in (*(f"{each}/{place}" for each in others), f"{start}/{another}"):
         assert says(client.send("GET", path), 404, "not-found")
-
-
-@pytest.mark.parametrize(
-    ("operation", "payload", "size"),
-    [
-        ("build-report", {"bytes": 2 * 1024 * 1024}, 2 * 1024 * 1024),
-        ("library-echo", {"return": ['"\\\u2028é\U0001f680', 12345678901234568, 0.1, "x" * 6000]}, 6062),
-    ],
-    ids=["two megabytes", "characters and numbers"],
-)
-def test_a_large_result_is_the_same_bytes_for_each_duplicate_and_those_that_its_answer_counts(
-    operation: str, payload: dict[str, Any], size: int, cloud: LocalCloud, client: Client
-) -> None:
-    cloud.add_function("library-echo", FUNCTIONS / "library_echo")
-    answers = [client.post(operation, "k", payload) for _ in range(2)]
-    assert [each.status for each in answers] == [303, 303]
-    told = json.loads(answers[1].body)
-    first, again = (client.send("GET", each.headers["location"].removeprefix("..")).body for each in answers)
-    assert first == again
-    assert (len(first), hashlib.sha256(first).hexdigest()) == (told["bytes"], told["sha256"])
-    assert len(first) == size
-    assert operation == "build-report" or json.loads(first) == payload["return"]
 
 
 # ---- what is in progress ----
@@ -199,16 +175,6 @@ def test_what_is_too_large_for_api_gateway_is_refused_in_its_own_words(client: C
     assert (answer.status, answer.headers["content-type"]) == (413, "application/json")
 
 
-@pytest.mark.parametrize(
-    ("letters", "quotes", "says_so"), [(200_000, 0, "the request is larger"), (139_200, 20_250, "the request, written")]
-)
-def test_what_only_the_state_machine_finds_too_large_is_refused_alike(
-    letters: int, quotes: int, says_so: str, client: Client
-) -> None:
-    answer = client.post("build-report", "k", {"bytes": 1024, "more": "x" * letters + '"' * quotes})
-    assert says(answer, 413, "request-too-large")["detail"].startswith(says_so)
-
-
 def test_another_payload_under_the_same_key_is_refused(client: Client) -> None:
     client.post("charge-payment", "k", CHARGE)
     answer = client.post("charge-payment", "k", {**CHARGE, "amount": 1})
@@ -273,22 +239,6 @@ def test_text_of_an_unexpected_error_is_told_to_operators_and_to_no_caller(
     by_the_full_lane = cloud.run({"operation": "scripted", "idempotencyKey": "k", "payload": payload})
     for told in (cause(by_the_full_lane), cloud.record("default#scripted#k")["error"]):
         assert (told["name"], told["message"]) == ("LookupError", text)
-
-
-@pytest.mark.usefixtures("deceived")
-def test_whose_record_is_gone_when_its_owner_ends_gets_no_result(
-    cloud: LocalCloud, client: Client, latches: Latches
-) -> None:
-    payload = script({"await": "go", "then": {"return": 1}})
-    with ThreadPoolExecutor(1) as pool:
-        sent = pool.submit(client.post, "scripted", "k", payload)
-        latches.wait_for_starts(1)
-        record = {"id": {"S": "default#scripted#k"}}
-        cloud.client("dynamodb").delete_item(TableName=cloud.resources["IdempotencyTable"], Key=record)
-        latches.open("go")
-        answer = sent.result()
-    assert says(answer, 500, "lock-lost")["id"] == "default#scripted#k"
-    assert "retry-after" not in answer.headers
 
 
 def test_what_could_not_be_done_now_is_to_be_sent_again(cloud: LocalCloud, client: Client) -> None:

@@ -81,12 +81,6 @@ def test_more_requests_than_are_set_are_told_to_come_again_and_then_are_taken(
     assert rows(cloud, "ProviderLedgerTable") == 4
 
 
-def test_who_does_not_sign_uses_up_nobodys_requests(cloud: LocalCloud, client: Client) -> None:
-    with cloud.deployed_with({"HttpRequestsPerSecond": "1"}):
-        assert [client.send("GET", "/operations/a/k", signed=False).status for _ in range(3)] == [403] * 3
-        assert client.post("charge-payment", "k", CHARGE).status == 200
-
-
 # ---- IAM ----
 
 

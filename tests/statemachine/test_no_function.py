@@ -95,12 +95,6 @@ def test_characters_that_no_message_holds_page_no_operator_for_a_function_that_i
     assert has_given_back_its_lock(cloud, request)
 
 
-def test_characters_that_no_message_holds_are_the_senders_fault_by_http_too(cloud: LocalCloud, client: Client) -> None:
-    assert client.post("of-nobody", "k", UNSENDABLE).status == 400
-    [kept] = cloud.rejected()
-    assert json.loads(kept["inputText"]) == of_nobody(tenant="default", payload=UNSENDABLE)
-
-
 @pytest.mark.parametrize("more", [{"n": 12345678901234568}, {"long": "x" * 20_000}], ids=["long number", "long text"])
 def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(
     cloud: LocalCloud, client: Client, more: dict[str, Any]
@@ -111,14 +105,6 @@ def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(
     for key in ("k", "by-http"):
         assert record_of(cloud, of_nobody(idempotencyKey=key))["status"] == "QUARANTINED"
     assert cloud.rejected() == []
-
-
-def test_a_throttled_call_before_it_was_no_start_either(cloud: LocalCloud) -> None:
-    request = of_nobody(onCrash="quarantine")
-    with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 3))):
-        refused = cloud.run(request)
-    assert (refused.error, record_of(cloud, request)["fence"]) == ("InvalidRequest", 3)
-    assert has_given_back_its_lock(cloud, request)
 
 
 def test_a_function_that_goes_between_two_attempts_leaves_the_operation_to_the_operator(
@@ -150,14 +136,6 @@ def test_an_owner_that_died_before_it_gave_its_lock_back_is_followed_by_one_that
 ) -> None:
     request = of_nobody(onCrash=on_crash)
     dead(cloud, request, state)
-    cloud.clock.advance(A_LEASE)
-    assert cloud.run(request).error == "InvalidRequest"
-    assert has_given_back_its_lock(cloud, request)
-
-
-def test_an_owner_that_died_with_nothing_but_its_lock_is_followed_by_one_that_gives_it_back(cloud: LocalCloud) -> None:
-    request = of_nobody(onCrash="quarantine")
-    dead(cloud, request, "AcquireLock", after=True)
     cloud.clock.advance(A_LEASE)
     assert cloud.run(request).error == "InvalidRequest"
     assert has_given_back_its_lock(cloud, request)

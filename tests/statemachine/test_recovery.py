@@ -15,7 +15,6 @@ import pytest
 from latches import Latches
 from scenario import (
     A_LEASE,
-    answer,
     by_recovery,
     cause,
     charge,
@@ -23,14 +22,12 @@ from scenario import (
     dies,
     id_of,
     record_of,
-    result,
-    rows,
     scripted,
 )
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, answers, fails, never_arrives
+from oncekit.local.faults import answer_lost, fails, never_arrives
 
 _names = (f"test-recovery-{n}" for n in itertools.count(1))
 
@@ -40,31 +37,6 @@ def in_one_shard(count: int, request: Callable[..., dict[str, Any]] = charge) ->
     keys = (f"key-{n}" for n in itertools.count())
     in_shard = (key for key in keys if hashlib.sha256(id_of(request(key=key)).encode()).hexdigest()[0] == "7")
     return list(itertools.islice(in_shard, count))
-
-
-def test_owner_that_died_is_recovered_by_its_event_without_waiting_for_the_lease(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    owner = dead(cloud, charge(), "ExecuteBusinessLogic", after=True)
-    recovery = recover(owner)
-    assert (recovery.status, recovery.output["recovered"]) == ("SUCCEEDED", 1)
-    record = record_of(cloud, charge())
-    assert (record["status"], record["fence"], record["attempts"], record["recoveries"]) == ("COMPLETED", 2, 2, 1)
-    assert rows(cloud, "ProviderLedgerTable") == 1
-    [heir] = by_recovery(cloud)
-    id_hash, owner_hash = (hashlib.sha256(text.encode()).hexdigest() for text in (id_of(charge()), owner.arn))
-    assert heir.name == f"recover-{id_hash[:32]}-{owner_hash[:8]}-1-1"
-    assert heir.input == owner.input
-
-
-def test_sweep_finds_it_when_the_event_was_lost_once_its_lease_is_over(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    dead(cloud, charge(), "ExecuteBusinessLogic")
-    assert recover().output["recovered"] == 0
-    cloud.clock.advance(A_LEASE)
-    assert recover().output["recovered"] == 1
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_live_owner_is_left_alone_however_old_its_lease(
@@ -82,25 +54,6 @@ def test_live_owner_is_left_alone_however_old_its_lease(
     latches.open("go")
     assert cloud.wait(owner).output["attempt"] == 1
     assert "recoveries" not in record_of(cloud, request)
-
-
-def test_events_and_sweeps_at_once_recover_once(cloud: LocalCloud, recover: Callable[..., Execution]) -> None:
-    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
-    cloud.clock.advance(A_LEASE)
-    inputs: list[dict[str, Any]] = [{"executionArn": owner.arn, "status": "ABORTED"}, {}] * 4
-    with cloud.clock.held():
-        machine = cloud.outputs["RecoveryStateMachineArn"]
-        arns = [
-            cloud.client("stepfunctions").start_execution(
-                stateMachineArn=machine, name=next(_names), input=json.dumps(given)
-            )["executionArn"]
-            for given in inputs
-        ]
-    assert [cloud.wait(arn).status for arn in arns] == ["SUCCEEDED"] * 8
-    assert len({each.name for each in by_recovery(cloud)}) == len(by_recovery(cloud)) == 1
-    cloud.wait(by_recovery(cloud)[0].arn)
-    record = record_of(cloud, charge())
-    assert (record["status"], record["recoveries"], record["fence"]) == ("COMPLETED", 1, 2)
 
 
 @pytest.mark.parametrize("state", ["EndLease", "StartRecovery"])
@@ -132,27 +85,6 @@ def test_recovering_execution_that_dies_before_its_take_over_is_followed_by_anot
     assert record_of(cloud, charge())["recoveries"] == 2
 
 
-def test_request_that_died_before_it_had_a_record_starts_once_more(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    lost = dead(cloud, charge(), "AcquireLock")
-    recover(lost)
-    recover(lost)
-    recover()
-    [again] = by_recovery(cloud)
-    assert again.output["disposition"] == "EXECUTED"
-    assert again.input == lost.input
-    assert rows(cloud, "ProviderLedgerTable") == 1
-
-
-def test_sweep_finds_a_request_that_died_before_it_had_a_record(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    dead(cloud, charge(), "AcquireLock")
-    recover()
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-
-
 def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator(
     cloud: LocalCloud, recover: Callable[..., Execution]
 ) -> None:
@@ -164,16 +96,6 @@ def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator
     [kept] = cloud.rejected()
     assert (kept["error"], kept["input"], kept["executionArn"]) == ("ExecutionDied", charge(), again.arn)
     assert cloud.record(id_of(charge())) is None
-
-
-def test_sweep_finds_a_request_that_failed_before_it_had_a_record(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    """The reference implementation throws on such a member, in the first state, and the event of that is lost."""
-    unlucky = charge() | {"payload": {"x": {"_jsonata_lambda": True}}}
-    assert cloud.run(unlucky).status == "FAILED"
-    kept = kept_by_five_sweeps(cloud, recover)
-    assert (kept["error"], kept["idempotencyKey"]) == ("InvalidRequest", unlucky["idempotencyKey"])
 
 
 def kept_by_five_sweeps(cloud: LocalCloud, recover: Callable[..., Execution]) -> dict[str, Any]:
@@ -207,20 +129,6 @@ def test_a_number_that_no_double_holds_is_refused_once_however_often_recovery_lo
     recover(unlucky)
     kept = kept_by_five_sweeps(cloud, recover)
     assert "a number that no double can hold" in kept["message"]
-
-
-def test_two_sweeps_can_fail_and_the_third_start_late_without_a_loss(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    recover()
-    dead(cloud, charge(), "AcquireLock")
-    with cloud.intercept(fails("ThrottlingException", state="ListExecutions", nth=0)):
-        for _ in range(2):
-            cloud.clock.advance(300)
-            assert recover().error == "RecoveryIncomplete"
-    cloud.clock.advance(300 + 119)
-    recover()
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_sweep_goes_through_the_pages_of_executions_that_failed(
@@ -290,112 +198,6 @@ def test_duplicate_that_died_is_no_reason_to_touch_a_live_owner(
     assert latches.starts() == 1
 
 
-def test_owner_whose_business_logic_succeeded_finishes_by_a_redrive(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": "first"}, {"return": "second"})
-    owner = dead(cloud, request, "Finalize")
-    recover(owner)
-    assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
-    record = record_of(cloud, request)
-    assert (record["status"], record["fence"], record["owner"]) == ("COMPLETED", 1, owner.arn)
-    assert latches.starts() == 1
-    assert result(cloud, cloud.run(request)) == "first"
-
-
-def test_owner_that_cannot_be_redriven_is_quarantined(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": "first"}, {"return": "second"})
-    owner = dead(cloud, request, "Finalize")
-    with cloud.intercept(fails("ExecutionNotRedrivable", action="redrive_execution", nth=0)):
-        recover(owner)
-    record = record_of(cloud, request)
-    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
-    assert latches.starts() == 1
-
-
-def test_owner_that_died_between_success_and_its_next_state_is_quarantined_since_a_redrive_would_start_it_again(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    ended = cloud.stop(owner)
-    entered, succeeded = ({"type": "TaskStateEntered"}, {"type": "TaskSucceeded"})
-    events = [
-        {"id": 10, "timestamp": 0, "type": "ExecutionAborted"},
-        {"id": 9, "timestamp": 0, **succeeded, "taskSucceededEventDetails": {"resourceType": "lambda", "resource": ""}},
-        {"id": 8, "timestamp": 0, **entered, "stateEnteredEventDetails": {"name": "ExecuteBusinessLogic"}},
-    ]
-    with cloud.intercept(answers({"events": events}, state="ReadOwnerHistory", nth=0)):
-        recover(ended)
-    record = record_of(cloud, request)
-    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
-    assert "before it took the result" in record["error"]["message"]
-    assert latches.starts() == 1
-
-
-@pytest.mark.parametrize("state", ["KeepRequest", "RecordQuarantine"])
-def test_owner_that_was_told_to_ask_the_operator_does_so_by_a_redrive(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution], state: str
-) -> None:
-    request = scripted({"raise": "NeedsAttention"}, {"return": "second"})
-    recover(dead(cloud, request, state))
-    assert record_of(cloud, request)["status"] == "QUARANTINED"
-    assert latches.starts() == 1
-
-
-def test_owner_that_was_told_of_a_permanent_error_records_it_by_a_redrive(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"raise": "PermanentError"}, {"return": "second"})
-    recover(dead(cloud, request, "RecordFailure"))
-    assert record_of(cloud, request)["status"] == "FAILED"
-    assert latches.starts() == 1
-
-
-def test_owner_that_died_in_its_second_attempt_is_taken_over(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    # The owner failed once, went on to its second attempt, and died in that one.
-    request = scripted({"raise": "Exception"}, {"await": "go", "then": {"return": 2}}, {"return": 3})
-    owner = cloud.start(request)
-    latches.wait_for_starts(2)
-    recover(cloud.stop(owner))
-    [heir] = by_recovery(cloud)
-    assert "TakeOverLock" in heir.states
-    assert record_of(cloud, request)["attempts"] == 3
-
-
-def test_long_history_of_an_owner_is_read_page_by_page(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": "first"}, {"return": "second"})
-    with cloud.intercept(fails("ThrottlingException", state="Finalize", nth=0)):
-        owner = cloud.run(request)
-    assert (owner.status, len(owner.events) > 600) == ("FAILED", True)
-    recover(owner)
-    [heir] = by_recovery(cloud)
-    assert heir.states.count("ReadOwnerHistory") > 3
-    assert cloud.wait(owner.arn).output["disposition"] == "EXECUTED"
-    assert latches.starts() == 1
-
-
-def test_recoveries_are_bounded_and_end_in_quarantine(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": 1})
-    with cloud.intercept(fails("InternalServerError", status=500, state="Finalize", nth=0)):
-        owner = cloud.run(request, timeout=120)
-        assert owner.status == "FAILED"
-        for _ in range(6):
-            recover(cloud.describe(owner.arn))
-    record = record_of(cloud, request)
-    assert (record["status"], record["error"]["name"], record["recoveries"]) == ("QUARANTINED", "RecoveriesUsedUp", 6)
-    assert latches.starts() == 1
-
-
 def test_attempts_are_bounded_over_all_owners(
     cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
@@ -410,18 +212,6 @@ def test_attempts_are_bounded_over_all_owners(
     record = record_of(cloud, request)
     assert (record["status"], record["attempts"]) == ("QUARANTINED", 5)
     assert record["error"]["name"] == "AttemptsUsedUp"
-
-
-def test_crash_under_on_crash_quarantine_ends_in_quarantine_with_the_request_kept(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    request = charge(onCrash="quarantine")
-    recover(dead(cloud, request, "ExecuteBusinessLogic", after=True))
-    record = record_of(cloud, request)
-    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCrashed")
-    kept = cloud.client("s3").get_object(Bucket=record["requestRef"]["bucket"], Key=record["requestRef"]["key"])
-    assert json.loads(kept["Body"].read()) == request
-    assert rows(cloud, "ProviderLedgerTable") == 1
 
 
 @pytest.mark.usefixtures("latches")
@@ -498,22 +288,6 @@ def test_sweep_publishes_what_the_alarms_look_at(
         "RecoveredOperations": 0,
     }
     assert all(m["Dimensions"] == [{"Name": "Stack", "Value": "once"}] for m in call.parameters["MetricData"])
-
-
-@pytest.mark.usefixtures("deceived")
-def test_owner_that_comes_back_to_life_changes_nothing(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"await": "first", "then": {"return": "old"}}, {"return": "new"})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    recover(cloud.stop(owner))
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    latches.open("first")
-    cloud.client("stepfunctions").redrive_execution(executionArn=owner)
-    zombie = cloud.wait(owner)
-    assert answer(cloud, zombie) == answer(cloud, cloud.run(request)) == b'"new"'
-    assert record_of(cloud, request)["fence"] == 2
 
 
 def test_request_that_cannot_get_its_lock_is_kept_as_unavailable(cloud: LocalCloud) -> None:

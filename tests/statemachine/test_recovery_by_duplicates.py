@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import answer, believed_dead, cause, record_of, result, scripted
+from scenario import believed_dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import before, fails, never_arrives
+from oncekit.local.faults import before, fails
 
 A_LEASE = 3600
 
@@ -34,17 +34,6 @@ def test_expired_record_counts_as_gone_and_the_operation_runs_again(cloud: Local
     assert again.output["disposition"] == "EXECUTED"
     record = record_of(cloud, request)
     assert (record["fence"], record["attempts"], record["status"]) == (2, 1, "COMPLETED")
-
-
-def test_lock_of_a_dead_owner_is_taken_over_after_its_lease(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": "first"}}, {"return": "second"})
-    owner = dead_owner(cloud, latches, request)
-    assert owner.status == "ABORTED"
-    heir = cloud.run(request)
-    assert "TakeOverLock" in heir.states
-    assert (result(cloud, heir), heir.output["attempt"]) == ("second", 2)
-    record = record_of(cloud, request)
-    assert (record["owner"], record["fence"], record["attempts"]) == (heir.arn, 2, 2)
 
 
 def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, latches: Latches) -> None:
@@ -109,22 +98,6 @@ def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: Local
 
 
 @pytest.mark.usefixtures("deceived")
-def test_zombie_changes_nothing_and_answers_with_the_winners_result(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
-    zombie = cloud.start(request)
-    latches.wait_for_starts(1)
-    cloud.clock.advance(A_LEASE)
-    with cloud.intercept(*believed_dead()):
-        winner = cloud.run(request)
-    record = record_of(cloud, request)
-    latches.open("go")
-    late = cloud.wait(zombie)
-    assert late.output["disposition"] == "REPLAYED"
-    assert answer(cloud, late) == answer(cloud, winner) == b'"winner"'
-    assert record_of(cloud, request) == record
-
-
-@pytest.mark.usefixtures("deceived")
 def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "zombie"}}, {"return": "winner"})
     zombie = cloud.start(request)
@@ -136,57 +109,3 @@ def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: Local
     latches.open("go")
     assert cloud.wait(zombie).error == "LockLost"
     assert latches.starts() == 2
-
-
-def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
-    """An owner whose business logic succeeded and that then failed to say so, for good."""
-    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
-        return cloud.run(request)
-
-
-def test_owner_that_died_after_success_is_redriven_and_finishes(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"return": "done"}, {"return": "done twice"})
-    owner = died_in_finalize(cloud, request)
-    assert owner.status == "FAILED"
-    duplicate = cloud.run(request | {"onConflict": "wait"})
-    assert "RedriveOwner" in duplicate.states
-    assert result(cloud, duplicate) == "done"
-    assert record_of(cloud, request)["owner"] == owner.arn
-    assert latches.starts() == 1
-
-
-def test_owner_that_died_after_success_and_cannot_be_redriven_is_quarantined(
-    cloud: LocalCloud, latches: Latches
-) -> None:
-    request = scripted({"return": "done"}, {"return": "done twice"})
-    died_in_finalize(cloud, request)
-    with cloud.intercept(fails("ExecutionNotRedrivable", state="RedriveOwner", nth=0)):
-        duplicate = cloud.run(request)
-    assert duplicate.error == "NeedsAttention"
-    assert cause(duplicate)["name"] == "OwnerCannotFinish"
-    for _ in range(3):
-        cloud.clock.advance(A_LEASE)
-        assert cloud.run(request).error == "NeedsAttention"
-    assert latches.starts() == 1
-
-
-def test_success_is_found_behind_a_long_history(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"return": "done"}, {"return": "done twice"})
-    owner = died_in_finalize(cloud, request)
-    assert len(owner.events) > 400
-    duplicate = cloud.run(request | {"onConflict": "wait"})
-    assert duplicate.states.count("ReadOwnerHistory") > 1
-    assert result(cloud, duplicate) == "done"
-    assert latches.starts() == 1
-
-
-def test_take_overs_end_in_quarantine_when_attempts_are_used_up(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    with cloud.deployed_with({"MaxAttempts": "5"}):
-        for count in range(1, 6):
-            arn = cloud.start(request)
-            latches.wait_for_starts(count)
-            cloud.stop(arn)
-            cloud.clock.advance(A_LEASE)
-        assert cause(cloud.run(request))["name"] == "AttemptsUsedUp"
-    assert latches.starts() == 5

@@ -11,8 +11,7 @@ from latches import Latches
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.service_calls import Interceptor
-from oncekit.local.faults import answer_lost, answers, arrives_late, before, before_call, fails, never_arrives, stale
+from oncekit.local.faults import answers, before, fails, never_arrives, stale
 
 Recover = Callable[..., Execution]
 TWICE = ({"return": "done"}, {"return": "done twice"})
@@ -43,17 +42,6 @@ def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death
     assert latches.starts() == 1
 
 
-def test_of_two_that_find_an_owner_dead_one_redrives_it(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted(*TWICE)
-    died_in_finalize(cloud, request)
-    second: list[Execution] = []
-    with cloud.intercept(before(lambda: second.append(cloud.run(request)), state="ClaimRedrive")):
-        first = cloud.run(request)
-    assert "RedriveOwner" in second[0].states
-    assert "RedriveOwner" not in first.states
-    assert (first.status, latches.starts()) == ("SUCCEEDED", 1)
-
-
 def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_had_time(
     cloud: LocalCloud, latches: Latches
 ) -> None:
@@ -67,21 +55,6 @@ def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_
     with cloud.intercept(before(look, state="RedriveOwner")):
         cloud.run(request)
     assert leases == [pytest.approx(120, abs=1)]
-
-
-def test_redrive_that_was_only_throttled_is_tried_again_when_the_claim_is_over(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted(*TWICE)
-    owner = dead(cloud, request, "Finalize")
-    with cloud.intercept(fails("ThrottlingException", state="RedriveOwner", nth=0)):
-        recover(owner)
-    record = record_of(cloud, request)
-    assert (record["status"], record["owner"]) == ("IN_PROGRESS", owner.arn)
-    cloud.clock.advance(A_LEASE)
-    recover()
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert latches.starts() == 1
 
 
 @pytest.mark.parametrize("code", ["ExecutionNotRedrivable", "ExecutionDoesNotExist"])
@@ -146,32 +119,6 @@ def test_owner_whose_history_shows_no_end_counts_as_alive_whatever_its_descripti
     assert latches.starts() == 1
 
 
-def test_claim_whose_answer_is_lost_is_left_to_the_next_that_comes(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted(*TWICE)
-    owner = dead(cloud, request, "Finalize")
-    with cloud.intercept(answer_lost(state="ClaimRedrive")):
-        recover(owner)
-    assert record_of(cloud, request)["status"] == "IN_PROGRESS"
-    cloud.clock.advance(A_LEASE)
-    recover()
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert latches.starts() == 1
-
-
-@pytest.mark.parametrize("state", ["Finalize", "RedriveOwner"])
-def test_claim_that_comes_late_changes_nothing_of_what_came_after_it(
-    cloud: LocalCloud, latches: Latches, state: str
-) -> None:
-    request = scripted(*TWICE)
-    died_in_finalize(cloud, request)
-    with cloud.intercept(arrives_late(before_call(state=state), state="ClaimRedrive")):
-        duplicate = cloud.run(request | {"onConflict": "wait"})
-    assert result(cloud, duplicate) == "done"
-    assert latches.starts() == 1
-
-
 def test_claim_is_not_voided_by_an_event_of_the_death_that_comes_late_or_twice(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
@@ -228,14 +175,6 @@ def test_quarantine_by_a_duplicate_does_not_strike_an_owner_that_was_claimed_sin
     assert record_of(cloud, request)["status"] == "COMPLETED"
 
 
-def died_on_hearing_an_error(owner: Execution) -> Interceptor:
-    """Its history is that of an owner that ended right after its business logic had failed."""
-    heard = next(n for n, event in enumerate(owner.events) if event["type"] == "TaskFailed")
-    events = [{**event, "id": n} for n, event in enumerate([*owner.events[: heard + 1], owner.events[-1]], start=1)]
-    assert events[-1]["type"] == "ExecutionAborted"
-    return answers({"events": events[::-1]}, state="ReadOwnerHistory", nth=0)
-
-
 @pytest.mark.parametrize("error", ["NeedsAttention", "PermanentError", "LockLostError"])
 def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hearing_it(
     cloud: LocalCloud, latches: Latches, recover: Recover, error: str
@@ -253,25 +192,4 @@ def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hea
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "OwnerCannotFinish")
     assert "decided" in record["error"]["message"]
-    assert latches.starts() == 1
-
-
-def test_error_of_business_logic_that_decides_nothing_is_tried_again_when_its_owner_dies_on_hearing_it(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted({"raise": "ValueError"}, {"return": "second"})
-    owner = dead(cloud, request, "RenewLock")
-    with cloud.intercept(died_on_hearing_an_error(owner)):
-        recover(owner)
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert latches.starts() == 2
-
-
-def test_careful_request_whose_owner_never_started_business_logic_is_taken_over(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted({"return": "first"}, {"return": "once"}, onCrash="quarantine")
-    recover(dead(cloud, request, "AcquireLock", after=True))
-    record = record_of(cloud, request)
-    assert (record["status"], record["fence"]) == ("COMPLETED", 2)
     assert latches.starts() == 1

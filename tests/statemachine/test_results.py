@@ -110,15 +110,6 @@ def test_producer_cannot_imitate_the_librarys_envelope_by_an_echo(cloud: LocalCl
     assert "victim" not in json.dumps(first.output.get("resultRef", {}))
 
 
-def test_record_with_its_result_stays_within_the_inline_limit(cloud: LocalCloud, plain: str) -> None:
-    for size in (2_700, 2_900, 3_000, 3_100, 4_000):
-        request = {"operation": plain, "idempotencyKey": f"k{size}", "payload": {"return": "x" * size}}
-        cloud.run(request)
-        record = record_of(cloud, request)
-        bytes_ = sum(len(k) + len(str(v).encode()) for k, v in record.items())
-        assert bytes_ <= 4096
-
-
 numbers = st.one_of(st.integers(-(2**53), 2**53), st.floats(allow_nan=False, allow_infinity=False))
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), numbers, st.text(st.characters(codec="utf-8"), max_size=20)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import itertools
 import json
@@ -118,15 +117,6 @@ def test_request_too_large_to_be_read_back_that_died_before_it_had_a_record_is_n
     assert "ABORTED before the request was taken up" in kept["message"]
 
 
-@pytest.mark.parametrize("state", ["Finalize", "KeepRequest"])
-def test_of_an_owner_too_large_to_be_read_back_nobody_says_that_it_was_never_taken_up(
-    cloud: LocalCloud, latches: Latches, recover: Recover, state: str
-) -> None:
-    script = {"return": 1} if state == "Finalize" else {"raise": "NeedsAttention"}
-    recover(dead_in(cloud, escaped(scripted(script, key="owner")), state))
-    assert cloud.rejected() == []
-
-
 @pytest.mark.parametrize(("request_", "states"), [({}, []), (charge(), ["ExecutionDied"])], ids=["refused", "died"])
 def test_input_that_is_no_json_to_the_state_machine_is_told_by_its_history(
     cloud: LocalCloud, recover: Recover, request_: dict[str, Any], states: list[str]
@@ -141,32 +131,6 @@ def test_input_that_is_no_json_to_the_state_machine_is_told_by_its_history(
         swept = recover(ended)
     assert (swept.status, swept.states.count("DescribeDeadExecution")) == ("SUCCEEDED", 1)
     assert [each["error"] for each in cloud.rejected()[refused:]] == states
-
-
-def test_end_that_is_given_in_parts_is_looked_at_again(cloud: LocalCloud, recover: Recover) -> None:
-    """MaxResults is an upper limit: AWS may give fewer events and a token."""
-    ended = cloud.run(charge() | {"payload": {"x": '"' * 66_000}})
-    events = [{**dict(ended.events[-1]), "id": 9}]
-    with cloud.intercept(answers({"events": events, "nextToken": "more"}, state="ReadItsEnd", nth=0)):
-        assert recover(ended).error == "RecoveryIncomplete"
-    assert [entry["error"] for entry in cloud.rejected()] == ["InvalidRequest"]
-
-
-def test_history_that_is_given_in_small_and_empty_parts_is_read_to_its_end(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    request = scripted({"return": "done"}, {"return": "twice"})
-    owner = dead(cloud, request, "Finalize")
-    newest = [{**dict(event), "id": n} for n, event in enumerate(owner.events, start=1)][::-1]
-    parts = [{"events": [], "nextToken": "0"}, *({"events": [each], "nextToken": "1"} for each in newest)]
-
-    def in_parts(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        return copy.deepcopy(parts.pop(0)) if call.state == "ReadOwnerHistory" else proceed()
-
-    with cloud.intercept(in_parts):
-        recover(owner)
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-    assert latches.starts() == 1
 
 
 def test_history_whose_pages_are_too_large_is_read_event_by_event(

@@ -43,20 +43,3 @@ def test_the_folders_of_other_services_are_not_looked_through(monkeypatch: pytes
     for service in ("dynamodb", "s3"):
         client(service)
     assert {Path(folder).name for folder in listed} == {"dynamodb", "s3"}
-
-
-@pytest.mark.usefixtures("first_ones")
-def test_what_clients_have_in_common_is_read_once_and_a_folder_of_ones_own_is_looked_into_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    sought: list[Path] = []
-    load = loaders.JSONFileLoader.load_file
-    monkeypatch.setattr(
-        loaders.JSONFileLoader, "load_file", lambda self, path: sought.append(Path(path)) or load(self, path)
-    )
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("AWS_DATA_PATH", "~")
-    for service in ("dynamodb", "s3"):
-        client(service)
-    endpoints = [path.parent for path in sought if path.name == "endpoints"]
-    assert endpoints == [tmp_path, Path(loaders.Loader.BUILTIN_DATA_PATH)]

@@ -171,18 +171,6 @@ def test_a_circle_is_seen_wherever_the_import_hides(hidden: str) -> None:
     assert set(circle(imports(modules)).split(" <- ")) == {"room.one", "room.two"}
 
 
-@pytest.mark.parametrize("closing", ["from house import thing", "import house.cellar.stairs"])
-def test_a_circle_through_a_folder_is_seen(closing: str) -> None:
-    modules = {
-        "house.__init__": ast.parse("from house.attic import thing"),
-        "house.attic": ast.parse(""),
-        "house.cellar.stairs": ast.parse(""),
-        "house.cellar.shelf": ast.parse("import house.attic"),
-    }
-    assert not circle(imports(modules))
-    assert circle(imports({**modules, "house.attic": ast.parse(closing)}))
-
-
 def test_no_room_imports_one_that_is_further_out(house_imports: Mapping[str, set[str]]) -> None:
     def room(module: str) -> int | None:
         return next((number for number, name in enumerate(INWARD) if f"{module}.".startswith(f"{name}.")), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from once import JSON, InvalidEventError, LockLostError, NeedsAttention, PermanentError, Request, operation
+from once import JSON, InvalidEventError, NeedsAttention, PermanentError, Request, operation
 from once.clients import client
 
 Event = dict[str, Any]
@@ -55,14 +55,6 @@ def test_the_token_is_in_no_text_of_a_request(event: Callable[..., Event]) -> No
     assert "a-secret" not in repr(request)
 
 
-def test_nothing_is_a_result_too(event: Callable[..., Event]) -> None:
-    @operation()
-    def handler(request: Request) -> JSON:
-        return None
-
-    assert handler(event()) == {"onceResult": "null", "replyToken": "token"}
-
-
 def test_the_plain_function_can_be_called_without_the_library(event: Callable[..., Event]) -> None:
     @operation()
     def handler(request: Request) -> JSON:
@@ -89,22 +81,6 @@ def test_a_refused_payload_never_reaches_business_logic(event: Callable[..., Eve
 def test_an_event_of_somebody_else_never_reaches_business_logic() -> None:
     with pytest.raises(InvalidEventError):
         raising(AssertionError("business logic was started"))({"name": "Ada"}, None)
-
-
-@pytest.mark.parametrize("base", [PermanentError, NeedsAttention, LockLostError])
-def test_an_error_of_ones_own_leaves_as_the_class_that_is_caught(
-    event: Callable[..., Event], base: type[Exception]
-) -> None:
-    own = type("CardDeclined", (base,), {})
-    with pytest.raises(base) as raised:
-        raising(own("no money"))(event())
-    assert type(raised.value) is base
-    assert str(raised.value) == "CardDeclined: no money"
-
-
-def test_any_other_error_leaves_as_it_is(event: Callable[..., Event]) -> None:
-    with pytest.raises(ZeroDivisionError):
-        raising(ZeroDivisionError("by zero"))(event())
 
 
 def test_a_result_that_is_not_json_is_not_worth_another_attempt(event: Callable[..., Event]) -> None:

@@ -74,14 +74,6 @@ def test_a_function_of_a_stack_that_is_not_deployed_names_what_is_not_there(
         function(folder).handler(read(event), None)
 
 
-def test_no_connection_is_named_too(alone: pytest.MonkeyPatch) -> None:
-    for name, value in CREDENTIALS.items():
-        alone.setenv(name, value)
-    alone.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    with pytest.raises(OutOfReachError, match=r"^orders is out of reach: EndpointConnectionError: "):
-        client("dynamodb").get_item(TableName="orders", Key={"orderId": {"S": "1"}})
-
-
 def test_what_business_logic_must_see_is_left_to_it(aws: None, alone: pytest.MonkeyPatch) -> None:
     for name, value in CREDENTIALS.items():
         alone.setenv(name, value)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator
-from once import PermanentError, Request
-from once.validation import PayloadSchema
+from once import Request
 
 ROOT = Path(__file__).parents[2]
 GOOD = sorted(path.name for path in ROOT.glob("events/*.json"))
@@ -42,24 +41,6 @@ def test_a_key_has_nothing_that_a_line_hides(schema: Draft7Validator, read: Call
     assert schema.is_valid({**request, "idempotencyKey": "👩\u200d🚀 é#"})
 
 
-POLICIES = {
-    "onConflict": ["acknowledge", "reject", "wait"],
-    "onCrash": ["retry", "quarantine"],
-    "onFailed": ["replay", "retry"],
-}
-
-
-@pytest.mark.parametrize("field", POLICIES)
-def test_a_policy_is_one_of_its_words_and_the_first_is_the_default(
-    schema: Draft7Validator, read: Callable[[str], Any], field: str
-) -> None:
-    request = read("events/charge-payment.json")
-    assert [word for word in ("sometimes", None, *POLICIES[field]) if schema.is_valid({**request, field: word})] == (
-        POLICIES[field]
-    )
-    assert read("shared/once/request.schema.json")["properties"][field]["default"] == POLICIES[field][0]
-
-
 def test_a_request_has_no_fields_that_nobody_knows(schema: Draft7Validator, read: Callable[[str], Any]) -> None:
     request = read("events/charge-payment.json")
     assert schema.is_valid(request)
@@ -71,16 +52,3 @@ def test_the_event_of_a_function_is_its_request_under_a_lock(read: Callable[[str
     request, event = read(f"events/{name}"), read(f"events/functions/{name}")
     assert {member: event[member] for member in request} == request
     assert Request.from_event(event).attempt == 1
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_a_good_requests_payload_is_accepted_by_its_operation(read: Callable[[str], Any], name: str) -> None:
-    folder = name.removesuffix(".json").replace("-", "_")
-    PayloadSchema(read(f"functions/{folder}/schema.json")).check(read(f"events/{name}")["payload"])
-
-
-def test_the_payload_that_should_be_refused_is(read: Callable[[str], Any]) -> None:
-    with pytest.raises(PermanentError, match="/amount must be an integer"):
-        PayloadSchema(read("functions/charge_payment/schema.json")).check(
-            read("events/bad/payload-refused-by-schema.json")["payload"]
-        )

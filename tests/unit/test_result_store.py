@@ -80,11 +80,6 @@ def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultSt
     assert ref["bytes"] == len(stored())
 
 
-def test_a_missing_bucket_is_an_error_of_its_own(aws: None) -> None:
-    with pytest.raises(ClientError, match="NoSuchBucket"):
-        ResultStore("elsewhere", 30, client("s3")).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
-
-
 def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
     """A store whose S3 answers its writes with these HTTP statuses; and the pauses that it makes."""
     s3: Any = botocore.session.get_session().create_client(

@@ -48,11 +48,6 @@ class TestPutOnce:
         assert attempt(key="key-2").put_once("orders", {"orderId": "o-1", "at": 2}) is False
         assert one("orders")["at"] == 1
 
-    def test_an_item_that_has_only_its_key_in_common_is_left(self, attempt: Attempt, one: One) -> None:
-        client("dynamodb").put_item(TableName="orders", Item={"orderId": {"S": "o-1"}})
-        assert attempt().put_once("orders", {"note": "x", "orderId": "o-1"}) is False
-        assert one("orders") == {"orderId": "o-1"}
-
     def test_it_sets_its_mark_itself(self, attempt: Attempt) -> None:
         with pytest.raises(InvalidWriteError, match="put_once sets createdByRequest itself"):
             attempt().put_once("orders", {"orderId": "o-1", "createdByRequest": "me"})
@@ -84,12 +79,6 @@ class TestApplyOnce:
         self.add_line(attempt(1), "mug")
         assert self.add_line(attempt(2), "mug") is False
         assert one("orders")["goods"] == [{"sku": "mug"}]
-
-    def test_another_request_is_applied_too(self, attempt: Attempt, one: One) -> None:
-        self.add_line(attempt(key="key-1"), "mug")
-        assert self.add_line(attempt(key="key-2"), "tea") is True
-        assert one("orders")["goods"] == [{"sku": "mug"}, {"sku": "tea"}]
-        assert one("orders")["processedEvents"] == {"acme#greet#key-1", "acme#greet#key-2"}
 
     def test_a_request_whose_id_is_the_beginning_of_anothers_is_applied(self, attempt: Attempt, one: One) -> None:
         self.add_line(attempt(key="key-12"), "mug")

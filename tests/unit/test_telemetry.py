@@ -69,13 +69,6 @@ def test_every_line_of_an_attempt_names_it(told: Any) -> None:
     assert "id" not in after, "an attempt's keys end with it"
 
 
-@pytest.mark.parametrize("outcome", ["fine", "PermanentError", "KeyError"])
-def test_the_library_writes_one_line_an_attempt(told: Any, outcome: str) -> None:
-    own, ended, after = told(outcome)
-    assert (own["message"], after["message"]) == ("a line of business logic", "after")
-    assert "disposition" in ended
-
-
 def test_an_execution_in_the_fast_lane_is_named_without_the_machine_and_the_nonce(event: Any) -> None:
     given = event()
     given["lock"]["owner"] = "arn:aws:states:us-east-1:123456789012:express:Fast:name:id:nonce"
@@ -150,8 +143,3 @@ def test_only_an_unknown_error_is_logged_with_its_traceback(told: Any) -> None:
     assert "exception" not in lines["PermanentError"]
     assert lines["KeyError"]["level"] == "ERROR"
     assert "Traceback" in lines["KeyError"]["exception"]
-
-
-def test_an_attempt_is_told_apart_from_the_one_before_it_in_the_same_process(told: Any) -> None:
-    ended = [line for line in told("KeyError", "fine") if "disposition" in line]
-    assert [(line["attempt"], line["disposition"]) for line in ended] == [(1, "OtherError"), (2, "EXECUTED")]
