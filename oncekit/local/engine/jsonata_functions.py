@@ -30,7 +30,6 @@ from oncekit.local.engine.javascript import (
     from_units,
     is_function,
     json_text,
-    number_text,
     to_units,
 )
 from oncekit.local.engine.values import bound
@@ -38,7 +37,6 @@ from oncekit.local.engine.values import bound
 HASHES = {"MD5": "md5", "SHA-1": "sha1", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
 _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([Ee][-+]?[0-9]+)?")
 _OTHER_BASE = re.compile(r"0[xX][0-9A-Fa-f]+|0[oO][0-7]+|0[bB][01]+")
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MAX_RANGE = 1000
 """As many elements has an array of $range on AWS at most."""
 
@@ -100,55 +98,6 @@ def number(value: Any) -> float | None:
         if _OTHER_BASE.fullmatch(value):
             return float(int(value, 0))
     raise JException("D3030", -1, value)
-
-
-def rounded(value: float | None, precision: float | None = None) -> float | None:
-    """Half to even, like the reference; `precision` shifts the decimal text, so that it adds no error."""
-    if value is None:
-        return None
-    places = int(precision or 0)
-    shifted = float(f"{value!r}e{places}") if places and "e" not in repr(value) else value * 10.0**places
-    nearest = float(round(shifted)) if math.isfinite(shifted) else shifted
-    return float(f"{nearest!r}e{-places}") if places and "e" not in repr(nearest) else nearest / 10.0**places
-
-
-def format_base(value: float | None, radix: float | None = None) -> str | None:
-    if value is None:
-        return None
-    base = 10 if radix is None else int(rounded(radix) or 0)
-    if not 2 <= base <= 36:
-        raise JException("D3100", -1, base)
-    whole = int(rounded(value) or 0)
-    if base == 10 and abs(whole) > 2**53:
-        return number_text(float(whole))
-    digits, left = [], abs(whole)
-    while left:
-        left, digit = divmod(left, base)
-        digits.append(_DIGITS[digit])
-    return ("-" if whole < 0 else "") + ("".join(reversed(digits)) or "0")
-
-
-def substring(text: str | None, start: float | None, length: float | None = None) -> str | None:
-    """By code points, as the reference does."""
-    if text is None:
-        return None
-    if start is None:
-        return text if length is None else ""
-    first = 0 if len(text) + start < 0 else start
-    if length is None:
-        return text[int(first) :]
-    if length <= 0:
-        return ""
-    end = first + length if first >= 0 else len(text) + first + length
-    return text[int(first) : int(end)]
-
-
-def pad(text: str | None, width: float, char: str | None = None) -> str | None:
-    if text is None:
-        return None
-    missing = int(abs(width)) - len(text)
-    padding = ((char or " ") * max(missing, 0))[: max(missing, 0)]
-    return text + padding if width > 0 else padding + text
 
 
 def lowercase(text: str | None) -> str | None:
@@ -258,14 +207,6 @@ def split(text: str | None, separator: Any, limit: float | None = None) -> list[
     if limit is None or len(parts) < limit:
         parts.append(units[position:])
     return [from_units(part) for part in parts]
-
-
-def keys(value: Any) -> list[str]:
-    if isinstance(value, list):
-        merged: list[str] = Utils.create_sequence_from_iter({key: True for each in value for key in keys(each)})
-        return merged
-    found: list[str] = Utils.create_sequence_from_iter(value if isinstance(value, dict) else ())
-    return found
 
 
 def mapped(values: list[Any] | None, function: Any) -> list[Any] | None:
@@ -411,16 +352,11 @@ def total(values: list[float] | None) -> float | None:
 _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "string": (string, "<x-b?:s>"),
     "number": (number, "<(nsb)-:n>"),
-    "round": (rounded, "<n-n?:n>"),
-    "formatBase": (format_base, "<n-n?:s>"),
-    "substring": (substring, "<s-nn?:s>"),
-    "pad": (pad, "<s-ns?:s>"),
     "lowercase": (lowercase, "<s-:s>"),
     "contains": (contains, "<s-(sf):b>"),
     "match": (match, "<s-f<s:o>n?:a<o>>"),
     "replace": (replace, "<s-(sf)(sf)n?:s>"),
     "split": (split, "<s-(sf)n?:a<s>>"),
-    "keys": (keys, "<x-:a<s>>"),
     "map": (mapped, "<af>"),
     "filter": (filtered, "<af>"),
     "sort": (sort, "<af?:a>"),
