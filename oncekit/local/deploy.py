@@ -31,10 +31,9 @@ from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.definition import render_definition
 from oncekit.local.deployed import Deployed
 from oncekit.local.function_names import name_and_qualifier
-from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text
+from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
-from oncekit.local.property_shapes import check_properties
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, REPOSITORY_SCHEME, Template, load
 
@@ -246,11 +245,12 @@ class _Deployment:
             yield from inner.written()
 
     def outputs(self) -> dict[str, str]:
-        return {
-            name: as_text(self.resolver.resolve(output["Value"]))
-            for name, output in self.template.section("Outputs").items()
-            if "Condition" not in output or self.resolver.holds(output["Condition"])
-        }
+        found = {}
+        for name, output in self.template.section("Outputs").items():
+            with readable(f"the output {name}"):
+                if "Condition" not in output or self.resolver.holds(output["Condition"]):
+                    found[name] = as_text(self.resolver.resolve(output["Value"]))
+        return found
 
     def all_outputs(self) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -288,7 +288,8 @@ class _Deployment:
             )
         self._making.append(logical_id)
         try:
-            self.made[logical_id] = self._make(logical_id, resource)
+            with readable(logical_id):
+                self.made[logical_id] = self._make(logical_id, resource)
         finally:
             self._making.pop()
         return self.made[logical_id]
@@ -308,8 +309,6 @@ class _Deployment:
         properties = {
             k: v for k, v in self.resolver.resolve(resource.get("Properties") or {}).items() if v is not NO_VALUE
         }
-        if not self.dry:  # there, what refers to another resource is only its name
-            check_properties(logical_id, kind, properties)
         if self.within:
             properties = _with_whole_paths(properties, self.template.folder)
         if kind == "AWS::Lambda::Function":

@@ -5,9 +5,12 @@ from __future__ import annotations
 import base64
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from oncekit.local.definition import DefinitionError
 
 _VARIABLE = re.compile(r"\$\{(!?[^}]+)\}")
 NO_VALUE = object()
@@ -16,6 +19,20 @@ NO_VALUE = object()
 
 class TemplateError(ValueError):
     """The template contains something that cannot be resolved; the message names it."""
+
+
+@contextmanager
+def readable(what: str) -> Iterator[None]:
+    """A part of a template that has another form than CloudFormation's, as while it is edited, is said by its name."""
+    try:
+        yield
+    except (TemplateError, DefinitionError):
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, re.error) as error:
+        why = f"{error} is missing" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        raise TemplateError(
+            f"{what} cannot be read ({why}); `sam validate --lint` says what is wrong with it"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -39,8 +56,6 @@ class Resolver:
         if len(node) == 1:
             name, argument = next(iter(node.items()))
             if function := self._function(name):
-                if not _TAKES.get(name, _anything)(argument):
-                    raise TemplateError(f"{name} does not take {argument!r}")
                 return function(argument)
         resolved = {key: self.resolve(value) for key, value in node.items()}
         return {key: value for key, value in resolved.items() if value is not NO_VALUE}
@@ -112,37 +127,6 @@ _FUNCTIONS: Mapping[str, Callable[[Resolver, Any], Any]] = {
     "Fn::Split": lambda resolver, a: str(resolver.resolve(a[1])).split(a[0]),
     "Fn::Base64": lambda resolver, a: base64.b64encode(str(resolver.resolve(a)).encode()).decode(),
 }
-
-
-def _anything(_: Any) -> bool:
-    return True
-
-
-def _list_of(*sizes: int) -> Callable[[Any], bool]:
-    return lambda argument: isinstance(argument, list) and len(argument) in sizes
-
-
-def _is_name(argument: Any) -> bool:
-    return isinstance(argument, str)
-
-
-_TAKES: Mapping[str, Callable[[Any], bool]] = {
-    "Ref": _is_name,
-    "Fn::GetAtt": lambda a: (
-        _list_of(2)(a) and isinstance(a[0], str) if isinstance(a, list) else isinstance(a, str) and "." in a
-    ),
-    "Fn::Sub": lambda a: isinstance(a, str) or (_list_of(2)(a) and isinstance(a[0], str) and isinstance(a[1], dict)),
-    "Fn::FindInMap": _list_of(3, 4),
-    "Fn::If": lambda a: _list_of(3)(a) and isinstance(a[0], str),
-    "Fn::Equals": _list_of(2),
-    "Fn::Not": _list_of(1),
-    "Fn::And": lambda a: isinstance(a, list),
-    "Fn::Or": lambda a: isinstance(a, list),
-    "Fn::Join": lambda a: _list_of(2)(a) and isinstance(a[1], list | dict | str),
-    "Fn::Select": _list_of(2),
-    "Fn::Split": lambda a: _list_of(2)(a) and isinstance(a[0], str) and a[0] != "",
-}
-"""Whether an argument has the form that the function takes."""
 
 
 def _selected(values: Any, index: Any) -> Any:

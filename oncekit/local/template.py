@@ -17,10 +17,9 @@ import yaml
 
 from oncekit.local.account import REGION
 from oncekit.local.engine.patching import replaced
-from oncekit.local.intrinsics import TemplateError, as_list, as_text
+from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
-from oncekit.local.template_shape import check_shape
 from oncekit.local.translations import Given, Translations
 
 FILE_SCHEME = "s3://local/"
@@ -67,21 +66,14 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     translations = Translations(cache or beside(path), text)
     declared = translations.declared()
     if declared is None:
-        declared = _source(text, path).get("Parameters") or {}
+        declared = parse(text.decode(), path).get("Parameters") or {}
     values = parameter_values(declared, given)
     body = translations.body(values)
     if body is None:
         handed = Given(values)
-        body = _translate(_source(text, path), handed, path)
+        body = _translate(parse(text.decode(), path), handed, path)
         translations.keep(declared, handed, values, body)
     return Template(path.parent, values, body)
-
-
-def _source(text: bytes, path: Path) -> dict[str, Any]:
-    """Raises TemplateError."""
-    source = parse(text.decode(), path)
-    check_shape(source, path)
-    return source
 
 
 def parse(text: str, path: Path) -> dict[str, Any]:
@@ -108,15 +100,18 @@ def _null(value: object) -> str | None:
 
 def parameter_values(declared: Mapping[str, Mapping[str, Any]], given: Mapping[str, str]) -> dict[str, str]:
     """The value of every declared parameter, checked as CloudFormation does."""
+    if not isinstance(declared, Mapping):
+        raise TemplateError(f"Parameters is {declared!r}, but must be an object")
     if unknown := sorted(set(given) - set(declared)):
         raise TemplateError(f"the template has no parameter {', '.join(unknown)}; it has {', '.join(sorted(declared))}")
     values = {}
     for name, declaration in declared.items():
-        if name not in given and "Default" not in declaration:
-            raise TemplateError(f"parameter {name} needs a value")
-        values[name] = given.get(name, as_text(declaration.get("Default")))
-        if problem := _out_of_bounds(values[name], declaration):
-            raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")
+        with readable(f"parameter {name}"):
+            if name not in given and "Default" not in declaration:
+                raise TemplateError(f"parameter {name} needs a value")
+            values[name] = given.get(name, as_text(declaration.get("Default")))
+            if problem := _out_of_bounds(values[name], declaration):
+                raise TemplateError(f"parameter {name} is {values[name]!r}, but {problem}")
     return values
 
 
@@ -157,8 +152,9 @@ def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, A
         def load(self) -> dict[str, str]:
             return {}
 
-    for resource in source["Resources"].values():
-        _name_files(resource)
+    for name, resource in source["Resources"].items():
+        with readable(f"{path}: {name}"):
+            _name_files(resource)
 
     def translated(resources: Mapping[str, Any]) -> dict[str, Any]:
         template = copy.deepcopy({**source, "Resources": resources})

@@ -18,6 +18,7 @@ from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
+from oncekit.local.intrinsics import readable
 from oncekit.local.permissions import Guard
 
 
@@ -52,15 +53,16 @@ class Exchange:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
-        resources = {logical_id: each for logical_id, each in resources.items() if is_run(each)}
+        resources = {logical_id: each for logical_id, each in resources.items() if _is_run(logical_id, each)}
         wanted = _of_type(resources, "AWS::Events::Rule")
         for logical_id, rule in wanted.items():
-            rules.check_rule(logical_id, rule.properties)
-        schedules = [
-            Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties)
-            for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items()
-        ]
-        pipes = _pipes(resources)
+            with readable(logical_id):
+                rules.check_rule(logical_id, rule.properties)
+        schedules = []
+        for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items():
+            with readable(logical_id):
+                schedules.append(Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties))
+        pipes = list(_pipes(resources))
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
         self._schedules, self._open_pipes = schedules, pipes
@@ -166,11 +168,15 @@ def _of_type(resources: Mapping[str, Deployed], kind: str) -> dict[str, Deployed
     return {logical_id: each for logical_id, each in resources.items() if each.type == kind and each.ref}
 
 
-def _pipes(resources: Mapping[str, Deployed]) -> list[Pipe]:
+def _is_run(logical_id: str, each: Deployed) -> bool:
+    with readable(logical_id):
+        return is_run(each)
+
+
+def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
     machines = _of_type(resources, "AWS::StepFunctions::StateMachine").values()
     types = {machine.ref: str(machine.properties.get("StateMachineType", "STANDARD")) for machine in machines}
-    return [
-        pipe_of(logical_id, each.ref, each.attributes("Arn"), each.properties, types)
-        for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items()
-        if each.properties.get("DesiredState") != "STOPPED"
-    ]
+    for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items():
+        if each.properties.get("DesiredState") != "STOPPED":
+            with readable(logical_id):
+                yield pipe_of(logical_id, each.ref, each.attributes("Arn"), each.properties, types)

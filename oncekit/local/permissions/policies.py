@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from oncekit.local.deployed import Deployed
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.intrinsics import TemplateError, readable
 from oncekit.local.permissions.conditions import holds, matches
 from oncekit.local.permissions.managed import managed_policy
 from oncekit.local.permissions.needs import Need
@@ -184,13 +184,15 @@ def _of_aws(arn: str) -> tuple[str, Mapping[str, Any] | None]:
 def permissions_of(policy: str, document: Mapping[str, Any]) -> Iterator[Permission]:
     """The permissions of a policy's document. Raises TemplateError for a statement without an action or a resource."""
     for statement in _list(document.get("Statement", [])):
-        actions, other_actions = _either(policy, statement, "Action")
-        resources, other_resources = _either(policy, statement, "Resource")
+        with readable(f"a statement of the policy {policy}"):
+            actions, other_actions = _either(policy, statement, "Action")
+            resources, other_resources = _either(policy, statement, "Resource")
+            allows = statement["Effect"] == "Allow"
         for some_actions in [tuple(actions)] if other_actions else [(each,) for each in actions]:
             for some_resources in [tuple(resources)] if other_resources else [(each,) for each in resources]:
                 yield Permission(
                     policy,
-                    statement["Effect"] == "Allow",
+                    allows,
                     some_actions,
                     some_resources,
                     other_actions,
