@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from engine_machines import END, Execute, create, executes, start, succeed
+from engine_machines import END, create, start
 from event_stand import Stand
 
 from oncekit.local import LocalCloud
-from oncekit.local.ageing import TTL_DELAY_SECONDS, expires_at
+from oncekit.local.ageing import TTL_DELAY_SECONDS
 
 DAY = 86_400
 BUCKET = """
@@ -24,11 +24,6 @@ BUCKET = """
           - { Id: off, Status: Disabled, Prefix: kept/, ExpirationInDays: 1 }
           - { Id: uploads, Status: Enabled, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }
 """
-
-
-@pytest.fixture
-def machine(cloud: LocalCloud) -> Execute:
-    return executes(cloud)
 
 
 def keys(stand: Stand) -> list[str]:
@@ -57,36 +52,6 @@ def test_object_is_gone_at_midnight_after_the_days_of_its_rule(stand: Stand) -> 
     assert keys(stand) == ["kept/b"]
     stand.clock.advance(DAY)
     assert keys(stand) == []
-
-
-@pytest.mark.aws(
-    "S3 User Guide, Lifecycle configuration elements",
-    "Amazon S3 rounds the transition or expiration date of an object to midnight UTC the next day.",
-)
-def test_age_of_an_object_counts_from_when_it_was_written_last(stand: Stand) -> None:
-    stand.deploy(BUCKET)
-    s3, bucket = stand.cloud.client("s3"), stand.stack.resources["Bucket"].ref
-    for _ in range(3):
-        s3.put_object(Bucket=bucket, Key="short/a", Body=b"x")
-        stand.clock.advance(2 * DAY - 1)
-        assert keys(stand) == ["short/a"]
-    head = s3.head_object(Bucket=bucket, Key="short/a")
-    assert head["LastModified"].timestamp() == pytest.approx(stand.clock.now() - 2 * DAY + 1, abs=1)
-
-
-@pytest.mark.aws(
-    "S3 User Guide, Lifecycle configuration elements",
-    "Amazon S3 rounds the transition or expiration date of an object to midnight UTC the next day.",
-)
-@pytest.mark.parametrize(("written", "gone"), [(0, 2), (1, 3), (DAY - 1, 3), (DAY, 3)])
-def test_days_are_rounded_up_to_the_next_midnight(written: int, gone: int) -> None:
-    assert expires_at(written, 2) == gone * DAY
-
-
-@pytest.mark.ours
-def test_rules_of_the_template_are_told(cloud: LocalCloud) -> None:
-    told = cloud.client("s3").get_bucket_lifecycle_configuration(Bucket=cloud.outputs["ResponseBucketName"])
-    assert {rule["Status"] for rule in told["Rules"]} == {"Enabled"}
 
 
 def put(cloud: LocalCloud, id: str, expires: float | None) -> None:
@@ -142,9 +107,3 @@ def test_execution_is_forgotten_ninety_days_after_its_end_and_its_name_is_free(c
             ask(executionArn=arn)
     assert client.list_executions(stateMachineArn=created)["executions"] == []
     assert start(cloud, created, name="taken") == arn
-
-
-@pytest.mark.ours
-def test_running_execution_is_not_forgotten(machine: Execute) -> None:
-    states = {"W": {"Type": "Wait", "Seconds": 100 * DAY, "Next": "E"}, "E": succeed("1")}
-    assert machine(states).output == 1

@@ -105,22 +105,6 @@ def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(proj
     assert len(project.registry.registered) == 2, "an unchanged function is registered again"
 
 
-def test_a_function_may_be_switched_off_and_a_policy_may_have_one_statement(project: Project) -> None:
-    role = (
-        "  R: { Type: AWS::IAM::Role, Properties: { Policies: [{ PolicyName: p, PolicyDocument: "
-        "{ Statement: { Effect: Allow, Action: 's3:*', Resource: '*' } } }] } }\n"
-    )
-    table = TABLE.format(name="deploy-z", key="id")
-    project.deploy(table + FUNCTION.replace("Executions: 3", "Executions: 0") + role)
-    assert [spec.concurrency for _, spec in project.registry.registered] == [0]
-
-
-def test_resource_that_only_moto_knows_is_made_by_moto(project: Project) -> None:
-    stack = project.deploy("  News: { Type: AWS::SNS::Topic, Properties: { TopicName: news } }")
-    arns = [topic["TopicArn"] for topic in project.cloud.client("sns").list_topics()["Topics"]]
-    assert stack.resources["News"].ref in arns
-
-
 def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(project: Project) -> None:
     stack = project.deploy(
         "  Odd: { Type: AWS::Odd::Thing }\n"
@@ -161,14 +145,6 @@ def test_circle_of_references_is_shown(project: Project) -> None:
     two = "  Two: { Type: AWS::SNS::Topic, Properties: { TopicName: !Ref One } }\n"
     with pytest.raises(TemplateError, match="One -> Two -> One"):
         project.deploy(one + two)
-
-
-def test_resource_whose_condition_does_not_hold_is_not_made(project: Project) -> None:
-    stack = project.deploy(
-        "  News: { Type: AWS::SNS::Topic, Condition: Wanted, Properties: { TopicName: unwanted } }\n"
-        "Conditions: { Wanted: !Equals [1, 2] }"
-    )
-    assert stack.resources["News"].ref == ""
 
 
 def test_an_application_inside_that_is_not_on_this_machine_is_refused_in_one_line(project: Project) -> None:

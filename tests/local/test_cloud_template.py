@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.local.definition import DefinitionError, placeholders, render_definition
+from oncekit.local.definition import DefinitionError, render_definition
 from oncekit.local.template import TemplateError, load, parse
 
 pytestmark = pytest.mark.ours
@@ -74,19 +74,6 @@ def test_a_parameter_is_a_text_whatever_yaml_reads(tmp_path: Path, declared: str
     path = tmp_path / "template.yaml"
     path.write_text(f"Parameters: {{ X: {{ {declared} }} }}\nResources: {{ News: {{ Type: AWS::SNS::Topic }} }}\n")
     assert load(path, {} if given is None else {"X": given}).parameters == {"X": value}
-
-
-def test_a_bound_in_quotes_is_kept_to_and_each_part_of_a_list_is_an_allowed_one(tmp_path: Path) -> None:
-    path = tmp_path / "template.yaml"
-    path.write_text(
-        "Parameters:\n  Days: { Type: Number, MinValue: '2', Default: 2 }\n"
-        "  Names: { Type: CommaDelimitedList, AllowedValues: [a, b], Default: a }\n"
-        "Resources: { News: { Type: AWS::SNS::Topic } }\n"
-    )
-    with pytest.raises(TemplateError, match="must be at least 2"):
-        load(path, {"Days": 1})
-    with pytest.raises(TemplateError, match="must be one of a, b"):
-        load(path, {"Names": "a,c"})
 
 
 def test_the_version_of_a_policy_is_no_date(tmp_path: Path) -> None:
@@ -183,10 +170,6 @@ def test_missing_substitution_is_named(definition: Path) -> None:
 def test_unused_substitution_is_named(definition: Path) -> None:
     with pytest.raises(DefinitionError, match="no placeholder uses Extra, Other"):
         render_definition(definition, {"N": 5, "Who": "you", "Other": 1, "Extra": 2})
-
-
-def test_placeholders_are_listed(definition: Path) -> None:
-    assert placeholders(definition) == {"N", "Who"}
 
 
 def test_definition_that_is_not_there_or_not_yaml_is_named(definition: Path) -> None:

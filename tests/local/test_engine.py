@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine import EngineReplaced, check_pins
-from oncekit.local.faults import answer_lost, fails, never_arrives
+from oncekit.local.faults import answer_lost, never_arrives
 
 Run = Callable[..., Execution]
 
@@ -90,19 +90,6 @@ def test_expression_has_the_value_that_jsonata_gives_it(
     execute: Run, expression: str, given: Any, expected: Any
 ) -> None:
     assert value(execute, expression, given) == expected
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification",
-    "The interpreter MAY define other auxiliary JSONata functions and values, and MAY restrict the use of",
-)
-def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -> None:
-    text = "\" & $error('run') & \""
-    states = {
-        "A": {"Type": "Pass", "Assign": {"v": "{% $states.input %}"}, "Next": "B"},
-        "B": {"Type": "Succeed", "Output": "{% $v %}"},
-    }
-    assert execute(states, text).output == text
 
 
 @pytest.mark.ours
@@ -183,18 +170,6 @@ def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: Local
 
 @pytest.mark.aws(
     "Step Functions Developer Guide, Handling errors",
-    "If the error recurs more times than specified, retries cease and normal error handling resumes.",
-)
-def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalCloud) -> None:
-    retry = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 3600, "MaxAttempts": 3}]
-    with cloud.intercept(never_arrives(nth=range(1, 4))):
-        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "SUCCEEDED"
-    with cloud.intercept(never_arrives(nth=range(1, 5))):
-        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "FAILED"
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
     "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
 )
 def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, plain: str, cloud: LocalCloud) -> None:
@@ -212,66 +187,6 @@ def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, pl
     named = [{"ErrorEquals": ["States.DataLimitExceeded"], "Next": "B"}]
     assert execute({"A": {**task, "Catch": caught}, **end}).error == "States.DataLimitExceeded"
     assert execute({"A": {**task, "Catch": named}, **end}).status == "SUCCEEDED"
-
-
-@pytest.mark.aws(unconfirmed="V24")
-def test_stopped_execution_ends_at_once_and_its_history_with_it(execute: Run, cloud: LocalCloud) -> None:
-    states = {"A": {"Type": "Wait", "Seconds": 60, "Next": "B"}, "B": {"Type": "Succeed"}}
-    cloud.clock.enter()  # as if another execution were at work: time stands still
-    try:
-        arn = execute(states, wait=False)
-        stopped = cloud.stop(arn, error="Enough")
-    finally:
-        cloud.clock.leave()
-    assert (stopped.status, stopped.error) == ("ABORTED", "Enough")
-    assert stopped.events[-1]["type"] == "ExecutionAborted"
-
-
-@pytest.mark.aws(
-    model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
-)
-@pytest.mark.aws(unconfirmed="V11")
-def test_redrive_goes_on_where_the_execution_failed_with_its_variables(execute: Run, cloud: LocalCloud) -> None:
-    states = {
-        "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Next": "B"},
-        "B": dynamodb(cloud, Output="{% $v %}"),
-    }
-    with cloud.intercept(fails("ServiceUnavailable")):
-        failed = execute(states)
-    assert failed.status == "FAILED"
-    cloud.client("stepfunctions").redrive_execution(executionArn=failed.arn)
-    redriven = cloud.wait(failed.arn)
-    assert (redriven.status, redriven.output) == ("SUCCEEDED", "kept")
-    assert redriven.states == ("A", "B", "B")
-    with pytest.raises(ClientError, match="ExecutionNotRedrivable"):
-        cloud.client("stepfunctions").redrive_execution(executionArn=failed.arn)
-
-
-@pytest.mark.aws(model="stepfunctions", says="Use the reverseOrder parameter to get the latest events first.")
-@pytest.mark.aws(
-    model="stepfunctions",
-    says="You can select whether execution data (input or output of a history event) is returned.",
-)
-def test_history_pages_backwards_without_data(execute: Run, cloud: LocalCloud) -> None:
-    execution = execute({"A": {"Type": "Pass", "Next": "B"}, "B": {"Type": "Succeed"}}, {"secret": 1})
-    ask = {"executionArn": execution.arn, "reverseOrder": True, "maxResults": 2, "includeExecutionData": False}
-    client = cloud.client("stepfunctions")
-    first = client.get_execution_history(**ask)
-    assert first["events"][0]["type"] == "ExecutionSucceeded"
-    assert len(first["events"]) == 2
-    second = client.get_execution_history(**ask, nextToken=first["nextToken"])
-    assert second["events"][0]["id"] == first["events"][1]["id"] - 1
-    assert "secret" not in json.dumps([first["events"], second["events"]], default=str)
-
-
-@pytest.mark.aws(
-    model="stepfunctions",
-    says="If the execution is closed or if the input is different, it returns a 400 ExecutionAlreadyExists error.",
-)
-def test_start_with_the_name_of_another_input_is_refused(cloud: LocalCloud) -> None:
-    cloud.run({}, name="taken")
-    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
-        cloud.start({"other": 1}, name="taken")
 
 
 @pytest.mark.aws(

@@ -78,13 +78,6 @@ def test_express_executions_are_not_listed(machine: Execute, cloud: LocalCloud) 
     assert machine({"L": listing}).error == "Sfn.StateMachineTypeNotSupportedException"
 
 
-@pytest.mark.aws(unconfirmed="V25")
-def test_error_of_describing_an_express_owner_has_the_name_of_the_sdk(machine: Execute, cloud: LocalCloud) -> None:
-    arn = start(cloud, create(cloud, {"E": END}, "EXPRESS"))
-    describing = task("aws-sdk:sfn:describeExecution", {"ExecutionArn": arn})
-    assert machine({"D": describing}).error == "Sfn.InvalidArnException"
-
-
 @pytest.mark.aws(
     "Step Functions Developer Guide, Standard and Express workflows",
     "Express workflows, however, have at-least-once workflow execution and can run for up to five minutes",
@@ -100,18 +93,6 @@ def test_express_execution_lives_for_five_minutes(
     assert machine(waits, machine_type="EXPRESS", **own_limit).status == "TIMED_OUT"
     assert cloud.clock.now() == before + lasts
     assert machine(waits).status == "SUCCEEDED"
-
-
-@pytest.mark.ours
-def test_reset_ends_a_running_express_execution(cloud: LocalCloud) -> None:
-    cloud.clock.enter()
-    try:
-        arn = start(cloud, create(cloud, WAITS, "EXPRESS"))
-        running = cloud.executions.find(arn)
-        cloud.reset()
-    finally:
-        cloud.clock.leave()
-    assert running.status == "ABORTED"
 
 
 def synchronously(cloud: LocalCloud, machine: str) -> dict[str, Any]:

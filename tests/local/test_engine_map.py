@@ -63,12 +63,6 @@ def test_items_that_are_no_list_are_an_error_of_evaluation(machine: Execute) -> 
 
 
 @pytest.mark.aws(unconfirmed="V32")
-def test_one_item_of_an_expression_is_still_a_list(machine: Execute) -> None:
-    items = "{% [$states.input.a] %}"
-    assert machine({"M": each(items=items)}, {"a": 1}).output == [1]
-
-
-@pytest.mark.aws(unconfirmed="V32")
 def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execute) -> None:
     selected = {
         "all": "{% $states.input.x %}",
@@ -77,12 +71,6 @@ def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execu
     }
     execution = machine({"M": each(items="{% $states.input.of %}", ItemSelector=selected)}, {"of": ["p", "q"], "x": 7})
     assert execution.output == [{"all": 7, "item": "p", "index": 0}, {"all": 7, "item": "q", "index": 1}]
-
-
-@pytest.mark.aws(unconfirmed="V32")
-def test_states_inside_see_the_item_in_the_context(machine: Execute) -> None:
-    inside = {"P": pass_on(Next="S"), "S": succeed("$states.context.Map.Item.Value & $states.context.State.Name")}
-    assert machine({"M": each(states=inside)}, ["a", "b"]).output == ["aS", "bS"]
 
 
 @pytest.mark.aws(
@@ -97,22 +85,6 @@ def test_outer_variables_are_read_inside_and_inner_ones_stay_there(machine: Exec
         "Ask": succeed("[$sum, $exists($inner)]"),
     }
     assert machine(states, [1, 2, 3]).output == [36, False]
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification",
-    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
-)
-def test_each_iteration_has_variables_of_its_own(machine: Execute) -> None:
-    inside = {
-        "A": {
-            "Type": "Choice",
-            "Choices": [{"Condition": "{% $states.input = 1 %}", "Next": "B", "Assign": {"v": "mine"}}],
-            "Default": "B",
-        },
-        "B": succeed("$exists($v)"),
-    }
-    assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == [True, False]
 
 
 @pytest.mark.aws(
@@ -141,29 +113,6 @@ def test_assigning_an_outer_variable_inside_is_refused_at_creation(cloud: LocalC
 
 
 @pytest.mark.aws(
-    "Amazon States Language specification",
-    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
-)
-def test_same_name_in_two_maps_is_no_outer_variable(machine: Execute) -> None:
-    inside = {"A": pass_on(Assign={"v": 1}, Next="B"), "B": succeed("$v")}
-    assert machine(
-        {"M": each(states=inside, Next="N"), "N": each(states={"C": inside["A"] | {"Next": "D"}, "D": inside["B"]})},
-        [0],
-    ).output == [1]
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification", "refers to the result that a Task, Map, or Parallel state returns"
-)
-def test_output_and_assign_see_the_results(machine: Execute) -> None:
-    states = {
-        "M": each(Output={"n": "{% $count($states.result) %}"}, Assign={"v": "{% $states.result[0] %}"}, Next="S"),
-        "S": succeed("[$states.input.n, $v]"),
-    }
-    assert machine(states, [5, 6]).output == [2, 5]
-
-
-@pytest.mark.aws(
     "Step Functions Developer Guide, Map",
     "If any iteration fails, entire Map state fails, and all iterations are terminated",
 )
@@ -174,18 +123,6 @@ def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: Local
     assert execution.output == {"Error": "Custom", "Cause": "of x"}
     kinds = types(execution)
     assert kinds.index("MapIterationFailed") < kinds.index("MapStateFailed") < kinds.index("SucceedStateEntered")
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Map",
-    "If any iteration fails, entire Map state fails, and all iterations are terminated",
-)
-def test_error_of_a_service_inside_keeps_its_name(machine: Execute, cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("ThrottlingException")):
-        execution = machine({"M": each(states={"R": read(cloud)})}, [1])
-    assert execution.status == "FAILED"
-    assert execution.error is not None and execution.error.startswith("DynamoDB.")
-    assert types(execution)[-3:] == ["MapIterationFailed", "MapStateFailed", "ExecutionFailed"]
 
 
 @pytest.mark.aws(
@@ -284,16 +221,6 @@ def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: L
     assert cloud.clock.now() == before + 3600
 
 
-@pytest.mark.ours
-def test_waits_of_iterations_pass_side_by_side(machine: Execute, cloud: LocalCloud) -> None:
-    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
-    before = cloud.clock.now()
-    machine({"M": each(states=inside)}, [1, 2, 3])
-    assert cloud.clock.now() == before + 100
-    machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2, 3])
-    assert cloud.clock.now() == before + 400
-
-
 @pytest.mark.aws(unconfirmed="V24")
 def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
     inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "R"}, "R": read(cloud)}
@@ -307,31 +234,6 @@ def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
     assert not [
         t for t in threading.enumerate() if t.name.startswith(cloud.describe(arn).name) and t.join(5) is not None
     ]
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "error is also reported when an entire state machine execution runs longer than the specified",
-)
-def test_time_limit_of_the_machine_ends_every_iteration(machine: Execute) -> None:
-    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
-    execution = machine({"M": each(states=inside)}, [1, 2, 3], TimeoutSeconds=30)
-    assert execution.status == "TIMED_OUT"
-
-
-@pytest.mark.ours
-def test_maps_nest(machine: Execute) -> None:
-    outer = each(states={"In": each(states={"D": succeed("$states.input + 1")})})
-    assert machine({"M": outer}, [[1, 2], [], [3]]).output == [[2, 3], [], [4]]
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Map",
-    "If any iteration fails, entire Map state fails, and all iterations are terminated",
-)
-def test_error_in_an_expression_inside_fails_the_map_by_its_name(machine: Execute) -> None:
-    execution = machine({"M": each(states={"D": succeed("$states.input.missing")})}, [{}])
-    assert execution.error == "States.QueryEvaluationError"
 
 
 @pytest.mark.aws(
@@ -394,26 +296,3 @@ def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_o
     state = each(items="{% [1..30] %}", states=inner, Output="{% $count($states.result) %}")
     execution = machine({"M": state})
     assert (execution.error, execution.output) == (error, None if error else 30)
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
-)
-def test_map_whose_results_are_too_large_is_caught_by_name_only(machine: Execute) -> None:
-    inner = {"I": succeed("$pad('', 9000, 'x')")}
-    state = each(items="{% [1..30] %}", states=inner, Next="E")
-    for name, status in (("States.ALL", "FAILED"), ("States.DataLimitExceeded", "SUCCEEDED")):
-        caught = {**state, "Catch": [{"ErrorEquals": [name], "Next": "E"}]}
-        assert machine({"M": caught, "E": END}).status == status
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Quotas",
-    "256 KiB of data as a UTF-8 encoded string. This quota affects tasks (activity, Lambda function, or",
-)
-@pytest.mark.aws(unconfirmed="V29")
-def test_results_of_parallel_branches_are_bounded_together(machine: Execute) -> None:
-    branch = {"StartAt": "I", "States": {"I": succeed("$pad('', 140000, 'x')")}}
-    state = {"Type": "Parallel", "Branches": [branch, branch], "Output": "{% 1 %}", "End": True}
-    assert machine({"P": state}).error == "States.DataLimitExceeded"

@@ -16,7 +16,7 @@ from oncekit.local.engine.jsonata import Evaluator
 from oncekit.local.engine.values import JSONataError
 
 HERE = Path(__file__).parent / "reference"
-ASKED = json.loads((HERE / "expressions.json").read_text())
+GIVEN: dict[str, Any] = json.loads((HERE / "given.json").read_text())
 ANSWERS: dict[str, dict[str, Any]] = json.loads((HERE / "answers.json").read_text())
 
 # Where the local engine answers otherwise, and why no definition of ours depends on it.
@@ -71,11 +71,11 @@ def evaluator() -> Iterator[Evaluator]:
 
 
 @pytest.mark.aws(unconfirmed="V31")
-@pytest.mark.parametrize("expression", ASKED["expressions"])
+@pytest.mark.parametrize("expression", ANSWERS)
 def test_expression_has_the_value_of_the_reference(expression: str, evaluator: Evaluator) -> None:
     expected = ANSWERS[expression]
     try:
-        found = evaluator.evaluate(expression, {}, ASKED["given"])
+        found = evaluator.evaluate(expression, {}, GIVEN)
     except JSONataError as error:
         if expression in expressions_of(FAILS_HERE):
             assert "value" in expected
@@ -88,7 +88,6 @@ def test_expression_has_the_value_of_the_reference(expression: str, evaluator: E
 
 
 @pytest.mark.ours
-def test_answers_belong_to_the_expressions() -> None:
-    assert list(ANSWERS) == ASKED["expressions"]
+def test_what_is_answered_otherwise_was_asked() -> None:
     known = expressions_of(FAILS_HERE) | expressions_of(OTHER_VALUE) | set(OTHER_CODE)
     assert known <= set(ANSWERS)

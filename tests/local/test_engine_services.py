@@ -10,7 +10,6 @@ import pytest
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine import Call
 from oncekit.local.faults import fails, never_arrives, times_out
 
 
@@ -56,17 +55,6 @@ def test_query_pages_by_the_key_it_gave(machine: Execute, cloud: LocalCloud) -> 
 
 
 @pytest.mark.aws(
-    "Step Functions Developer Guide, AWS SDK integrations",
-    "Parameters in Step Functions are expressed in PascalCase, even when the native service API is camelCase",
-)
-def test_query_can_count_only(machine: Execute, cloud: LocalCloud) -> None:
-    put_open(cloud, 3)
-    output = machine({"Q": query(cloud, Select="COUNT")}).output
-    assert output["Count"] == 3
-    assert "Items" not in output
-
-
-@pytest.mark.aws(
     recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
     says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
 )
@@ -98,17 +86,6 @@ def test_description_of_an_execution_is_in_pascal_case_with_iso_dates(machine: E
     assert datetime.fromisoformat(output["StartDate"]) <= datetime.fromisoformat(output["StopDate"])
     assert output["RedriveStatus"] == "REDRIVABLE"
     assert "Output" not in output
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, AWS SDK integrations",
-    "Parameters in Step Functions are expressed in PascalCase, even when the native service API is camelCase",
-)
-def test_description_of_a_success_has_its_output_as_text(machine: Execute) -> None:
-    succeeded = machine({"S": succeed("{'a': $states.input}")}, 1)
-    output = machine({"D": task("aws-sdk:sfn:describeExecution", {"ExecutionArn": succeeded.arn})}).output
-    assert (output["Status"], output["Output"]) == ("SUCCEEDED", '{"a":1}')
-    assert "Error" not in output
 
 
 @pytest.mark.aws(
@@ -184,54 +161,6 @@ def test_message_body_of_an_object_is_its_json(machine: Execute, cloud: LocalClo
 
 
 @pytest.mark.aws(
-    model="sqs",
-    says="If a message contains characters outside the allowed set, Amazon SQS rejects the message and returns an",
-)
-@pytest.mark.aws(unconfirmed="V30")
-def test_message_whose_body_has_a_character_that_sqs_does_not_allow_is_refused(
-    machine: Execute, cloud: LocalCloud
-) -> None:
-    """JSON escapes control characters, so these pass; U+FFFE and U+FFFF need no escape in JSON, and are refused."""
-    arguments = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": {"a": "{% $states.input %}"}}
-    assert machine({"S": task("sqs:sendMessage", arguments)}, "a\x00b").status == "SUCCEEDED"
-    refused = machine({"S": task("sqs:sendMessage", arguments)}, "a\uffffb")
-    assert (refused.error, "outside the allowed set" in str(refused.cause)) == (
-        "SQS.InvalidMessageContentsException",
-        True,
-    )
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, AWS SDK integrations",
-    "Parameters in Step Functions are expressed in PascalCase, even when the native service API is camelCase",
-)
-def test_metrics_arrive_with_numbers_and_dimensions(machine: Execute, cloud: LocalCloud) -> None:
-    calls: list[Call] = []
-
-    def listen(call: Call, proceed: Any) -> Any:
-        calls.append(call)
-        return proceed()
-
-    dimensions = [{"Name": "Stack", "Value": "s"}]
-    datum = {"MetricName": "M", "Value": "{% $states.input %}", "Unit": "Count", "Dimensions": dimensions}
-    with cloud.intercept(listen):
-        put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "OfThisTest", "MetricData": [datum]})
-        assert machine({"P": put}, 3).status == "SUCCEEDED"
-    assert calls[0].parameters["MetricData"][0]["Value"] == 3
-    statistics = cloud.client("cloudwatch").list_metrics(Namespace="OfThisTest")["Metrics"]
-    assert [each["MetricName"] for each in statistics] == ["M"]
-
-
-@pytest.mark.aws(unconfirmed="V25")
-def test_error_of_cloudwatch_has_the_name_of_its_client(machine: Execute, cloud: LocalCloud) -> None:
-    put = task("aws-sdk:cloudwatch:putMetricData", {"Namespace": "OfThisTest", "MetricData": []})
-    with cloud.intercept(fails("InternalServiceFault", status=500)):
-        assert machine({"P": put}).error == "CloudWatch.InternalServiceException"
-    with cloud.intercept(fails("Throttling")):
-        assert machine({"P": put}).error == "CloudWatch.CloudWatchException"
-
-
-@pytest.mark.aws(
     "Step Functions Developer Guide, Handling errors",
     "Reported when a Task state runs longer than the TimeoutSeconds value",
 )
@@ -241,18 +170,6 @@ def test_time_that_is_over_is_a_timeout_whatever_the_service(machine: Execute, c
     tasks = [task("dynamodb:getItem", key), query(cloud), task("sqs:sendMessage", message)]
     with cloud.intercept(times_out(nth=0)):
         assert [machine({"T": each}).error for each in tasks] == ["States.Timeout"] * 3
-
-
-@pytest.mark.aws(
-    recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
-    says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
-)
-def test_cause_of_an_error_of_dynamodb_says_what_it_was(machine: Execute, cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("ThrottlingException")):
-        cause = machine({"T": task("dynamodb:getItem", {"TableName": "t", "Key": {}})}).cause
-    assert "(Service: AmazonDynamoDBv2; Status Code: 400; Error Code: ThrottlingException; Request ID: " in (
-        cause or ""
-    )
 
 
 @pytest.mark.aws(

@@ -78,14 +78,6 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
     assert stand.messages("Requests") == []
 
 
-@pytest.mark.ours
-def test_messages_that_wait_when_the_pipe_comes_are_delivered(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES)
-    send(stand, "early")
-    stand.deploy(worker() + QUEUES + pipe())
-    assert [given[0]["body"] for given in stand.inputs()] == ["early"]
-
-
 @pytest.mark.aws(model="pipes", says="The maximum number of records to include in each batch.")
 def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES)
@@ -132,15 +124,6 @@ def test_filter_deletes_what_it_is_not_for(stand: Stand) -> None:
     for body in ({"kind": "order"}, {"kind": "other"}, "raw", "not JSON"):
         send(stand, body)
     assert [given[0]["body"] for given in stand.inputs()] == ['{"kind": "order"}', "raw"]
-    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
-
-
-@pytest.mark.aws("EventBridge User Guide, Pipes filtering", "If there is a mismatch, EventBridge drops the message.")
-def test_filter_that_asks_for_a_member_deletes_a_body_that_is_not_json(stand: Stand) -> None:
-    """On AWS, too: a filter on the body and a promise to lose nothing do not go together."""
-    stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"operation": [{"exists": True}]}}]))
-    send(stand, "not JSON")
-    assert stand.inputs() == []
     assert bodies(stand, "Requests") == bodies(stand, "Dead") == []
 
 
@@ -227,22 +210,6 @@ def test_express_that_fails_gives_its_message_back(stand: Stand) -> None:
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
 )
-def test_message_comes_again_while_a_slow_execution_still_works_on_it(stand: Stand) -> None:
-    """100 seconds of work, 60 of visibility: the timeout must be longer than the work."""
-    template = '{"do": <$.body>}'
-    definition = "QueryLanguage: JSONata\nStartAt: W\nStates: { W: { Type: Wait, Seconds: 100, End: true } }\n"
-    (stand.folder / "worker.asl.yaml").write_text(definition)
-    stand.deploy(worker(type="EXPRESS") + QUEUES + pipe(template, way="REQUEST_RESPONSE"))
-    began = stand.clock.now()
-    send(stand, "slow")
-    assert stand.times(0, began) == [0, 60]
-    assert bodies(stand, "Requests") == []
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Pipes SQS source",
-    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
-)
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(twice):
@@ -254,42 +221,6 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     assert len(bodies(stand, "Requests")) == 1, "a delivery that is lost leaves its message in the queue"
     stand.clock.advance(60)
     assert stand.inputs()[2:] == [[{"body": {"id": 2}}]]
-
-
-@pytest.mark.ours
-def test_stopped_or_removed_pipe_delivers_nothing(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe(DesiredState="STOPPED"))
-    send(stand, "a")
-    assert stand.inputs() == []
-    stand.deploy(worker() + QUEUES + pipe())
-    assert len(stand.inputs()) == 1
-    stand.deploy(worker() + QUEUES)
-    send(stand, "b")
-    assert len(stand.inputs()) == 1
-
-
-@pytest.mark.ours
-def test_messages_stay_while_nothing_is_delivered(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe())
-    with stand.cloud.delivering(False):
-        send(stand, "a")
-        assert bodies(stand, "Requests") == ["a"]
-    assert len(stand.inputs()) == 1
-
-
-@pytest.mark.ours
-def test_reset_forgets_messages_that_are_hidden(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES + pipe('{"all": "<$.body>"}'))
-    send(stand, {"id": 1})
-    stand.cloud.settle()
-    stand.cloud.reset()
-    stand.clock.advance(600)
-    stand.cloud.settle()
-    assert stand.cloud.deliveries() == ()
-    assert bodies(stand, "Dead") == []
-    send(stand, {"id": 2})
-    stand.cloud.settle()
-    assert len(stand.cloud.deliveries()) == 1, "the pipe outlives the reset"
 
 
 @pytest.mark.ours

@@ -6,11 +6,9 @@ import threading
 import time
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue
-from signing import keys
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
 BOTH = queue("Dead") + queue("Requests", REDRIVE)
@@ -95,15 +93,6 @@ def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) ->
     assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
 
 
-@pytest.mark.ours
-def test_queue_over_http_is_the_same_queue(stand: Stand) -> None:
-    stand.deploy(BOTH)
-    client = boto3.client("sqs", endpoint_url=stand.cloud.endpoint_url, **keys(stand.cloud.environment))
-    url = client.get_queue_url(QueueName="once-Requests")["QueueUrl"]
-    client.send_message(QueueUrl=url, MessageBody="a")
-    assert [message["Body"] for message in Sqs(stand, "Requests").receive()] == ["a"]
-
-
 @pytest.mark.aws(
     model="sqs",
     says="If a message contains characters outside the allowed set, Amazon SQS rejects the message and returns an",
@@ -116,15 +105,6 @@ def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: s
         sqs.send(f"a{character}b")
     sqs.send("tab\t line\n return\r \ud7ff \ue000 \ufffd \U0001f600 \x7f")
     assert len(sqs.receive()) == 1
-
-
-@pytest.mark.aws(model="sqs", says="The limit of how many bytes a message can contain before Amazon SQS rejects it.")
-def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
-    stand.deploy(BOTH)
-    sqs = Sqs(stand, "Requests")
-    sqs.send("ü" * (512 * 1024))
-    with pytest.raises(ClientError, match="Message must be shorter than 1048576 bytes"):
-        sqs.send("ü" * (512 * 1024) + "x")
 
 
 @pytest.mark.aws(

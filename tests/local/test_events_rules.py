@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
-from signing import keys
 
 from oncekit.local.events import Delivery, late, twice
 from oncekit.local.events.left_out import left_out
@@ -79,14 +77,6 @@ def test_matching_event_starts_the_state_machine_with_the_event(stand: Stand) ->
 
 
 @pytest.mark.ours
-def test_event_over_http_reaches_the_rule(stand: Stand) -> None:
-    stand.deploy(worker() + rule("InputPath: $.detail.id"))
-    client = boto3.client("events", endpoint_url=stand.cloud.endpoint_url, **keys(stand.cloud.environment))
-    put(stand, client=client)
-    assert stand.inputs() == ["o-1"]
-
-
-@pytest.mark.ours
 def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     stand.deploy(
         worker()
@@ -138,50 +128,10 @@ def test_target_gets_the_input_that_was_made_for_it(stand: Stand, target: str, e
 
 
 @pytest.mark.aws(unconfirmed="V26")
-def test_whole_event_and_time_of_arrival_can_be_put_in(stand: Stand) -> None:
-    template = '{"event": <aws.events.event.json>, "head": <aws.events.event>, "at": <aws.events.event.ingestion-time>}'
-    stand.deploy(worker() + rule(transformer(template)))
-    put(stand)
-    [given] = stand.inputs()
-    assert given["event"]["detail"] == EVENT
-    head = dict(given["event"])
-    head["detailType"] = head.pop("detail-type")
-    del head["detail"]
-    assert given["head"] == head
-    assert given["at"].replace(".000Z", "Z") == given["event"]["time"]
-
-
-@pytest.mark.aws(unconfirmed="V26")
 def test_queue_gets_the_json_text(stand: Stand) -> None:
     stand.deploy(queue("Log") + rule("InputPath: $.detail.id", arn="!GetAtt Log.Arn"))
     put(stand)
     assert [message.body for message in stand.messages("Log")] == ['"o-1"']
-
-
-@pytest.mark.aws(unconfirmed="V26")
-def test_queue_gets_a_text_of_several_lines(stand: Stand) -> None:
-    stand.deploy(queue("Log") + rule(transformer('"<id> is"\n"here"', id="$.detail.id"), arn="!GetAtt Log.Arn"))
-    put(stand)
-    assert [message.body for message in stand.messages("Log")] == ['"o-1 is"\n"here"']
-
-
-@pytest.mark.ours
-def test_rule_that_is_off_does_nothing(stand: Stand) -> None:
-    stand.deploy(worker() + rule("", more="State: DISABLED"))
-    put(stand)
-    assert stand.inputs() == []
-    assert stand.cloud.deliveries() == ()
-
-
-@pytest.mark.ours
-def test_time_of_the_event_is_the_clocks_unless_given(stand: Stand) -> None:
-    stand.deploy(worker() + rule("InputPath: $.time"))
-    stand.clock.advance(7200)
-    put(stand)
-    put(stand, Time=0)
-    first, second = stand.inputs()
-    assert first == stand.executions()[0].events[0]["timestamp"].replace(".000Z", "Z")
-    assert second == "1970-01-01T00:00:00Z"
 
 
 DEAD = "DeadLetterConfig: { Arn: !GetAtt Dead.Arn }"
@@ -232,34 +182,6 @@ def test_event_whose_attempts_are_used_up_is_in_the_dead_letter_queue(stand: Sta
 
 
 @pytest.mark.aws(
-    "EventBridge User Guide, Dead-letter queues",
-    "you can configure a dead-letter queue (DLQ) and send all failed events to it for processing later",
-)
-def test_event_that_is_too_old_is_in_the_dead_letter_queue(stand: Stand) -> None:
-    stand.deploy(worker() + queue("Dead") + rule(policy(185, 60)))
-    began = stand.clock.now()
-    with stand.cloud.lose_events(throttled):
-        put(stand)
-        [attributes] = stand.attributes("Dead")
-    assert attributes["EXHAUSTED_RETRY_CONDITION"] == "MaximumEventAgeInSeconds"
-    assert stand.clock.now() - began <= 60
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Retry policy",
-    "By default, EventBridge retries sending the event for 24 hours and up to 185 times",
-)
-def test_default_policy_gives_up_within_a_day(stand: Stand) -> None:
-    stand.deploy(worker() + queue("Dead") + rule(DEAD))
-    began = stand.clock.now()
-    with stand.cloud.lose_events(throttled):
-        put(stand)
-        [attributes] = stand.attributes("Dead")
-    assert 86_400 - 600 <= stand.clock.now() - began <= 86_400
-    assert int(attributes["RETRY_ATTEMPTS"]) <= 185
-
-
-@pytest.mark.aws(
     "EventBridge User Guide, Input transformation",
     "EventBridge does not escape values extracted by Input Path, when populating the Input Template for a",
 )
@@ -282,18 +204,6 @@ def test_what_cannot_go_better_is_not_tried_again(stand: Stand, arn: str, target
     [attributes] = stand.attributes("Dead")
     assert (attributes["ERROR_CODE"], attributes["RETRY_ATTEMPTS"]) == (code, "0")
     assert "EXHAUSTED_RETRY_CONDITION" not in attributes
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Retry policy",
-    "If an event isn't delivered after all retry attempts are exhausted, the event is dropped",
-)
-def test_without_a_dead_letter_queue_the_event_is_gone(stand: Stand) -> None:
-    stand.deploy(worker() + rule("RetryPolicy: { MaximumRetryAttempts: 0 }"))
-    with stand.cloud.lose_events(throttled):
-        put(stand)
-        stand.cloud.settle()
-    assert [each.outcome for each in stand.cloud.deliveries()] == ["dropped"]
 
 
 @pytest.mark.aws(
@@ -337,19 +247,6 @@ def test_fault_of_an_interceptor_is_reported(stand: Stand) -> None:
 
 
 @pytest.mark.ours
-def test_reset_stops_what_is_under_way(stand: Stand) -> None:
-    stand.deploy(worker() + rule("InputPath: $.detail.id"))
-    with stand.clock.held(), stand.cloud.lose_events(late(90)):
-        put(stand)
-        stand.cloud.reset()
-    stand.cloud.settle(5)
-    stand.clock.advance(1000)
-    assert stand.inputs() == []
-    put(stand, {"id": "o-2"})
-    assert stand.inputs() == ["o-2"], "the rule outlives the reset"
-
-
-@pytest.mark.ours
 def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -> None:
     stand.deploy(worker() + rule("InputPath: $.detail.id"))
     stand.deploy(worker() + rule("InputPath: $.detail.open"))
@@ -358,14 +255,6 @@ def test_redeployed_rule_is_made_again_and_a_removed_one_is_gone(stand: Stand) -
     stand.deploy(worker())
     put(stand)
     assert stand.inputs() == [True]
-
-
-@pytest.mark.ours
-def test_nothing_is_delivered_while_it_is_off(stand: Stand) -> None:
-    stand.deploy(worker() + rule(""))
-    with stand.cloud.delivering(False):
-        put(stand)
-    assert stand.inputs() == []
 
 
 @pytest.mark.aws(
@@ -395,22 +284,3 @@ def test_rule_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stan
     stand.deploy(worker() + odd)
     assert list(left_out(stand.stack.resources)) == ["Rule (AWS::Events::Rule)"]
     assert stand.cloud.client("events").list_rules()["Rules"] == []
-
-
-@pytest.mark.ours
-def test_pattern_of_a_put_rule_is_checked(stand: Stand) -> None:
-    with pytest.raises(ClientError, match="InvalidEventPatternException"):
-        stand.cloud.client("events").put_rule(Name="odd", EventPattern='{"a": [{"sounds-like": "x"}]}')
-
-
-@pytest.mark.aws(
-    model="events",
-    says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
-)
-def test_target_of_a_put_targets_is_checked(stand: Stand) -> None:
-    client = stand.cloud.client("events")
-    client.put_rule(Name="checked", EventPattern='{"source": ["x"]}')
-    target = {"Id": "t", "Arn": "arn:aws:sqs:us-east-1:123456789012:q", "InputTransformer": {"InputTemplate": '"<b>"'}}
-    with pytest.raises(ClientError, match="InputTemplate for target t contains invalid placeholder b"):
-        client.put_targets(Rule="checked", Targets=[target])
-    client.delete_rule(Name="checked")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 
 import pytest
@@ -14,7 +13,7 @@ from oncekit.local import RealClock
 from oncekit.local.events import Delivery
 from oncekit.local.events.deliveries import iso
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
-from oncekit.local.events.schedules import Schedule, ScheduleRuns, period_of
+from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
@@ -53,55 +52,12 @@ def test_time_that_is_moved_takes_every_turn_at_its_time(stand: Stand) -> None:
     assert len(stand.executions()) == 3
 
 
-def test_turn_is_over_before_time_goes_on_to_the_next(stand: Stand) -> None:
-    """Each sweep waits 100 seconds; the second begins after the first has ended."""
-    began = stand.clock.now()
-    stand.deploy(worker() + schedule(target='Input: \'{"do": "wait"}\''))
-    stand.clock.advance(700)
-    assert stand.times(-1, began) == [400, 700]
-    assert stand.clock.now() == began + 700
-
-
 def test_time_does_not_run_away_when_nothing_else_is_there(stand: Stand) -> None:
     began = stand.clock.now()
     stand.deploy(worker() + schedule())
     stand.start()
     assert len(stand.executions()) == 1
     assert stand.clock.now() == began
-
-
-def test_jump_of_time_takes_the_turns_on_its_way(stand: Stand) -> None:
-    began = stand.clock.now()
-    stand.deploy(worker() + schedule("rate(1 minute)"))
-    stand.start({"do": "wait"})
-    assert starts(stand, began) == [60]
-    assert stand.clock.now() == began + 100
-
-
-def test_turns_that_pass_while_work_is_done_are_taken_then(stand: Stand) -> None:
-    """Whoever moves time from within a call cannot be waited for."""
-    began = stand.clock.now()
-    stand.deploy(worker() + schedule())
-    stand.clock.enter()
-    stand.clock.advance(600)
-    assert stand.clock.now() == began + 600
-    stand.clock.leave()
-    assert starts(stand, began) == [600, 600]
-
-
-def test_time_waits_for_work_that_is_about_to_end(stand: Stand) -> None:
-    began = stand.clock.now()
-    stand.deploy(worker() + schedule())
-    stand.clock.enter()
-    threading.Timer(0.05, stand.clock.leave).start()
-    stand.clock.advance(600)
-    assert starts(stand, began) == [300, 600]
-
-
-def test_schedule_that_is_off_takes_no_turn(stand: Stand) -> None:
-    stand.deploy(worker() + schedule(more="State: DISABLED"))
-    stand.clock.advance(3600)
-    assert stand.executions() == []
 
 
 @pytest.mark.aws(unconfirmed="V36")
@@ -155,13 +111,6 @@ def test_unchanged_schedule_keeps_its_rhythm_and_reset_begins_it_anew(stand: Sta
     assert len(stand.executions()) == 1
 
 
-def test_removed_schedule_takes_no_more_turns(stand: Stand) -> None:
-    stand.deploy(worker() + schedule())
-    stand.deploy(worker())
-    stand.clock.advance(3600)
-    assert stand.executions() == []
-
-
 def test_in_real_time_turns_come_by_themselves() -> None:
     clock, activity, taken = RealClock(), Activity(), []
     delivery_queue = DeliveryQueue(clock, activity)
@@ -174,15 +123,6 @@ def test_in_real_time_turns_come_by_themselves() -> None:
     delivery_queue.close()
     assert len(taken) >= 3
     assert [round(b - a, 6) for a, b in itertools.pairwise(taken[:3])] == [0.05, 0.05], "each at its own time"
-
-
-@pytest.mark.aws(unconfirmed="V36")
-@pytest.mark.parametrize(
-    ("expression", "seconds"),
-    [("rate(1 minute)", 60), ("rate(5 minutes)", 300), ("rate(1 hour)", 3600), ("rate(2 days)", 172_800)],
-)
-def test_rate_has_a_period(expression: str, seconds: float) -> None:
-    assert period_of("Sweep", expression) == seconds
 
 
 @pytest.mark.parametrize("expression", ["rate(1 minutes)", "rate(5 minute)", "rate(0 minutes)", "cron(0 3 * * ? *)"])

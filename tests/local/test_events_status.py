@@ -86,21 +86,6 @@ def test_each_way_to_end_has_its_status_error_and_cause(stand: Stand) -> None:
     assert [end["redriveStatus"] for end in ends] == ["REDRIVABLE"] * 2
 
 
-@pytest.mark.aws(
-    "Step Functions Developer Guide, EventBridge integration",
-    "Represents a change in the status of a state machine execution.",
-)
-def test_execution_that_times_out_says_so(stand: Stand) -> None:
-    definition = "StartAt: W\nTimeoutSeconds: 50\nStates: { W: { Type: Wait, Seconds: 100, End: true } }\n"
-    (stand.folder / "worker.asl.yaml").write_text(definition)
-    stand.deploy(ALL)
-    began = stand.clock.now()
-    stand.start()
-    end = stand.events("Log")[-1]
-    assert (end["status"], end["error"]) == ("TIMED_OUT", None)
-    assert end["stopDate"] == round((began + 50) * 1000)
-
-
 @pytest.mark.aws(unconfirmed="V13")
 def test_redrive_emits_events_again(stand: Stand) -> None:
     stand.deploy(ALL)
@@ -138,21 +123,6 @@ def test_input_that_would_not_fit_is_left_out(stand: Stand) -> None:
     assert (begun["inputDetails"], begun["input"] is None) == ({"included": True}, False)
     assert (ended["inputDetails"], ended["input"]) == ({"included": False}, None), "with the output it is too large"
     assert (ended["outputDetails"], ended["output"] is None) == ({"included": True}, False)
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, EventBridge integration",
-    "if the escaped output exceeds 248 KiB, then the output will be excluded",
-)
-def test_output_that_would_not_fit_escaped_is_left_out(stand: Stand) -> None:
-    stand.deploy(ALL)
-    stand.start({"n": '"' * 60_000})  # 120,000 characters of JSON, 240,000 escaped once more, and the input as many
-    stand.start({"n": '"' * 64_000})
-    ends = [detail for detail in stand.events("Log") if detail["status"] == "SUCCEEDED"]
-    assert [(end["inputDetails"], end["outputDetails"]) for end in ends] == [
-        ({"included": False}, {"included": True}),
-        ({"included": False}, {"included": False}),
-    ]
 
 
 @pytest.mark.ours

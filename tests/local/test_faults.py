@@ -8,7 +8,7 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
-from engine_machines import END, Execute, create, executes, start, task, types
+from engine_machines import END, Execute, create, executes, start, task
 from event_stand import Stand, worker
 
 from oncekit.local import LocalCloud
@@ -16,7 +16,6 @@ from oncekit.local.faults import (
     Late,
     Moment,
     after_call,
-    answer_lost,
     arrives_late,
     before_call,
     fails,
@@ -85,19 +84,6 @@ def test_late_call_arrives_before_its_own_retry_or_after_it(machine: Execute, cl
         with cloud.intercept(late):
             assert machine({"A": task("dynamodb:putItem", once_only, Retry=RETRY)}).status == status
         assert isinstance(late.outcomes[0], outcome)
-
-
-def test_late_call_may_wait_for_another_execution_and_for_a_later_one_of_many_calls(
-    machine: Execute, cloud: LocalCloud
-) -> None:
-    late = arrives_late(before_call(state="B", nth=2), state="A")
-    with cloud.intercept(late):
-        assert machine({"A": put(cloud, "late")}).status == "FAILED"
-        machine({"B": put(cloud, "first")})
-        assert (value_of(cloud), late.outcomes) == ("first", [])
-        machine({"B": put(cloud, "second")})
-    assert value_of(cloud) == "second"
-    assert len(late.outcomes) == 1
 
 
 def test_late_call_arrives_when_the_clock_comes_by(machine: Execute, cloud: LocalCloud) -> None:
@@ -173,52 +159,7 @@ def test_clients_are_told_what_was_true_too_and_nothing_is_changed_by_it(cloud: 
         cloud.clock.leave()
 
 
-@pytest.mark.aws(unconfirmed="V28")
-def test_history_may_be_without_what_came_last(machine: Execute, cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("Throttling", state="A")):
-        arn = cloud.wait(start(cloud, create(cloud, {"A": put(cloud, "a")}))).arn
-    ask = {"ExecutionArn": arn, "ReverseOrder": True, "MaxResults": 1}
-    states = {"H": task("aws-sdk:sfn:getExecutionHistory", ask, Output="{% $states.result.Events[0].Type %}")}
-    assert machine(states).output == "ExecutionFailed"
-    with cloud.intercept(stale(state="H")):
-        assert machine(states).output == "TaskFailed"
-
-
 # ---- calls that fail each time ----
-
-ARN = "arn:aws:states:us-east-1:123456789012:{}:Nobody"
-CALLS = {
-    "sfn:startExecution": {"StateMachineArn": ARN.format("stateMachine")},
-    "sfn:redriveExecution": {"ExecutionArn": ARN.format("execution") + ":x"},
-    "sfn:describeExecution": {"ExecutionArn": ARN.format("execution") + ":x"},
-    "sfn:listExecutions": {"StateMachineArn": ARN.format("stateMachine")},
-    "sfn:getExecutionHistory": {"ExecutionArn": ARN.format("execution") + ":x"},
-    "cloudwatch:putMetricData": {"Namespace": "Once", "MetricData": [{"MetricName": "M", "Value": 1}]},
-    "sqs:sendMessage": {"QueueUrl": "https://localhost/q", "MessageBody": "x"},
-    "s3:putObject": {"Bucket": "b", "Key": "k", "Body": "x"},
-    "s3:getObject": {"Bucket": "b", "Key": "k"},
-    "dynamodb:updateItem": {"TableName": "t", "Key": {"id": {"S": "k"}}},
-    "dynamodb:query": {"TableName": "t"},
-}
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_every_api_can_fail_each_time(machine: Execute, cloud: LocalCloud, call: str) -> None:
-    """With nth=0, and by the name of the action, whatever the state and however often it is tried."""
-    action = "".join("_" + letter.lower() if letter.isupper() else letter for letter in call.partition(":")[2])
-    states = {"R": task(f"aws-sdk:{call}", CALLS[call], Retry=RETRY)}
-    with cloud.intercept(fails("SlowDown", status=503, action=action, nth=0)):
-        for _ in range(2):
-            execution = machine(states)
-            assert execution.status == "FAILED"
-            assert "Status Code: 503" in str(execution.cause)
-            assert types(execution).count("TaskFailed") == 3
-
-
-def test_answer_can_be_lost_each_time(machine: Execute, cloud: LocalCloud) -> None:
-    with cloud.intercept(answer_lost(nth=0)):
-        assert machine({"A": put(cloud, "a", Retry=RETRY)}).status == "FAILED"
-    assert value_of(cloud) == "a"
 
 
 # ---- Express executions that run twice ----
@@ -264,13 +205,3 @@ def test_standard_and_synchronous_executions_run_once(stand: Stand) -> None:
         stand.start()
         client.start_sync_execution(stateMachineArn=stand.stack.resources["Sync"].ref, input="{}")
         assert (len(stand.executions()), len(stand.executions("Sync"))) == (1, 1)
-
-
-def test_reset_forgets_second_runs_that_are_still_to_come(stand: Stand) -> None:
-    stand.deploy(worker(type="EXPRESS"))
-    with stand.cloud.repeating(runs_twice(later=90)):
-        stand.start()
-        stand.executions()
-        stand.cloud.reset()
-        stand.clock.advance(100)
-        assert stand.executions() == []

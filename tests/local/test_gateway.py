@@ -47,12 +47,6 @@ def test_a_path_leads_to_its_resource_and_a_fixed_one_goes_first(
     assert (found[0].resource, found[1]) == (resource, parameters)
 
 
-@pytest.mark.ours
-@pytest.mark.parametrize(("method", "path"), [("POST", "/a/c"), ("GET", "/a"), ("GET", "/a/x/y"), ("GET", "/A/c")])
-def test_what_is_not_there_is_not_found(method: str, path: str) -> None:
-    assert api("/a/{b}", "/a/c").route(method, path) is None
-
-
 # ---- $input and $util ----
 
 
@@ -116,13 +110,6 @@ def test_characters_outside_ascii_are_escaped() -> None:
 def test_what_velocity_would_print_as_it_is_or_read_in_two_ways_is_a_fault(template: str) -> None:
     with pytest.raises(TemplateFault):
         made(template, "{}")
-
-
-@pytest.mark.ours
-def test_a_method_is_called_whatever_members_the_map_has() -> None:
-    body = '{"get": "x", "containsKey": 1}'
-    template = '#set($map = $util.parseJson($input.body))$map.get("get") #if($map.containsKey("get"))yes#end'
-    assert made(template, body) == "x yes"
 
 
 @pytest.mark.ours

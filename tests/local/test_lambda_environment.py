@@ -6,10 +6,8 @@ import fcntl
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -128,15 +126,6 @@ def test_context_tells_of_the_invocation(runtime: LambdaRuntime) -> None:
     assert 4000 < context["left"] <= 5000
 
 
-@pytest.mark.aws(unconfirmed="V37")
-def test_time_limit_begins_after_init(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(
-        "import time; time.sleep(0.6)\ndef handler(event, context): return context.get_remaining_time_in_millis()"
-    )
-    runtime.register("slow-init", FunctionSpec(tmp_path, timeout=0.5))
-    assert call(runtime, "slow-init") > 250
-
-
 # ---- errors ----
 
 
@@ -151,12 +140,6 @@ def test_error_is_as_the_runtime_client_tells_it(runtime: LambdaRuntime) -> None
 @pytest.mark.aws(unconfirmed="V4")
 def test_result_that_is_no_json_is_an_error(runtime: LambdaRuntime) -> None:
     assert failure(runtime, "probe", "return a set")["errorType"] == "Runtime.MarshalError"
-
-
-def test_environment_stays_warm_after_an_error(runtime: LambdaRuntime) -> None:
-    before = call(runtime, "probe", "pid")
-    failure(runtime, "probe", "fail", message="no")
-    assert call(runtime, "probe", "pid") == before
 
 
 @pytest.mark.aws(model="lambda", says="For synchronous invocations, the maximum payload size is 6 MB.")
@@ -212,13 +195,6 @@ def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> N
     assert runtime.kill("probe") == 0
 
 
-def test_environment_that_died_while_it_was_idle_is_replaced(runtime: LambdaRuntime) -> None:
-    pid = call(runtime, "probe", "pid")
-    os.kill(pid, signal.SIGKILL)
-    disappears(pid)
-    assert call(runtime, "probe", "pid") != pid
-
-
 @pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
     ("code", "handler", "error"),
@@ -250,31 +226,7 @@ def test_init_without_an_end_is_a_timeout(
     assert failure(runtime, "stuck")["errorType"] == "Sandbox.Timedout"
 
 
-def test_folder_that_is_gone_is_an_error_of_the_function(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    runtime.register("nowhere", FunctionSpec(tmp_path / "gone"))
-    assert "gone" in failure(runtime, "nowhere")["errorMessage"]
-
-
 # ---- no process is left behind ----
-
-
-def test_environment_outlives_the_thread_that_started_it(runtime: LambdaRuntime) -> None:
-    runtime.register("threaded", probe())
-    pids: list[int] = []
-    thread = threading.Thread(target=lambda: pids.append(call(runtime, "threaded", "pid")))
-    thread.start()
-    thread.join()
-    assert call(runtime, "threaded", "pid") == pids[0]
-
-
-def test_processes_that_a_function_started_end_with_it(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    lock, ready = tmp_path / "lock", tmp_path / "ready"
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(failure, runtime, "probe", "hold", lock=str(lock), ready=str(ready))
-        appears(ready)
-        assert not is_free(lock)
-        runtime.kill("probe")
-    becomes_free(lock)
 
 
 def test_close_ends_every_process(tmp_path: Path) -> None:
@@ -330,10 +282,3 @@ def becomes_free(lock: Path) -> None:
     while not is_free(lock):
         assert time.monotonic() < end, "a process still holds the lock after 10 s"
         time.sleep(0.01)
-
-
-def disappears(pid: int) -> None:
-    end = time.monotonic() + 10
-    while alive(pid) or any(each.name == f"function {pid}" for each in threading.enumerate()):  # who watches it, too
-        assert time.monotonic() < end, f"process {pid} is still there after 10 s"
-        time.sleep(0.005)

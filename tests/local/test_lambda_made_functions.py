@@ -83,17 +83,6 @@ def handler(event, context):
     assert [each.action for each in cloud.denials()] == ["dynamodb:Scan"]
 
 
-def test_function_of_the_template_tells_what_it_is_and_is_not_to_be_deleted(cloud: LocalCloud) -> None:
-    functions = cloud.client("lambda")
-    told = functions.get_function_configuration(FunctionName="once_op-place-order")
-    assert told["Environment"]["Variables"]["ORDERS_TABLE"] == cloud.resources["OrdersTable"]
-    assert [layer["Arn"] for layer in told["Layers"]] == layers(cloud)
-    assert told["Role"].startswith("arn:aws:iam::")
-    assert (told["Runtime"], told["State"], told["Timeout"]) == ("python3.13", "Active", 2)
-    with pytest.raises(functions.exceptions.InvalidParameterValueException):
-        functions.delete_function(FunctionName="once_op-place-order")
-
-
 @pytest.mark.parametrize(
     ("more", "code"),
     [
@@ -106,54 +95,3 @@ def test_function_that_cannot_be_made_is_refused(cloud: LocalCloud, more: dict[s
     with pytest.raises(ClientError) as refused:
         make(cloud, **more)
     assert refused.value.response["Error"]["Code"] == code
-
-
-def test_alias_of_nothing_or_of_another_name_is_refused(cloud: LocalCloud) -> None:
-    functions = cloud.client("lambda")
-    with pytest.raises(functions.exceptions.ResourceNotFoundException):
-        functions.create_alias(FunctionName=NAME, Name="live", FunctionVersion="1")
-    make(cloud)
-    with pytest.raises(functions.exceptions.InvalidParameterValueException):
-        functions.create_alias(FunctionName=NAME, Name="other", FunctionVersion="1")
-
-
-def test_reset_forgets_functions_that_clients_made(cloud: LocalCloud) -> None:
-    make(cloud)
-    cloud.reset()
-    assert NAME not in cloud.functions.functions
-
-
-PROCESS = """
-import os
-def handler(event, context):
-    return os.getpid()
-"""
-
-
-def process(cloud: LocalCloud, code: str = PROCESS) -> int:
-    """That of the function, which is made for it."""
-    make(cloud, Code={"ZipFile": zipped(code)})
-    pid: int = json.loads(cloud.client("lambda").invoke(FunctionName=NAME)["Payload"].read())
-    return pid
-
-
-def test_function_that_is_made_again_as_it_was_is_warm_after_a_reset_and_not_after_it_was_deleted(
-    cloud: LocalCloud,
-) -> None:
-    first = process(cloud)
-    cloud.reset()
-    assert process(cloud) == first
-    cloud.reset()
-    other = process(cloud, PROCESS + "# other code")
-    assert other != first
-    cloud.client("lambda").delete_function(FunctionName=NAME)
-    assert process(cloud, PROCESS + "# other code") != other
-
-
-def test_layer_of_the_template_tells_what_it_is_for_and_another_is_not_there(cloud: LocalCloud) -> None:
-    functions = cloud.client("lambda")
-    [arn] = layers(cloud)
-    told = functions.get_layer_version_by_arn(Arn=arn)
-    assert (told["CompatibleRuntimes"], told["CompatibleArchitectures"]) == (["python3.13"], ["arm64"])
-    with pytest.raises(functions.exceptions.ResourceNotFoundException):
-        functions.get_layer_version_by_arn(Arn=f"{arn.rpartition(':')[0]}:99")

@@ -7,14 +7,12 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from lambda_probe import alive, appears, call, failure, probe
+from lambda_probe import appears, call, failure, probe
 
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
-from oncekit.local.lambda_runtime.environment import Environment
 
 pytestmark = pytest.mark.ours
 
@@ -98,11 +96,6 @@ def test_event_may_have_six_mebibytes_and_no_more(runtime: LambdaRuntime) -> Non
     assert message.startswith(f"{limit + 1} byte payload is too large")
 
 
-def test_event_that_is_no_json_is_refused(runtime: LambdaRuntime) -> None:
-    code, _, status = refusal(runtime, FunctionName="probe", Payload="{")
-    assert (code, status) == ("InvalidRequestContentException", 400)
-
-
 @pytest.mark.aws(
     model="lambda",
     says="Validate parameter values and verify that the user or role has permission to invoke the function.",
@@ -112,10 +105,6 @@ def test_dry_run_starts_nothing_and_asynchronous_invocation_is_refused(runtime: 
     assert refusal(runtime, FunctionName="nobody", InvocationType="DryRun")[0] == "ResourceNotFoundException"
     assert refusal(runtime, FunctionName="probe", InvocationType="Event")[0] == "InvalidParameterValueException"
     assert runtime.invocations == []
-
-
-def test_warm_environment_is_used_again(runtime: LambdaRuntime) -> None:
-    assert call(runtime, "probe", "pid") == call(runtime, "probe", "pid")
 
 
 def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: LambdaRuntime, tmp_path: Path) -> None:
@@ -146,12 +135,6 @@ def test_invocations_over_the_concurrency_are_throttled(runtime: LambdaRuntime, 
     assert call(runtime, "capped", a=1)["a"] == 1
 
 
-@pytest.mark.aws(unconfirmed="V4")
-def test_concurrency_of_zero_stops_a_function(runtime: LambdaRuntime) -> None:
-    runtime.register("stopped", probe(concurrency=0))
-    assert refusal(runtime, FunctionName="stopped")[0] == "TooManyRequestsException"
-
-
 def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: LambdaRuntime, tmp_path: Path) -> None:
     code, spec = tmp_path / "app.py", FunctionSpec(tmp_path)
     for version, name in ((1, "old"), (2, "new"), (3, "now")):
@@ -162,91 +145,12 @@ def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: 
         assert answer["ExecutedVersion"] == str(version)
 
 
-def test_invocation_that_runs_while_new_code_is_registered_ends_in_the_old(
-    runtime: LambdaRuntime, tmp_path: Path
-) -> None:
-    latch, ready = tmp_path / "latch", tmp_path / "ready"
-    runtime.register("changed", probe())
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(call, runtime, "changed", "wait", latch=str(latch), ready=str(ready))
-        appears(ready)
-        runtime.register("changed", probe(timeout=20))
-        latch.touch()
-        old = running.result()
-    assert not alive(old)
-    assert call(runtime, "changed", "pid") != old
-
-
 def test_function_that_is_registered_as_it_is_stays_warm_and_has_no_new_version(runtime: LambdaRuntime) -> None:
     runtime.register("same", probe())
     warm = call(runtime, "same", "pid")
     runtime.register("same", probe())
     assert call(runtime, "same", "pid") == warm
     assert runtime.invoke(FunctionName="same:live", Payload="{}")["ExecutedVersion"] == "1"
-
-
-@pytest.mark.parametrize("change", [{}, {"environment": {"A": "b"}}, {"timeout": 20}])
-def test_function_that_was_put_away_is_not_found_and_comes_back_warm_unless_it_changed(
-    runtime: LambdaRuntime, change: dict[str, Any]
-) -> None:
-    runtime.register("away", probe())
-    warm = call(runtime, "away", "pid")
-    runtime.put_away("away")
-    assert refusal(runtime, FunctionName="away")[0] == "ResourceNotFoundException"
-    assert "away" not in runtime.functions
-    runtime.register("away", probe(**change))
-    assert (call(runtime, "away", "pid") == warm) == alive(warm) == (not change)
-    assert runtime.invoke(FunctionName="away:live", Payload="{}")["ExecutedVersion"] == "1"
-    runtime.put_away("away")
-
-
-def test_environments_that_start_ahead_run_after_those_that_have_run(runtime: LambdaRuntime) -> None:
-    runtime.register("ahead", probe())
-    first = call(runtime, "ahead", "pid")
-    runtime.warm("ahead", 2)
-    assert call(runtime, "ahead", "pid") == first
-    runtime._functions["ahead"].idle[-1].end()
-    spare = runtime._functions["ahead"].idle[0]._process
-    assert spare is not None and call(runtime, "ahead", "pid") == spare.pid
-
-
-def test_function_of_a_later_version_starts_anew_after_it_was_put_away(runtime: LambdaRuntime) -> None:
-    for each in (probe(timeout=20), probe()):
-        runtime.register("later", each)
-    warm = call(runtime, "later", "pid")
-    runtime.put_away("later")
-    assert not alive(warm)
-
-
-def test_environments_that_wait_for_a_registration_end_with_the_runtime() -> None:
-    runtime = LambdaRuntime({})
-    runtime.register("away", probe())
-    warm = call(runtime, "away", "pid")
-    runtime.put_away("away")
-    runtime.close()
-    assert not alive(warm)
-
-
-def test_no_more_functions_wait_for_a_registration_than_there_is_room_for(
-    runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.MOST_PUT_AWAY", 1)
-    warm = []
-    for name in ("older", "newer"):
-        runtime.register(name, probe())
-        warm.append(call(runtime, name, "pid"))
-        runtime.put_away(name)
-    assert [alive(each) for each in warm] == [False, True]
-    runtime.register("older", probe())
-    assert call(runtime, "older", "pid") != warm[0]
-
-
-def test_function_that_is_gone_is_not_found(runtime: LambdaRuntime) -> None:
-    runtime.register("gone", probe())
-    call(runtime, "gone")
-    runtime.unregister("gone")
-    assert refusal(runtime, FunctionName="gone")[0] == "ResourceNotFoundException"
-    assert "gone" not in runtime.functions
 
 
 def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path: Path) -> None:
@@ -335,40 +239,3 @@ def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: Lambda
         assert (runtime.invocations, runtime.logs("probe")) == ([], [])
         assert running.result(5)["FunctionError"] == "Unhandled"
     assert call(runtime, "probe", a=1)["a"] == 1
-
-
-def test_closed_runtime_invokes_nothing() -> None:
-    runtime = LambdaRuntime({})
-    runtime.register("probe", probe())
-    call(runtime, "probe")
-    runtime.close()
-    runtime.close()
-    assert refusal(runtime, FunctionName="probe")[0] == "ResourceNotFoundException"
-
-
-def test_many_threads_at_once_get_each_its_own_answer(runtime: LambdaRuntime) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda number: call(runtime, "probe", number=number)["number"], range(200)))
-    assert answers == list(range(200))
-    assert len({each.request_id for each in runtime.invocations}) == 200
-
-
-def test_burst_starts_a_few_environments_at_a_time_and_runs_everything(
-    runtime: LambdaRuntime, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.MOST_STARTING", 2)
-    runtime.register("burst", probe())
-    starting: list[int] = []
-
-    class Counted(Environment):
-        def __init__(self, *given: Any) -> None:
-            super().__init__(*given)
-            starting.append(runtime._starting() + 1)
-
-    monkeypatch.setattr("oncekit.local.lambda_runtime.runtime.Environment", Counted)
-    with ThreadPoolExecutor(20) as pool:
-        answers = list(pool.map(lambda n: call(runtime, "burst", n=n), range(20)))
-    runtime.unregister("burst")
-    assert max(starting) == 2
-    assert len(starting) < 20
-    assert sorted(answer["n"] for answer in answers) == list(range(20))

@@ -14,7 +14,6 @@ import importlib.util
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType
@@ -133,16 +132,3 @@ def test_lines_that_are_there_for_a_belief_are_named_by_a_test() -> None:
 )
 def test_empty_words_are_no_source(mark: pytest.MarkDecorator) -> None:
     assert problem_of(mark.mark) is not None
-
-
-def test_ledger_is_counted(record_property: pytest.RecordProperty | Any) -> None:
-    count = Counter(_kind(mark) for _, mark in beliefs())
-    ours = sum(1 for _, marks in marked_tests() if {mark.name for mark in marks} == {"ours"})
-    for kind, number in {**count, "ours": ours}.items():
-        record_property(kind, number)
-    print(dict(count), {"tests of our own": ours, "tests": sum(1 for _ in marked_tests())})
-    assert min(count["page"], count["model"], count["unconfirmed"]) > 20
-
-
-def _kind(mark: pytest.Mark) -> str:
-    return next((kind for kind in ("unconfirmed", "model", "recorded", "suite") if kind in mark.kwargs), "page")

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.ours
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "tests" / "functions" / "plain_echo"
 CACHING = "CacheResponseFunction"
-EXAMPLES = ("ChargePayment", "Charges", "PlaceOrder", "Orders", "BuildReport", "Stock", "Ledger")
 APPLICATION = """
 Transform: AWS::Serverless-2016-10-31
 Parameters:
@@ -79,11 +78,6 @@ def test_its_outputs_and_resources_are_found_by_their_own_names(nested: LocalClo
     assert "FunctionPrefix" not in nested.outputs
 
 
-def test_nothing_of_the_examples_is_there(nested: LocalCloud) -> None:
-    there = [name for name, each in nested.deployed.resources.items() if name.startswith(EXAMPLES)]
-    assert there and not any(nested.deployed.resources[name].ref for name in there)
-
-
 def test_the_role_inside_may_invoke_the_named_function_and_no_other(nested: LocalCloud) -> None:
     role = nested.permissions.roles["OperationRole"]
     invoking = {each.resources for each in role.permissions if each.actions == ("lambda:InvokeFunction",)}
@@ -104,9 +98,3 @@ def test_a_value_that_a_parameter_inside_does_not_take_is_said_with_the_applicat
     said = r"^Once: parameter MaxAttempts is '0', but must be at least 1$"
     with pytest.raises(TemplateError, match=said), inside(cloud, tmp_path, parameter="MaxAttempts: 0"):
         pass
-
-
-def test_what_is_kept_stays_when_the_outer_template_is_deployed_again(nested: LocalCloud) -> None:
-    nested.run(request("full"))
-    nested.redeploy()
-    assert nested.run(request("full")).output["disposition"] == "REPLAYED"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -10,13 +9,10 @@ from typing import Any
 import every_path
 import pytest
 from roles import with_more, without
-from scenario import answer, charge, record_of, rows
+from scenario import answer, charge, rows
 
 from oncekit.local import LocalCloud
-from oncekit.local.cloud import LocalCloudError
 from oncekit.local.once_cloud import PREFIX
-from oncekit.local.permissions.guard import Caller, Unrestricted
-from oncekit.local.permissions.http import HttpGuard
 
 pytestmark = pytest.mark.ours
 
@@ -134,15 +130,6 @@ def test_call_of_any_service_is_refused_in_its_own_protocol(
     assert [denial.action for denial in cloud.denials()] == [action]
 
 
-def test_refusal_of_a_head_has_a_status_alone(cloud: LocalCloud, caller: str) -> None:
-    told = call(cloud, "s3", "head_object", Bucket=BUCKET, Key="requests/x")
-    assert (told["Code"], told["status"]) == ("403", 403)
-
-
-def test_anybody_may_ask_who_he_is(cloud: LocalCloud, caller: str) -> None:
-    assert call(cloud, "sts", "get_caller_identity")["Code"] == "OK"
-
-
 @pytest.mark.aws(
     "IAM User Guide, Policy evaluation logic", "an explicit deny in any of these policies overrides the allow"
 )
@@ -183,39 +170,11 @@ def test_no_function_overwrites_an_answer(cloud: LocalCloud, caller: str, how: s
     assert answer(cloud, cloud.run(request)) == answer(cloud, first)
 
 
-def test_function_adds_an_answer_in_parts_and_never_in_the_place_of_another(cloud: LocalCloud, caller: str) -> None:
-    place = {"Bucket": BUCKET, "Key": "responses/parts"}
-
-    def upload() -> dict[str, Any]:
-        begun = cloud.client("s3").create_multipart_upload(**place)["UploadId"]
-        part = call(cloud, "s3", "upload_part", **place, UploadId=begun, PartNumber=1, Body="x")
-        assert part["Code"] == "OK"
-        tag = cloud.client("s3").list_parts(**place, UploadId=begun)["Parts"][0]["ETag"]
-        parts = {"MultipartUpload": {"Parts": [{"ETag": tag, "PartNumber": 1}]}, "UploadId": begun}
-        return call(cloud, "s3", "complete_multipart_upload", **place, **parts, IfNoneMatch="*")
-
-    assert upload()["Code"] == "OK"
-    assert upload()["Code"] == "PreconditionFailed"
-
-
 def test_function_without_a_role_and_people_may_do_everything(cloud: LocalCloud) -> None:
     cloud.add_function("caller", FUNCTIONS / "caller")
     assert call(cloud, "dynamodb", "put_item", **PUT)["Code"] == "OK"
     cloud.client("dynamodb").put_item(**PUT)
     assert cloud.denials() == ()
-
-
-def test_role_that_the_template_does_not_have_is_no_role(cloud: LocalCloud) -> None:
-    with pytest.raises(LocalCloudError, match="no role OtherRole"):
-        cloud.add_function("caller", FUNCTIONS / "caller", role="OtherRole")
-
-
-def test_large_body_arrives_whole(cloud: LocalCloud, caller: str) -> None:
-    body = "x" * 5_000_000
-    large = {"Bucket": BUCKET, "Key": "responses/large", "Body": body, "IfNoneMatch": "*"}
-    assert call(cloud, "s3", "put_object", **large)["Code"] == "OK"
-    kept = cloud.client("s3").get_object(Bucket=BUCKET, Key="responses/large")["Body"].read()
-    assert kept == body.encode()
 
 
 def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) -> None:
@@ -224,13 +183,6 @@ def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) 
         failed = cloud.run(charge(key="another"))
     assert "dynamodb:PutItem on resource" in str(failed.cause)
     assert cloud.run(charge(key="a third")).status == "SUCCEEDED"
-
-
-def test_reset_forgets_denials(cloud: LocalCloud, caller: str) -> None:
-    call(cloud, "dynamodb", "put_item", **PUT)
-    cloud.reset()
-    assert cloud.denials() == ()
-    assert not cloud.permissions.uses
 
 
 # ---- state machines ----
@@ -288,14 +240,6 @@ def test_sweep_that_may_not_be_started_is_a_dead_letter(cloud: LocalCloud) -> No
     assert letter["ERROR_CODE"] == "AccessDeniedException"
 
 
-def test_dead_letter_that_its_schedule_may_not_send_is_dropped(cloud: LocalCloud) -> None:
-    with without(cloud, "RecoveryScheduleRole", "sqs:SendMessage"):
-        every_path.sweep_that_cannot_be_started(cloud)
-        assert cloud.deliveries()[-1].outcome == "dropped"
-    assert waiting(cloud, "RecoveryDeadLetterQueue") == []
-    assert [denial.action for denial in cloud.denials()] == ["sqs:SendMessage"]
-
-
 @pytest.mark.aws(
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
@@ -305,23 +249,3 @@ def test_message_that_its_pipe_may_not_receive_stays(cloud: LocalCloud) -> None:
         every_path.requested_by_a_message(cloud)
     assert len(waiting(cloud, "RequestQueue")) == 2
     assert [(each.role, each.action) for each in cloud.denials()] == [("RequestPipeRole", "sqs:ReceiveMessage")]
-
-
-def test_message_that_its_pipe_may_not_delete_comes_again(cloud: LocalCloud) -> None:
-    with without(cloud, "RequestPipeRole", "sqs:DeleteMessage"), cloud.delivering():
-        cloud.client("sqs").send_message(QueueUrl=cloud.outputs["RequestQueueUrl"], MessageBody=json.dumps(charge()))
-        cloud.settle()
-        cloud.clock.advance(61)
-        cloud.settle()
-        assert [delivery.outcome for delivery in cloud.deliveries() if delivery.kind == "pipe"] == ["delivered"] * 2
-    assert record_of(cloud, charge())["fence"] == 1
-
-
-@pytest.mark.parametrize("body", [b"<a", b"\xff", b"<a>" * 5000], ids=["no end", "no text", "deep"])
-def test_body_that_cannot_be_read_is_answered_400(body: bytes) -> None:
-    sent = {"REQUEST_METHOD": "PUT", "PATH_INFO": "/b", "QUERY_STRING": "versioning", "CONTENT_LENGTH": str(len(body))}
-    signed = "AWS4-HMAC-SHA256 Credential=AKIAOFTHEFUNCTION/20260101/us-east-1/s3/aws4_request"
-    server = {"HTTP_HOST": "x", "SERVER_NAME": "x", "SERVER_PORT": "1", "wsgi.url_scheme": "http"}
-    environ = {**sent, **server, "HTTP_AUTHORIZATION": signed, "wsgi.input": io.BytesIO(body)}
-    refused = HttpGuard(lambda _: Caller(None, "f"), Unrestricted()).refusal(environ)
-    assert refused is not None and refused.status_code == 400
