@@ -34,7 +34,6 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
         "run": Listed("here.run", "once run events/charge-payment.json --times 2"),
         "demo": Listed("here.demo", "once demo --open"),
         "up": Listed("here.up", "once up"),
-        "graph": Listed("here.graph", "once graph events/charge-payment.json -o run.svg"),
     },
     "Put it into your application": {
         "init": Listed("here.init", "once init"),
@@ -45,12 +44,9 @@ GROUPS: Mapping[str, Mapping[str, Listed]] = {
         "send": Listed("deployed.send", "once send events/charge-payment.json --wait"),
         "ls": Listed("deployed.ls", "once ls --status QUARANTINED"),
         "show": Listed("deployed.show", "once show 'acme#charge-payment#order-1'"),
-        "history": Listed("deployed.history", "once history 'acme#charge-payment#order-1'"),
-        "logs": Listed("deployed.logs", "once logs 'acme#charge-payment#order-1'"),
         "retry": Listed("deployed.retry", "once retry 'acme#charge-payment#order-1'"),
         "resolve": Listed("deployed.resolve", "once resolve 'acme#charge-payment#order-1' --result answer.json"),
         "release": Listed("deployed.release", "once release 'acme#charge-payment#order-1'"),
-        "replay-rejected": Listed("deployed.replay_rejected", "once replay-rejected --dry-run"),
         "doctor": Listed("doctor.command", "once doctor --stack shop"),
     },
 }

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 
-def _file(name: str) -> Path:
+def file(name: str) -> Path:
     """Typer would look at the file, which fails with a traceback where no file can have the name."""
     if "\0" in name:
         raise typer.BadParameter("no file has NUL in its name")
@@ -19,16 +19,19 @@ Template = Annotated[
     Path | None,
     typer.Option(
         "--template",
-        parser=_file,
+        parser=file,
         metavar="FILE",
         help="The SAM template; by default template.yaml in this folder or in a parent folder.",
     ),
 ]
 Output = Annotated[
     Path | None,
-    typer.Option("--output", "-o", parser=_file, metavar="FILE", help="Write to this file instead of standard output."),
+    typer.Option("--output", "-o", parser=file, metavar="FILE", help="Write to this file instead of standard output."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output, and nothing else.")]
+OptionalId = Annotated[
+    str | None, typer.Argument(metavar="ID", help="The id, tenant#operation#idempotencyKey; quote it in a shell.")
+]
 Id = Annotated[str, typer.Argument(metavar="ID", help="The id, tenant#operation#idempotencyKey; quote it in a shell.")]
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", envvar="ONCE_STACK", help="The deployed stack.")]
 Profile = Annotated[str | None, typer.Option("--profile", metavar="NAME", help="The AWS profile.")]

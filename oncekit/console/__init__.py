@@ -1,4 +1,4 @@
-"""The local console, and what it shows: one model of a run for the page, the export, `once graph` and `once history`.
+"""The local console, and what it shows: one model of a run for the page, the export and `once show`.
 
     visible.py    characters that can be seen
     requests.py   what a request says of itself

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.attributes import odd_attributes, tamed
+from oncekit.cli.deployed.records.attributes import odd_attributes, tamed
 
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("fence", {"S": "1"}),
@@ -128,7 +128,7 @@ def test_a_forged_id_is_listed_as_odd_and_no_filter_finds_it(operator: Operator)
         "one#hash": "OddRecord",
         ID: None,
     }
-    assert len(operator.once("ls").out.splitlines()) == 4
+    assert len(operator.once("ls").out.splitlines()) == 1 + 3 + 1, "a head, three rows, and the next command"
     for chosen in (("--tenant", "default"), ("--operation", "told"), ("--tenant", "nohash"), ("--operation", "hash")):
         found = operator.once("ls", "--json", *chosen).answer["operations"]
         assert [row["id"] for row in found] == ([ID] if chosen[1] in ("default", "told") else [])

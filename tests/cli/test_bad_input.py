@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from operating import ID, Operator
 
+from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.stack import connect
+
 NONE = "default#told#none"
 
 
@@ -80,3 +83,10 @@ def test_an_answer_that_is_none_of_aws_is_a_line(operator: Operator) -> None:
     operator.before("GetItem", refuse)
     done = operator.once("show", NONE)
     assert done.code == 2 and "AWS_ENDPOINT_URL" in done.err and len(done.err.splitlines()) == 1
+
+
+def test_stack_comes_from_the_environment(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert connect(Place("once")).table == operator.cloud.resources["IdempotencyTable"]
+    monkeypatch.setenv("ONCE_STACK", "other")
+    done = operator.once("ls")
+    assert done.code == 2 and "there is no stack other" in done.err

@@ -246,7 +246,7 @@ def test_operations_in_progress_are_counted_and_fine(operator: Watched) -> None:
 @pytest.mark.parametrize(
     ("queue", "name", "next_command"),
     [
-        ("RejectedRequestsQueue", "rejected", "`once replay-rejected --dry-run`"),
+        ("RejectedRequestsQueue", "rejected", "`once ls --rejected`"),
         ("EventDeadLetterQueue", "dead-letters", "`once send EVENT`"),
         ("RequestDeadLetterQueue", "dead-letters", "`aws sqs start-message-move-task --source-arn arn:"),
         ("RecoveryDeadLetterQueue", "dead-letters", "`once ls --overdue`"),

@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from oncekit.cli.here.graph import definition_of
+from oncekit.cli.drawing import definition_of
 from oncekit.console.drawing.geometry import geometry
 from oncekit.console.drawing.svg import drawing
 from oncekit.console.drawing.vertices import Edge, Node, Taken

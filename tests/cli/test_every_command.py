@@ -59,7 +59,7 @@ def test_ls_shows_one_row_for_one_record(operator: Operator) -> None:
     put(operator, "acme#told#z", "IN_PROGRESS", 0)
     done = operator.once("ls")
     assert_shown_calmly(done)
-    head, *rows = done.out.splitlines()
+    head, *rows, _ = done.out.splitlines()
     assert len(rows) == 2 and sum(WHOLE_SEEN in row for row in rows) == 1
     at = head.index("status")
     assert {row[at:].split()[0] for row in rows} == {"QUARANTINED", "IN_PROGRESS"}, "the columns stand straight"
@@ -73,22 +73,16 @@ def test_show_has_its_lines_and_no_other(operator: Operator) -> None:
     assert f"Name{WHOLE_SEEN}: message {WHOLE_SEEN}" in done.out and f"step{WHOLE_SEEN}" in done.out
 
 
-def test_history_of_an_evil_request_is_shown_calmly(operator: Operator) -> None:
+def test_what_an_evil_function_logged_and_raised_is_shown_calmly(operator: Operator) -> None:
+    operator.script({"raise": WHOLE.replace("\0", "")})
     operator.cloud.run(operator.request() | {"payload": {WHOLE: WHOLE}})
-    done = operator.once("history", ID)
-    assert_shown_calmly(done)
-    assert r"\u202e" in done.out
-    assert_shown_calmly(operator.once("history", f"none#told#{WHOLE}"), 2)
-
-
-def test_logs_of_an_evil_function_are_shown_calmly(operator: Operator) -> None:
     with logged(operator, [(0, own(WHOLE)), (1, WHOLE), (2, own("end"))]):
-        done = operator.once("logs", ID)
+        done = operator.once("show", ID)
         assert_shown_calmly(done)
-        assert r"\u202e" in done.out
-        assert_calm(operator.once("logs", ID, "--json").out)
-    assert_shown_calmly(operator.once("logs", f"none#told#{WHOLE}"), 2)
-    assert_shown_calmly(operator.once("logs", f"none#{WHOLE}#k"), 2)
+        assert r" | WARNING" in done.out and r"\u202e" in done.out
+        assert_calm(operator.once("show", ID, "--json").out)
+    for id in (f"none#told#{WHOLE}", f"none#{WHOLE}#k"):
+        assert_shown_calmly(operator.once("show", id), 2)
 
 
 def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> None:
@@ -102,7 +96,7 @@ def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> Non
     assert r"\ud800" in done.out
 
 
-@pytest.mark.parametrize("arguments", [["ls", "--json"], ["show", A_KEY, "--json"], ["replay-rejected", "--json"]])
+@pytest.mark.parametrize("arguments", [["ls", "--json"], ["show", A_KEY, "--json"], ["retry", "--rejected", "--json"]])
 def test_json_of_evil_things_is_ascii_and_means_the_same(operator: Operator, arguments: list[str]) -> None:
     evil_record(operator)
     refuse(operator)
@@ -152,22 +146,23 @@ def test_retry_of_an_evil_request_is_told_calmly(operator: Operator) -> None:
     operator.cloud.settle()
 
 
-def test_replay_rejected_shows_one_line_for_one_message_and_ends(operator: Operator) -> None:
+def test_refused_requests_have_one_row_each_and_are_shown_calmly(operator: Operator) -> None:
     refuse(operator)
-    done = operator.once("replay-rejected")
-    assert_shown_calmly(done, 1)
-    assert sorted(line.split()[0] for line in done.out.splitlines()) == ["NO_INPUT", "STARTED", "UNREADABLE"]
-    assert SEEN in done.out
-    operator.cloud.settle()
+    for command, code in (("ls", 0), ("retry", 1)):
+        done = operator.once(command, "--rejected")
+        assert_shown_calmly(done, code)
+        rows = [line.split()[1] for line in done.out.splitlines() if line.startswith(("✗", "↻", "✓"))]
+        assert sorted(rows) == ["NO_INPUT", "REFUSED_AGAIN", "UNREADABLE"] and SEEN in done.out
+    assert_shown_calmly(operator.once("release", "--rejected", "--error", f"E{EVIL}", "--yes"))
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-def test_replay_rejected_is_no_victim_of_an_encoding(operator: Operator, cloud: LocalCloud, encoding: str) -> None:
+def test_refused_requests_are_shown_in_any_encoding(operator: Operator, cloud: LocalCloud, encoding: str) -> None:
     refuse(operator)
     plain = {"PYTHONIOENCODING": encoding, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = python("from oncekit.cli.main import main; main()", "replay-rejected", **cloud.environment, **plain)
+    done = python("from oncekit.cli.main import main; main()", "retry", "--rejected", **cloud.environment, **plain)
     assert done.returncode == 1, done.stderr
-    assert done.stdout.count(b"\n") == 3 and b"\\ud800" in done.stdout and b"\x1b" not in done.stdout + done.stderr
+    assert b"\\ud800" in done.stdout and b"\x1b" not in done.stdout + done.stderr
     cloud.settle()
 
 
@@ -245,7 +240,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ["run", "event.json", "bad.json"],
         ["run", "event.json", "bad.json", "--concurrently"],
         ["run", "event.json", "bad.json", "--json"],
-        ["graph", "event.json"],
+        ["run", "event.json", "--draw", "-"],
         ["demo"],
     ],
     ids=" ".join,
@@ -255,10 +250,10 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
     out, err = done.stdout.decode(), done.stderr.decode()
     assert_calm(out)
     assert_calm(err)
-    if arguments[0] == "run":
+    if "bad.json" in arguments:
         assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err
-    if arguments[0] == "graph":
-        assert out.startswith("<svg") and "the path of event" in out
+    if "--draw" in arguments:
+        assert "<svg" in out and "the path of event" in out
     if "--json" in arguments:
         assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
@@ -289,15 +284,11 @@ def test_init_and_new_tell_evil_names_calmly(
 TRIED = {
     "ls",
     "show",
-    "history",
-    "logs",
-    "replay-rejected",
     "send",
     "doctor",
     "env",
     *INTERVENTIONS,
     "run",
-    "graph",
     "demo",
     "up",
     "init",

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.fast_owners import no_history
+from oncekit.cli.deployed.executions.fast_owners import no_history
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.execution import Execution
@@ -101,12 +101,13 @@ def test_ls_says_the_lane_of_each_owner(operator: Operator) -> None:
 
 
 @pytest.mark.parametrize("by", ["id", "arn", "owner"])
-def test_history_of_a_fast_execution_says_why_there_is_none_and_where_to_look(operator: Operator, by: str) -> None:
+def test_fast_execution_has_no_picture_but_a_reason_and_where_to_look(operator: Operator, by: str) -> None:
     ended = operator.cloud.run(operator.request(), lane="fast")
-    done = operator.once("history", {"id": ID, "arn": ended.arn, "owner": operator.record["owner"]}[by])
+    about = {"id": ID, "arn": ended.arn, "owner": operator.record["owner"]}[by]
+    done = operator.once("show", about, "--draw", "-")
     assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
     assert "Express executions keep no history" in done.err
-    assert ended.arn in done.err and "`once show ID`" in done.err and "`once logs ID`" in done.err
+    assert ended.arn in done.err and "`once show ID`" in done.err
 
 
 FAST_ARN = "arn:aws:states:eu-west-1:1:express:FastStateMachine-x:name:run"
@@ -393,17 +394,18 @@ def test_a_second_run_does_not_try_again_what_ended_by_an_operators_decision(
     assert operator.record["fence"] > failed["fence"], "another request of the sender does"
 
 
-def test_replay_starts_in_the_full_lane_what_the_fast_lane_refused(operator: Operator) -> None:
+def test_what_the_fast_lane_refused_starts_again_in_the_full_lane(operator: Operator) -> None:
     assert operator.cloud.run(operator.request(), lane="fast").output
     refused = operator.cloud.run(request(operator, {"other": 1}), lane="fast")
     assert refused.error == "PayloadMismatch"
-    [message] = operator.once("replay-rejected", "--json").answer["messages"]
+    operator.change({"expiresAt": 5})
+    [message] = operator.once("retry", "--rejected", "--json").answer["requests"]
     assert (message["refused"], message["outcome"]) == (refused.arn, "STARTED")
     assert ":execution:" in message["executionArn"]
     operator.cloud.settle()
 
 
-def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(operator: Operator) -> None:
+def test_request_that_the_fast_lane_refused_and_did_not_keep_is_said_to_be_nowhere(operator: Operator) -> None:
     machine = operator.cloud.outputs["FastStateMachineArn"].replace(":stateMachine:", ":express:")
     body = {
         "error": "InvalidRequest",
@@ -415,7 +417,7 @@ def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(
     }
     url = operator.cloud.outputs["RejectedQueueUrl"]
     operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
-    [message] = operator.once("replay-rejected", "--json").answer["messages"]
+    [message] = operator.once("retry", "--rejected", "--json").answer["requests"]
     assert message["outcome"] == "NO_INPUT" and "which keeps none: ask its sender" in message["reason"]
     assert message["id"] == "acme#charge#k"
 
@@ -425,7 +427,7 @@ def test_replay_says_that_a_request_which_the_fast_lane_did_not_keep_is_nowhere(
 
 @pytest.fixture
 def event(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: operator.cloud.settle())
+    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.time.sleep", lambda _: operator.cloud.settle())
     return operator.file(json.dumps(operator.request()), "event.json")
 
 

@@ -35,7 +35,7 @@ def test_help_names_no_type_of_python_and_a_short_option_asks_for_it(command: st
     assert not re.search(r"<[a-z]", rest), "such as <list[str]>"
 
 
-@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("graph", "[EVENT|ID|ARN]"), ("show", "ID")])
+@pytest.mark.parametrize(("command", "arguments"), [("run", "EVENT..."), ("show", "[ID|ARN]"), ("resolve", "ID")])
 def test_usage_names_the_arguments(command: str, arguments: str) -> None:
     assert told(command, "-h").out.splitlines()[0] == f"Usage: once {command} [OPTIONS] {arguments}"
 
@@ -59,9 +59,9 @@ def test_help_of_a_command_ends_with_an_example_that_it_takes(command: str) -> N
 
 def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(COMPLETION, "complete_fish")
-    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once replay")
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once ret")
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
-    assert told().out.startswith("replay-rejected\tStart refused requests again")
+    assert told().out.startswith("retry\tStart a quarantined operation")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_a_command_waits_for_no_other() -> None:
 
 def test_a_drawing_waits_for_no_cloud(tmp_path: Path) -> None:
     drawn = tmp_path / "drawn.svg"
-    program = f"sys.argv = ['once', 'graph', '-o', {str(drawn)!r}]\ntry:\n    main()\nexcept SystemExit:\n    pass"
+    program = f"sys.argv = ['once', 'show', '--draw', {str(drawn)!r}]\ntry:\n    main()\nexcept SystemExit:\n    pass"
     assert not {"moto", "werkzeug", "awslambdaric"} & imported_by(program)
     assert drawn.read_text().startswith("<svg")

@@ -316,3 +316,11 @@ def test_release_frees_the_lock_of_an_owner_that_ended_however_it_did(operator: 
     for owner in (timed_out, succeeded):
         put(operator, ID, "QUARANTINED", 5, owner={"S": owner.arn})
         assert say(operator, "release", "--json").answer["status"] == "RELEASED"
+
+
+def test_an_operation_is_not_resolved_as_failed_without_a_reason(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    done = operator.once("resolve", "default#told#k", "--failed", " ")
+    assert done.code == 2 and "--failed" in done.err
+    assert operator.record["status"] == "QUARANTINED"

@@ -113,6 +113,8 @@ def lists(operator: Watched) -> None:
     _quarantined(operator)
     operator.watch("ls")
     operator.watch("ls", "--status", "FAILED")
+    _refused(operator)
+    operator.watch("ls", "--rejected")
 
 
 def _kept_in_flight(operator: Watched) -> None:
@@ -131,27 +133,9 @@ def shows(operator: Watched) -> None:
     operator.watch("show", ID)
     _forget(operator)
     _quarantined(operator)
-    operator.watch("show", ID)
-
-
-def tells_history(operator: Watched) -> None:
-    operator.cloud.run(operator.request(), lane="fast")
-    operator.watch("history", ID, code=2)
-    _forget(operator)
-    _quarantined(operator)
-    operator.watch("history", ID)
-
-
-def draws(operator: Watched) -> None:
-    operator.cloud.run(operator.request())
-    operator.watch("graph", ID)
-
-
-def tells_logs(operator: Watched) -> None:
-    _quarantined(operator)
     with logged(operator, [(0, own("printed"))]):
-        operator.watch("logs", ID)
-    operator.watch("logs", ID)
+        operator.watch("show", ID)
+    operator.watch("show", ID, "--draw", "-")
 
 
 def retries(operator: Watched) -> None:
@@ -168,6 +152,9 @@ def retries(operator: Watched) -> None:
     operator.deploy()
     _quarantined(operator)
     operator.execution(operator.watch("retry", ID, "--json"))
+    _refused(operator)
+    operator.watch("retry", "--rejected", code=1)
+    operator.cloud.settle()
 
 
 def resolves(operator: Watched) -> None:
@@ -197,18 +184,20 @@ def releases(operator: Watched) -> None:
     _forget(operator)
     _quarantined(operator)
     operator.watch("release", ID, "--yes")
+    _refused(operator)
+    operator.watch("release", "--rejected", "--error", "InvalidRequest", "--yes")
 
 
-def replays(operator: Watched) -> None:
+def _refused(operator: Watched) -> None:
+    """One whose request its execution has, one of another payload, one of an operation that may have no function."""
     refused = operator.cloud.run({"operation": "told", "idempotencyKey": "a", "payload": 1})
     body = {"error": "InvalidRequest", "executionArn": refused.arn, "inputOmitted": "read it from the execution"}
     url = operator.cloud.outputs["RejectedQueueUrl"]
     operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
     operator.cloud.run(operator.request())
     operator.cloud.run(operator.request() | {"payload": {"b": 1}})
-    operator.watch("replay-rejected", "--dry-run")
-    operator.watch("replay-rejected")
-    operator.cloud.settle()
+    whole = {"error": "InvalidRequest", "executionArn": "x", "input": operator.request()}
+    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(whole))
 
 
 def sends(operator: Watched) -> None:
@@ -229,13 +218,9 @@ def writes_variables(operator: Watched) -> None:
 PATHS: dict[str, Callable[[Watched], None]] = {
     "ls": lists,
     "show": shows,
-    "history": tells_history,
-    "graph": draws,
-    "logs": tells_logs,
     "retry": retries,
     "resolve": resolves,
     "release": releases,
-    "replay-rejected": replays,
     "send": sends,
     "env": writes_variables,
 }

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.kept_request import place_of
+from oncekit.cli.deployed.requests.kept import place_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.requests import id_of, opened
 from oncekit.local.faults import never_arrives

@@ -1,4 +1,4 @@
-"""`once send --wait` where no execution can be asked afterwards: in the fast lane, by the queue and by the bus."""
+"""`once send`, and its --wait: in both lanes, by HTTP, by the queue and by the bus."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from operating import ID, Operator
 
-from oncekit.cli.deployed import synchronous
-from oncekit.cli.deployed.by_http import Answer
-from oncekit.cli.deployed.fingerprint import fingerprints_of
-from oncekit.cli.deployed.request_form import fault_of
+from oncekit.cli.deployed.requests import synchronous
+from oncekit.cli.deployed.requests.by_http import Answer
+from oncekit.cli.deployed.requests.ends import Ended, TooLong, http_end
+from oncekit.cli.deployed.requests.fingerprint import fingerprints_of
+from oncekit.cli.deployed.requests.form import fault_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.deployed.waiting import Ended, TooLong, http_end
 from oncekit.cli.outcomes import exit_code
 from oncekit.cli.problem import Problem
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(autouse=True)
 def no_real_pauses(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: operator.cloud.settle())
+    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.time.sleep", lambda _: operator.cloud.settle())
 
 
 def event(operator: Operator, **other: Any) -> str:
@@ -37,6 +37,58 @@ def event(operator: Operator, **other: Any) -> str:
 
 def last_words(out: str) -> list[str]:
     return out.splitlines()[-1].split()
+
+
+# ---- the full lane, the queue and the bus ----
+
+
+def sent(operator: Operator, *options: str) -> list[str]:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    return ["send", event, "--wait", *options]
+
+
+def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None:
+    done = operator.once(*sent(operator))
+    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "EXECUTED", "7"])
+    again = operator.once(*sent(operator, "--json")).answer
+    assert [(each["outcome"], each["result"]) for each in again["ended"]] == [("REPLAYED", 7)]
+
+
+def test_send_waits_also_for_what_aws_does_not_describe_yet(operator: Operator) -> None:
+    def unknown() -> None:
+        raise ClientError({"Error": {"Code": "ExecutionDoesNotExist", "Message": "not yet"}}, "DescribeExecution")
+
+    operator.before("DescribeExecution", unknown)
+    assert operator.once(*sent(operator)).code == 0
+
+
+@pytest.mark.parametrize("via", ["sqs", "eventbridge"])
+def test_send_waits_for_the_record_where_nobody_is_told_the_execution(operator: Operator, via: str) -> None:
+    with operator.cloud.delivering():
+        done = operator.once(*sent(operator, "--via", via))
+    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "COMPLETED", "7"])
+
+
+def test_send_ends_with_the_code_of_what_it_waited_for(operator: Operator) -> None:
+    operator.script({"raise": "PermanentError"})
+    failed = operator.once(*sent(operator))
+    assert failed.code == 1 and "OperationFailed" in failed.out and "PermanentError: " in failed.out
+    other = operator.file(json.dumps(operator.request() | {"payload": {"b": 1}}))
+    assert operator.once("send", other, "--wait").code == 3, "PayloadMismatch"
+
+
+def test_send_does_not_wait_for_ever(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.time.sleep", pauses.append)
+    with operator.holding("ExecuteBusinessLogic"):
+        done = operator.once(*sent(operator, "--timeout", "20"))
+    assert done.code == 3 and "still without an end after 20 s" in done.err
+    assert 20 <= sum(pauses) < 26
+
+
+def test_send_does_not_wait_for_what_is_surely_refused(operator: Operator) -> None:
+    event = operator.file("{}", "event.json")
+    assert operator.once("send", event, "--via", "sqs", "--wait").code == 2
 
 
 # ---- the fast lane ----
@@ -65,7 +117,7 @@ def test_request_that_the_fast_lane_refuses_is_not_called_completed(operator: Op
 def test_request_that_meets_another_at_work_is_told_of_as_that(
     operator: Operator, monkeypatch: pytest.MonkeyPatch, policy: dict[str, str], outcome: str
 ) -> None:
-    monkeypatch.setattr("oncekit.cli.deployed.waiting.time.sleep", lambda _: None)
+    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.time.sleep", lambda _: None)
     with operator.holding("ExecuteBusinessLogic"):
         operator.cloud.start(operator.request())
         done = operator.once("send", event(operator, **policy), "--lane", "fast", "--wait", "--timeout", "1")
@@ -100,9 +152,32 @@ def test_a_failure_counts_also_behind_an_execution_that_has_no_end_yet(
             raise end
         return end
 
-    monkeypatch.setattr("oncekit.cli.deployed.waiting.execution_end", execution_end)
+    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.execution_end", execution_end)
     done = operator.once("send", event(operator), "--lane", "full", "--duplicates", "1", "--wait")
     assert done.code == 1 and "the second" in done.out and "the first: no end" in done.err
+
+
+# ---- each way ----
+
+
+@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge", "http"])
+def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    with operator.cloud.delivering():
+        done = operator.once("send", event, "--via", via, "--duplicates", "2", "--json").answer
+        operator.cloud.settle()
+    assert list(done) == ["id", "via", "to", "sent"] and done["id"] == "default#told#k" and len(set(done["sent"])) == 3
+    assert operator.record["status"] == "COMPLETED" and operator.starts == 1
+
+
+@pytest.mark.parametrize(
+    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventTrigger"), ("http", "HttpTrigger")]
+)
+def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
+    event = operator.file(json.dumps(operator.request()), "event.json")
+    with operator.cloud.deployed_with({switch: "false"}):
+        done = operator.once("send", event, "--via", via)
+    assert done.code == 2 and switch in done.err and len(done.err.splitlines()) == 1
 
 
 # ---- what it prints ----
@@ -117,8 +192,8 @@ def test_it_says_what_to_ask_show_for(operator: Operator, way: list[str]) -> Non
     [command] = re.findall("`once (.*?)`", told.err)
     assert operator.once(*shlex.split(command)).out.startswith(f"{ID}  COMPLETED")
     [sent] = told.out.splitlines()
-    if sent.startswith("arn:"):
-        assert "an execution; what is asked for is the id of its request" in operator.once("show", sent).err
+    if ":execution:" in sent:
+        assert operator.once("show", sent).out.startswith(f"{ID}  COMPLETED")
 
 
 # ---- by HTTP ----
@@ -238,7 +313,7 @@ def test_request_that_says_reject_is_told_that_the_record_alone_is_known(operato
 def test_time_that_is_over_without_a_record_is_told_as_that(operator: Operator) -> None:
     done = operator.once("send", event(operator), "--via", "sqs", "--wait", "--timeout", "1")
     assert done.code == 3 and "there is no record after 1 s" in done.err and "goes on by itself" not in done.err
-    assert "`once replay-rejected --dry-run`" in done.err
+    assert "`once ls --rejected`" in done.err
 
 
 def test_a_failure_that_is_to_be_tried_again_is_not_its_own_end(operator: Operator) -> None:
@@ -280,7 +355,7 @@ def test_of_what_is_refused_the_reason_is_told_and_not_an_id_that_show_does_not_
     done = operator.once("send", operator.file(text, "event.json"))
     assert done.code == 0 and "once show" not in done.err
     assert "It will be refused: " in done.err and words in done.err
-    assert "`once replay-rejected --dry-run`" in done.err
+    assert "`once ls --rejected`" in done.err
     ended = operator.cloud.wait(done.out.strip())
     assert ended.status == "FAILED" and ended.states[-1:] in (("RequestRefused",), ("ReceiveRequest",)), "so it was"
 

@@ -187,8 +187,12 @@ WIDTHS = pytest.mark.parametrize("columns", [60, 80, 140])
 
 
 def too_long(text: str, columns: int) -> list[str]:
-    """Lines that do not fit. A word that is there to be copied, such as an ARN or a link, is on one line."""
-    long = [line for line in text.splitlines() if cell_len(line) > columns]
+    """Lines that do not fit. A word that is there to be copied, such as an ARN, a link or a command, is on one line."""
+    long = [
+        line
+        for line in text.splitlines()
+        if cell_len(line) > columns and not line.strip().startswith(("aws ", "once "))
+    ]
     return [line for line in long if max(map(len, line.split())) + LEAST < columns]
 
 
@@ -233,7 +237,7 @@ def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operato
     failure = {"M": {"name": {"S": "OddError"}, "message": {"S": "the card was declined by its bank " * 9}}}
     other = "default#told#a-key-with-forty-characters-is-a-usual-one"
     put(operator, other, "QUARANTINED", 1, error=failure)
-    for command in (("show", ID), ("show", other), ("history", ID), ("ls",), ("ls", "--status", "COMPLETED")):
+    for command in (("show", ID), ("show", other), ("ls",), ("ls", "--status", "COMPLETED")):
         on_screen, in_pipe = operator.once(*command, columns=columns), operator.once(*command)
         assert on_screen.out and too_long(on_screen.out, columns) == [], command
         assert "…" not in in_pipe.out and len(in_pipe.out) >= len(on_screen.out) - 200
@@ -248,13 +252,10 @@ def test_errors_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, co
     operator.script({"raise": "PermanentError"})
     operator.cloud.run(operator.request())
     operator.cloud.run(operator.request() | {"idempotencyKey": "refused", "payload": 1})
-    for command in (("history", ID), ("replay-rejected", "--dry-run")):
+    for command in (("show", ID), ("ls", "--rejected")):
         told = operator.once(*command, columns=columns).out
         assert told and too_long(told, columns) == [], command
-    assert "    error   OperationFailed: PermanentError" in operator.once("history", ID).out
-    failed = [each for each in operator.once("history", ID, "--json").answer["states"] if each["errors"]]
-    causes = [f"    cause   {visible(each['errors'][0]['cause'])}" for each in failed]
-    assert causes and set(causes) <= set(operator.once("history", ID).out.splitlines())
+    assert "  OperationFailed  OperationFailed: PermanentError" in operator.once("show", ID).out
 
 
 def test_what_send_says_keeps_to_the_width_and_its_command_is_whole(
@@ -380,7 +381,7 @@ def test_a_module_that_did_would_be_found(line: str) -> None:
     assert around(line)
 
 
-@pytest.mark.parametrize("command", [("-h",), ("graph",), ("run", "events/charge-payment.json")])
+@pytest.mark.parametrize("command", [("-h",), ("show", "--draw", "-"), ("run", "events/charge-payment.json")])
 def test_a_reader_that_has_seen_enough_ends_the_command_without_a_word(command: tuple[str, ...]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

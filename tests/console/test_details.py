@@ -139,15 +139,13 @@ def test_calls_of_the_http_api_are_listed_with_what_became_of_them(
 @pytest.mark.parametrize(
     ("page", "command"),
     [
-        ("run", "once history arn:"),
-        ("run", "once graph arn:"),
-        ("run", "once logs 'acme#ask-somebody#order-1'"),
+        ("run", "once show arn:"),
         ("record", "once show 'acme#ask-somebody#order-1'"),
         ("record", "once retry 'acme#ask-somebody#order-1'"),
         ("record", "once release 'acme#ask-somebody#order-1'"),
         ("record", "once resolve 'acme#ask-somebody#order-1' --result FILE"),
         ("waiting", "once ls"),
-        ("waiting", "once replay-rejected --error InvalidRequest"),
+        ("waiting", "once retry --rejected --error InvalidRequest"),
     ],
 )
 def test_each_action_can_be_copied_as_the_command_that_does_it(

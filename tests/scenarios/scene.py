@@ -18,7 +18,8 @@ from scenarios.latch import open_latch
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed import records, sending
+from oncekit.cli.deployed.records.record import ALIVE, Record, find
+from oncekit.cli.deployed.requests import ways
 from oncekit.cli.problem import Problem
 
 Found = TypeVar("Found")
@@ -110,7 +111,7 @@ class Scene:
 
     def send(self, via: str, body: str, times: int = 1) -> None:
         """By `eventbridge` or `sqs`."""
-        sending.send(self.backend.stack, body, via, times)
+        ways.send(self.backend.stack, body, via, times)
 
     def sweep(self) -> str:
         """The status that the recovery machine ends with, told to look for all that is overdue."""
@@ -127,7 +128,7 @@ class Scene:
 
     def _ended(self, arn: str) -> Ended | None:
         found = self.executions.fast.end_of(arn) if self.executions.fast.has(arn) else self._described(arn)
-        if found is None or found["status"] in records.ALIVE:
+        if found is None or found["status"] in ALIVE:
             return None
         output, cause = json.loads(found.get("output") or "{}"), found.get("cause", "")
         return Ended(
@@ -148,16 +149,16 @@ class Scene:
 
     # ---- records and answers ----
 
-    def record(self, request: Request) -> records.Record | None:
+    def record(self, request: Request) -> Record | None:
         try:
-            return records.find(self.backend.stack, id_of(request))
+            return find(self.backend.stack, id_of(request))
         except Problem:
             return None
 
-    def record_in(self, request: Request, *statuses: str) -> records.Record:
+    def record_in(self, request: Request, *statuses: str) -> Record:
         """The record once it has one of these statuses."""
 
-        def look() -> records.Record | None:
+        def look() -> Record | None:
             record = self.record(request)
             return record if record is not None and record["status"] in statuses else None
 
@@ -173,7 +174,7 @@ class Scene:
         assert (hashlib.sha256(body).hexdigest(), len(body)) == (ref["sha256"], ref["bytes"])
         return body
 
-    def kept_request(self, record: records.Record) -> Any:
+    def kept_request(self, record: Record) -> Any:
         """The request of a quarantined operation, from where its record says that it is kept."""
         ref = record["requestRef"]
         got = self.backend.stack.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])

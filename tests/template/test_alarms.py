@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from template_parts import resolver
 
-from oncekit.cli.deployed.rejected import HIDDEN_SECONDS
+from oncekit.cli.deployed.rejected.queue import HIDDEN_SECONDS
 from oncekit.local.account import ACCOUNT
 from oncekit.local.events.patterns import matches
 from oncekit.local.template import load

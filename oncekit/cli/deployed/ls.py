@@ -1,4 +1,4 @@
-"""`once ls`: the operations that somebody may have to look at; listing.py reads them."""
+"""`once ls`: the operations that somebody may have to look at; open_operations.py reads them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import finished, listing, records
-from oncekit.cli.deployed.attributes import STATUSES
-from oncekit.cli.deployed.inspection import since
 from oncekit.cli.deployed.on_stack import LONGEST_ID, answered, on_stack
 from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.records import finished_operations, open_operations
+from oncekit.cli.deployed.records.attributes import OPEN, STATUSES
+from oncekit.cli.deployed.records.open_operations import since
+from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
+from oncekit.cli.deployed.rejected.queue import Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
@@ -54,6 +56,7 @@ OfLane = Annotated[
     ),
 ]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="List N operations at most.")]
+Refused = Annotated[bool, typer.Option("--rejected", help="The refused requests instead, and what can be done.")]
 
 
 def ls(
@@ -62,6 +65,8 @@ def ls(
     tenant: Tenant = None,
     operation: Operation = None,
     lane: OfLane = None,
+    rejected: Refused = False,
+    error: Error = None,
     limit: Limit = 100,
     as_json: Json = False,
     stack: StackName = "once",
@@ -76,9 +81,17 @@ def ls(
     `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
     since it took the lock, `overdue` the time since its lease ended. The id is last in each row.
 
-    JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}.
+    With --rejected, the requests that were refused and are kept: CAN_START, REFUSED_AGAIN (with the reason), NO_INPUT
+    (nobody has kept the request) or UNREADABLE (it is not a message of Once).
+
+    JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}; of refused requests
+    {requests: [...]}, as `once retry` has them.
     """
     asked = Asked(tuple(status or ()), overdue, tenant, operation, chosen(lane))
+    if rejected:
+        raise typer.Exit(_rejected(Place(stack, profile, region), asked, error, limit, as_json))
+    if error is not None:
+        raise Problem("--error: it chooses refused requests; add --rejected")
     raise typer.Exit(_ls(Place(stack, profile, region), asked, limit, as_json))
 
 
@@ -112,12 +125,12 @@ class Asked:
 
     @property
     def chosen(self) -> Sequence[str]:
-        return ("IN_PROGRESS",) if self.is_overdue else self.statuses or records.STATUSES
+        return ("IN_PROGRESS",) if self.is_overdue else self.statuses or OPEN
 
     @property
     def are_open(self) -> bool:
         """Whether the index of open operations has them all."""
-        return set(self.chosen) <= set(records.STATUSES)
+        return set(self.chosen) <= set(OPEN)
 
     def wants(self, id: str) -> bool:
         # Whoever writes the table may have given a record any id: one without these parts is nobody's.
@@ -138,13 +151,29 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 
     def work(stack: Stack) -> int:
         if asked.are_open:
-            found = listing.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit, asked.has_lane)
+            found = open_operations.open_operations(
+                stack, asked.chosen, asked.is_overdue, asked.wants, limit, asked.has_lane
+            )
         else:
-            found = finished.finished_operations(stack, asked.chosen, asked.wants, limit, asked.has_lane)
+            found = finished_operations.finished_operations(stack, asked.chosen, asked.wants, limit, asked.has_lane)
             tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
         if not as_json and found["operations"]:
             _print_table(found["operations"], stack.now(), asked)
         return answered(found, as_json, *_remarks(found, asked))
+
+    return on_stack(place, "", work)
+
+
+def _rejected(place: Place, asked: Asked, error: str | None, limit: int, as_json: bool) -> int:
+    asked.check()
+    if asked.statuses or asked.is_overdue or asked.lane:
+        raise Problem("--rejected: a refused request has no status, lease or lane; choose with --tenant or --operation")
+
+    def work(stack: Stack) -> int:
+        found = handle(stack, "list", Which(error, lambda id: asked.wants(id or "")), limit)
+        if not as_json:
+            print_table(found)
+        return answered({"requests": found}, as_json, *what_next(found))
 
     return on_stack(place, "", work)
 
@@ -162,6 +191,8 @@ def _remarks(found: Mapping[str, Any], asked: Asked) -> Iterator[Entry]:
         yield Entry("", f"{NO_SUCH[asked.are_open]}{f' that matches {asked}' if str(asked) else ''}.")
     if not found["isComplete"]:
         yield Entry("", MORE[asked.are_open])
+    if any(each["status"] == "QUARANTINED" for each in found["operations"]):
+        yield Entry("", "`once show ID` tells what happened to a quarantined operation, and what to do next.")
 
 
 def _row(each: Mapping[str, Any], now: float, is_open: bool) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.records.record import Changed
 from oncekit.cli.deployed.stack import NEEDED, Stack, clear_aws_errors, connect
 from oncekit.cli.terminal import Entry, say_json, tell
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.deployed import interventions
+from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.on_stack import decided, on_stack
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.reading import read_result
+from oncekit.cli.deployed.requests.files import read_result
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
@@ -46,7 +46,7 @@ def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_j
     text = None if result is None else read_result(result)
 
     def work(stack: Stack) -> int:
-        answer = interventions.resolve(stack, id, text, failed)
+        answer = decisions.resolve(stack, id, text, failed)
         return decided(answer, as_json, f"✓ {id}: {answer['status']}; every duplicate gets this answer from now on.")
 
     return on_stack(place, id, work)

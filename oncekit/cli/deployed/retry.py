@@ -1,38 +1,84 @@
-"""`once retry`: a quarantined operation starts again."""
+"""`once retry`: a quarantined operation, or a refused request, starts again."""
 
 from __future__ import annotations
 
+from shlex import quote
+from typing import Annotated, Any
+
 import typer
 
-from oncekit.cli.deployed import interventions
-from oncekit.cli.deployed.on_stack import decided, on_stack
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.on_stack import answered, decided, on_stack
 from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.records.record import Changed, Missing
+from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
+from oncekit.cli.deployed.rejected.queue import MOST, STUCK, Which, handle
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Id, Json, Profile, Region, StackName
+from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
+from oncekit.cli.problem import Problem
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
+Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: handle N requests at most.")]
 
 
 def retry(
-    id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+    id: OptionalId = None,
+    rejected: Annotated[
+        bool, typer.Option("--rejected", help="Start the refused requests again that can succeed; with an id, its own.")
+    ] = False,
+    error: Error = None,
+    limit: Limit = MOST,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
 ) -> None:
-    """Start a quarantined operation again.
+    """Start a quarantined operation or a refused request again.
 
-    Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. An earlier
-    retry that was interrupted is finished by recovery within minutes, or by this command.
-    JSON: {id, executionArn, fence, requestDeleted}.
+    Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. If the command
+    is interrupted, the next sweep of recovery starts the request; the command can also be repeated.
 
-    `requestDeleted` is about the copy that waited for an operator; the bucket's rule deletes the one that recovery
-    reads.
+    If nothing is quarantined under the id, but a request with it was refused, that one is started; with --rejected all
+    refused requests are. None is started that is known to be refused again: it stays, and its reason is shown; then
+    the exit code is 1. A message leaves the queue only after its request was started; copies are started once.
+
+    JSON: {id, executionArn, fence, requestDeleted}; of refused requests {requests: [{messageId, id, error, message,
+    refused, outcome, executionArn, reason, copies}]}.
+
     `requestLeft`, here and in other commands, is an object that the record names as its request but that is not: it was
     left alone.
     """
-    raise typer.Exit(_retry(Place(stack, profile, region), id, as_json))
+    if id is None and not rejected:
+        raise Problem("give the id of a quarantined operation, or --rejected for refused requests")
+    if error is not None and not rejected:
+        raise Problem("--error: it chooses refused requests; add --rejected")
+    place = Place(stack, profile, region)
+    if id is None or rejected:
+        which = Which(error) if id is None else Which.of(id)
+        raise typer.Exit(on_stack(place, id or "", lambda deployed: _refused(deployed, which, limit, as_json)))
+    raise typer.Exit(_retry(place, id, as_json))
 
 
 def _retry(place: Place, id: str, as_json: bool) -> int:
     def work(stack: Stack) -> int:
-        answer = interventions.retry(stack, id)
-        return decided(answer, as_json, f"✓ {id}: started again. {MEANS_RETRY}", answer["executionArn"])
+        try:
+            answer = decisions.retry(stack, id)
+        except (Missing, Changed):
+            if started := handle(stack, "start", Which.of(id)):
+                return _told(started, as_json)
+            raise
+        line = f"✓ {id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
+        return decided(answer, as_json, line, answer["executionArn"])
 
     return on_stack(place, id, work)
+
+
+def _refused(stack: Stack, which: Which, limit: int, as_json: bool) -> int:
+    return _told(handle(stack, "start", which, limit), as_json)
+
+
+def _told(started: list[dict[str, Any]], as_json: bool) -> int:
+    if not as_json:
+        print_table(started)
+    answered({"requests": started}, as_json, *what_next(started))
+    return 1 if any(each["outcome"] in STUCK for each in started) else 0

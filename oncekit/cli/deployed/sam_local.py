@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.cli.deployed.function_event import function_event
-from oncekit.cli.deployed.inside import inside
+from oncekit.cli.deployed.nested_stacks import inside
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.reading import read_event, where
-from oncekit.cli.deployed.request_form import fault_of
+from oncekit.cli.deployed.requests.files import read_event, where
+from oncekit.cli.deployed.requests.form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
+from oncekit.console.requests import opened
 
 FUNCTION = "AWS::Lambda::Function"
 GONE = "DELETE_COMPLETE"
@@ -26,6 +26,10 @@ DECLARE_IT = (
     "(docs/adopting.md has the condition)"
 )
 FROM_CONTAINERS = "A container gets an answer of `once up --from-containers` only; docs/sam-local.md says how."
+MARK = "sam-local"
+"""Keys begin with it, so that no request meets such a lock, and the owner is named by it."""
+HELD = 24 * 3600
+"""Seconds until the table deletes the lock."""
 
 
 def write_variables(place: Place, output: Path | None, template: Path | None) -> int:
@@ -115,3 +119,61 @@ def _put(output: Path | None, value: Any, what: str) -> None:
     except OSError as error:
         raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
     tell(f"{output}: {what}.")
+
+
+def function_event(stack: Stack, text: str) -> Any:
+    """What ExecuteBusinessLogic sends for a request of the right form; the lock in it is in the table then.
+
+    The function of an operation in PayloadOnlyOperations gets the payload, and no lock. Raises Problem.
+    """
+    request = opened(json.loads(text))
+    operation, tenant = request["operation"], request.get("tenant", "default")
+    if operation in stack.parameters.get("PayloadOnlyOperations", "").split(","):
+        return request["payload"]
+    key = f"{MARK}-{request['idempotencyKey']}"
+    until = int(stack.now()) + HELD
+    lock = {
+        "table": stack.table,
+        "id": f"{tenant}#{operation}#{key}",
+        "owner": stack.execution(MARK),
+        "fence": 1,
+        "leaseExpiresAt": until,
+    }
+    _hold(stack, lock)
+    return {
+        "operation": operation,
+        "tenant": tenant,
+        "idempotencyKey": key,
+        "payload": request["payload"],
+        "attempt": 1,
+        "retentionDays": stack.number("RetentionDays"),
+        "responseBucket": stack.outputs["ResponseBucketName"],
+        "replyToken": MARK,
+        "lock": lock,
+    }
+
+
+def _hold(stack: Stack, lock: dict[str, Any]) -> None:
+    """Write the lock, or keep the one of an earlier call, with the steps that are done. Without `openShard` no sweep
+    finds it, and a request under its id is refused as PayloadMismatch, whatever its payload.
+    """
+    client = stack.client("dynamodb")
+    try:
+        client.update_item(
+            TableName=lock["table"],
+            Key={"id": {"S": lock["id"]}},
+            ConditionExpression="attribute_not_exists(id) OR #owner = :me",
+            UpdateExpression="SET #status = :inProgress, #owner = :me, fence = :one, attempts = :one, "
+            "fingerprint = :mark, onCrash = :onCrash, leaseExpiresAt = :until, expiresAt = :until",
+            ExpressionAttributeNames={"#status": "status", "#owner": "owner"},
+            ExpressionAttributeValues={
+                ":inProgress": {"S": "IN_PROGRESS"},
+                ":me": {"S": lock["owner"]},
+                ":one": {"N": "1"},
+                ":mark": {"S": MARK},
+                ":onCrash": {"S": "quarantine"},
+                ":until": {"N": str(lock["leaseExpiresAt"])},
+            },
+        )
+    except client.exceptions.ConditionalCheckFailedException as error:
+        raise Problem(f"{lock['id']} is a request of somebody else: choose another idempotencyKey") from error

@@ -1,4 +1,4 @@
-"""`once send`: a request to a deployed stack; sending.py knows the ways."""
+"""`once send`: a request to a deployed stack; ways.py knows the ways."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed import sending, synchronous, waiting
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.reading import read_event, where
-from oncekit.cli.deployed.request_form import fault_of
+from oncekit.cli.deployed.requests import ends, synchronous, ways
+from oncekit.cli.deployed.requests.files import read_event, where
+from oncekit.cli.deployed.requests.form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
@@ -27,7 +27,7 @@ from oncekit.local.lanes import FAST, FULL, Lane
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[
     str,
-    typer.Option("--via", metavar="WAY", autocompletion=lambda: sending.WAYS, help="eventbridge, sqs, http or direct."),
+    typer.Option("--via", metavar="WAY", autocompletion=lambda: ways.WAYS, help="eventbridge, sqs, http or direct."),
 ]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 
@@ -40,7 +40,7 @@ Timeout = Annotated[
 
 def send(
     event: Event,
-    via: Via = sending.DIRECT,
+    via: Via = ways.DIRECT,
     lane: LaneOption = None,
     duplicates: Duplicates = 0,
     wait: Wait = False,
@@ -80,11 +80,11 @@ class Way:
 
     def check(self) -> None:
         """Raises Problem where there is no such way."""
-        if self.via not in sending.WAYS:
-            raise Problem(f"--via {self.via}: there are {', '.join(sending.WAYS)}")
-        if self.lane and self.via == sending.HTTP:
+        if self.via not in ways.WAYS:
+            raise Problem(f"--via {self.via}: there are {', '.join(ways.WAYS)}")
+        if self.lane and self.via == ways.HTTP:
             raise Problem("--lane: requests by HTTP start in the fast lane; leave it out")
-        if self.lane and self.via != sending.DIRECT:
+        if self.lane and self.via != ways.DIRECT:
             raise Problem(
                 f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"
             )
@@ -93,7 +93,7 @@ class Way:
 def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
     way.check()
     request = read_event(event)
-    if seconds is not None and way.via != sending.DIRECT and (fault := fault_of(request)):
+    if seconds is not None and way.via != ways.DIRECT and (fault := fault_of(request)):
         raise Problem(
             f"{where(event)}: --wait: {fault}; it would be refused without an answer; leave out --wait to send it"
         )
@@ -101,7 +101,7 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
     def work(stack: Stack) -> int:
         lane = lane_to_start(way.lane, stack.parameters)
         if seconds is None:
-            done = _about(request, sending.send(stack, request, way.via, times, lane), as_json)
+            done = _about(request, ways.send(stack, request, way.via, times, lane), as_json)
             return answered(done, True) if as_json else 0
         return _wait(stack, request, Way(way.via, lane), times, seconds, as_json)
 
@@ -109,26 +109,26 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
 
 
 def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_json: bool) -> int:
-    failed = waiting.failed_before(stack, request)
-    ended: list[waiting.Ended] = []
-    late: list[waiting.TooLong] = []
-    if way.via == sending.HTTP:
+    failed = ends.failed_before(stack, request)
+    ended: list[ends.Ended] = []
+    late: list[ends.TooLong] = []
+    if way.via == ways.HTTP:
         done, ended = synchronous.by_http(stack, request, times)
-    elif way == Way(sending.DIRECT, FAST):
+    elif way == Way(ways.DIRECT, FAST):
         done, ended, late = synchronous.run(stack, request, times, seconds)
     else:
-        done = sending.send(stack, request, way.via, times, way.lane or FULL)
+        done = ways.send(stack, request, way.via, times, way.lane or FULL)
     done = _about(request, done, as_json)
     try:
         if not ended and not late:
-            for each in waiting.ends(stack, request, done, seconds, failed):
-                if isinstance(each, waiting.TooLong):
+            for each in ends.ends(stack, request, done, seconds, failed):
+                if isinstance(each, ends.TooLong):
                     late.append(each)
                 else:
                     ended.append(each)
         if {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
-            ended.append(waiting.record_end(stack, request, seconds, failed))
-    except waiting.TooLong as too_long:
+            ended.append(ends.record_end(stack, request, seconds, failed))
+    except ends.TooLong as too_long:
         late.append(too_long)
     return _shown(done, ended, late, as_json)
 
@@ -139,7 +139,7 @@ def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
     if not as_json:
         say(*done["sent"])
         if fault := fault_of(request):
-            _tell(f"It will be refused: {fault}. `once replay-rejected --dry-run` shows it then, with the reason.")
+            _tell(f"It will be refused: {fault}. `once ls --rejected` shows it then, with the reason.")
         elif id is not None:
             _tell(f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
@@ -151,7 +151,7 @@ def _tell(text: str) -> None:
     Paper(error=True).paragraph(text)
 
 
-def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[waiting.TooLong], as_json: bool) -> int:
+def _shown(done: dict[str, Any], ended: Sequence[ends.Ended], late: Sequence[ends.TooLong], as_json: bool) -> int:
     """Print how executions ended, and which have not; the exit code."""
     for each in late:
         _tell(f"once: {each}")
@@ -163,7 +163,7 @@ def _shown(done: dict[str, Any], ended: Sequence[waiting.Ended], late: Sequence[
     return code or (3 if late else 0)
 
 
-def _print(ended: Sequence[waiting.Ended]) -> None:
+def _print(ended: Sequence[ends.Ended]) -> None:
     from oncekit.cli.paper import Paper
 
     marks = [mark_of(each.outcome) for each in ended]
@@ -173,7 +173,7 @@ def _print(ended: Sequence[waiting.Ended]) -> None:
     )
 
 
-def _result(ended: waiting.Ended) -> str:
+def _result(ended: ends.Ended) -> str:
     if ended.result_ref is None:
         return ended.result or ""
     return "in S3: " + json.dumps(ended.result_ref)

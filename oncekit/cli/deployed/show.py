@@ -1,33 +1,234 @@
-"""`once show`: all that is known of one id; inspection.py finds it."""
+"""`once show`: all that is known of one id, and what to do next; or a picture of it."""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+from typing import Annotated, Any
+
 import typer
 
-from oncekit.cli.deployed import inspection
+from oncekit.cli.deployed.executions import attempts, runs
+from oncekit.cli.deployed.executions.fast_owners import LEASE_OVER, MAY_RUN
+from oncekit.cli.deployed.facts import IN_THE_RECORD, WITH_ITS_OWNER, inspect
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.records.open_operations import since
+from oncekit.cli.deployed.records.record import RELEASED, Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Id, Json, Profile, Region, StackName
+from oncekit.cli.drawing import Draw, NoPayloads, definition_of, draw
+from oncekit.cli.lanes import chosen
+from oncekit.cli.options import Json, Profile, Region, StackName, Template
+from oncekit.cli.outcomes import message_in
+from oncekit.cli.output import Repeats, lines_of
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry, short, text_of
+from oncekit.local.lanes import FAST, FULL
+
+IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
+MOST_STEPS = 100
+MOST_LINES = 40
+"""Of an attempt, the last ones, that are shown to people."""
+MOST_FAILURES = 10
+
+About = Annotated[
+    str | None,
+    typer.Argument(metavar="ID|ARN", help="An id, tenant#operation#idempotencyKey, or the ARN of an execution."),
+]
 
 
 def show(
-    id: Id, as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None
+    about: About = None,
+    draw: Draw = None,
+    no_payloads: NoPayloads = False,
+    lane: Annotated[
+        str | None,
+        typer.Option("--lane", metavar="LANE", help="With --draw alone: the lane's state machine, fast or full."),
+    ] = None,
+    template: Template = None,
+    as_json: Json = False,
+    stack: StackName = "once",
+    profile: Profile = None,
+    region: Region = None,
 ) -> None:
-    """Show all that is known about an id. Its record, its owner's execution, earlier owners.
+    """Show all that is known about an id, and what to do next.
+
+    That is its record, the owners that it had, the path of the last one, and what business logic printed and logged in
+    each attempt; --json has the input and output of each state. For the ARN of an execution, the same about the id of
+    its request, with the path of that execution.
 
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
-    LEASE_OVER after that, or ENDED if it holds no lock any more.
+    LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path: --draw refuses it.
+
+    An attempt is found by the request id of its invocation. Where nothing has kept that, as of an attempt that crashed
+    in the fast lane, the command that shows everything which was logged at that time is printed.
+
+    With --draw alone, the state machine of the template in this folder is drawn.
 
     JSON: {id, expired, record, lane, ownerStatus, owners, started, steps, request, requestKept, requestMissing, log,
-    console}.
+    console, execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt,
+    requestId, stream, lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt,
+    exitedAt, input, output, errors}, `at` is in epoch ms.
     """
-    raise typer.Exit(_show(Place(stack, profile, region), id, as_json))
+    place = Place(stack, profile, region)
+    if draw is not None:
+        raise typer.Exit(_draw(place, about, draw, lane, template, not no_payloads))
+    if about is None:
+        raise Problem("give an id, or the ARN of an execution; `once ls` lists open operations")
+    raise typer.Exit(_show(place, about, as_json))
 
 
-def _show(place: Place, id: str, as_json: bool) -> int:
+def _draw(place: Place, about: str | None, output: Path, lane: str | None, template: Path | None, data: bool) -> int:
+    if about is None:
+        from oncekit.cli.here.cloud import find_template  # of the extra
+
+        shown = chosen(lane) or FULL
+        draw(output, definition_of(find_template(template), shown), shown)
+        return 0
+
     def work(stack: Stack) -> int:
-        shown = inspection.inspect(stack, id)
-        return answered(shown, as_json, *inspection.lines(shown, stack.now()))
+        run = runs.run_on(stack, about)
+        draw(output, runs.definition_of(stack, run), FULL, run, run.name, data)
+        return 0
 
-    return on_stack(place, id, work)
+    return on_stack(place, about, work)
+
+
+def _show(place: Place, about: str, as_json: bool) -> int:
+    def work(stack: Stack) -> int:
+        shown = inspect(stack, about)
+        return answered(shown, as_json, *lines(shown, stack.now()))
+
+    return on_stack(place, about, work)
+
+
+def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
+    """The same for people."""
+    if shown["record"] is None:
+        yield Entry("", f"{shown['id'] or 'a request without an id'}  there is no record")
+    else:
+        yield from _about_the_record(shown, now)
+        yield from _about_owners(shown)
+    if shown["execution"]:
+        yield from _path(shown["execution"])
+    if shown["record"] is not None:
+        yield from _logs(shown)
+        yield from _next(shown)
+
+
+def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
+    record: Record = shown["record"]
+    expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
+    was_released = record.get("error", {}).get("name") == RELEASED
+    yield Entry("", f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}")
+    if record["status"] == "IN_PROGRESS":
+        lease = record["leaseExpiresAt"]
+        yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
+    until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
+    yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
+    if shown["requestKept"] in (IN_THE_RECORD, WITH_ITS_OWNER):
+        yield f"  {'request':<12}kept {shown['requestKept']}"
+    for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
+        if key in record:
+            yield f"  {key:<12}{short(record[key])}"
+    if "error" in record:
+        yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
+    for key in ("result", "resultRef", "requestRef"):
+        if key in record:  # a reference is there to be copied
+            yield _entry(key, text_of(record[key]), is_value=key == "result")
+    if shown["request"] is not None:
+        yield _entry("request", text_of(shown["request"]), is_value=True)
+    if shown["requestMissing"]:
+        yield _entry("request", shown["requestMissing"])
+    for name, step in islice(shown["steps"].items(), MOST_STEPS):
+        result = step.get("result") if isinstance(step, dict) else step
+        yield _entry("step done", f"{short(name)}: {text_of(result)}", is_value=True)
+    if (more := len(shown["steps"]) - MOST_STEPS) > 0:
+        yield f"  {'step done':<12}and {more:,} more, with --json"
+
+
+def _about_owners(shown: dict[str, Any]) -> Iterator[str | Entry]:
+    yield "owners, the newest first"
+    for each in shown["owners"]:
+        error = f"  {each['error']}" if each["error"] else ""
+        yield _entry(each["status"], f"{short(each['owner'].rpartition(':')[2])}{error}")
+        for lock in reversed(each["locks"]):
+            taken = f"{lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
+            yield _entry("", f"{lock['acquiredAt']}  {taken}")
+        if each["status"] == "GONE":
+            yield _entry("", "its execution is gone; who was before it, nobody can tell")
+    if shown["started"]:
+        yield Entry("", "started by recovery, the fast lane or `once retry`, the newest first")
+    for each in shown["started"]:
+        yield _entry(each["status"], f"{each['execution'].rpartition(':')[2]}  {each['startedAt']}")
+    if shown["log"]:
+        yield Entry("", f"the owner in the fast lane: {shown['log']}")
+    for name, link in shown["console"].items():
+        yield f"{name}: {link}"
+
+
+def _path(execution: dict[str, Any]) -> Iterator[str | Entry]:
+    states = execution["states"]
+    ended = f" to {execution['endedAt']}" if execution["endedAt"] else ""
+    about = f"{execution['execution'].rpartition(':')[2]}  {execution['status']}  {execution['startedAt']}{ended}"
+    yield Entry("path of ", about)
+    yield Entry("  ", " → ".join(each["state"] for each in states))
+    failures = [(each["state"], failure) for each in states for failure in each["errors"]]
+    if (left_out := len(failures) - MOST_FAILURES) > 0:
+        yield f"  … {left_out:,} earlier errors, with --json"
+    for state, failure in failures[-MOST_FAILURES:]:
+        message = message_in(failure["cause"])
+        yield Entry(
+            f"  {state}  ", short(failure["error"] or "unknown") + (f": {short(message, 1000)}" if message else "")
+        )
+
+
+def _logs(shown: dict[str, Any]) -> Iterator[str | Entry]:
+    """Of each attempt when it began and in which stream it is, then its lines with their times."""
+    for each in shown["attempts"]:
+        request = "" if each["attempt"] else f"request {each['requestId']}  "
+        began = _time(each["lines"][0]["at"], "seconds") + "  " if each["lines"] else ""
+        yield Entry(f"attempt {each['attempt'] or '?'}  ", f"{request}{began}{each['stream']}")
+        printed = list(_printed(each["lines"]))
+        if (left_out := len(printed) - MOST_LINES) > 0:
+            yield f"  … {left_out:,} earlier lines, with --json"
+        yield from (f"  {line}" for line in printed[-MOST_LINES:] or ["it printed nothing"])
+        if not each["isComplete"]:
+            yield Entry("  ", f"… and more than these {attempts.MOST_LINES:,} lines: they are in that stream")
+    if (missing := shown["notFound"]) and shown["logCommand"]:
+        counted = shown["record"]["attempts"]
+        of = "Its only attempt" if counted == 1 else f"{missing} of its {counted} attempts"
+        why = "an attempt that crashed, or whose function does not use the library, logs no id"
+        yield Entry(
+            "",
+            f"{of} {'was' if missing == 1 else 'were'} not found in {shown['logGroup']}: {why}. "
+            "This shows everything that was logged at that time:",
+        )
+        yield shown["logCommand"]
+
+
+def _printed(told: Sequence[dict[str, Any]]) -> Iterator[str]:
+    repeats = Repeats()
+    for line in told:
+        if (text := repeats.left_of(line["text"])) is not None:
+            yield from lines_of(_time(line["at"], "milliseconds")[11:], text)
+
+
+def _time(milliseconds: int, precision: str) -> str:
+    at = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)
+    return at.isoformat(timespec=precision).replace("+00:00", "Z")
+
+
+def _next(shown: dict[str, Any]) -> Iterator[str | Entry]:
+    if shown["record"]["status"] == "QUARANTINED":
+        id = quote(shown["id"])
+        yield Entry("", "next: find out whether its effect has happened, and fix the cause; then")
+        yield f"  once resolve {id} --result FILE  # if it has happened; or --failed MESSAGE"
+        yield f"  once retry {id}  # if it has not"
+
+
+def _entry(name: str, text: str, *, is_value: bool = False) -> Entry:
+    return Entry(f"  {name:<12}", text, is_value)

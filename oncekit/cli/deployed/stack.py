@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from oncekit.cli.deployed.inside import with_outputs
+from oncekit.cli.deployed.local_environment import local_endpoint, local_key, unconfigured
+from oncekit.cli.deployed.nested_stacks import with_outputs
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.surroundings import local_endpoint, local_key, unconfigured
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 

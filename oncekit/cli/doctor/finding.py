@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oncekit.cli.deployed.inside import DEEPEST, inside
+from oncekit.cli.deployed.nested_stacks import DEEPEST, inside
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import BAD_CREDENTIALS, Stack
 

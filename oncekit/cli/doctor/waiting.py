@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from oncekit.cli.deployed import inspection, listing, records
+from oncekit.cli.deployed.records import open_operations
+from oncekit.cli.deployed.records.attributes import OPEN
 from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
 
@@ -62,7 +63,7 @@ def subscribers(patient: Patient) -> Iterator[Finding]:
 
 def operations(patient: Patient) -> Iterator[Finding]:
     """Those that are open: in progress, overdue, quarantined, or without a function."""
-    told = listing.open_operations(patient.stack, records.STATUSES, False, lambda _: True, MOST)
+    told = open_operations.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
     found: Sequence[dict[str, Any]] = told["operations"]
     or_more = "" if told["isComplete"] else " or more"
     quarantined = [each for each in found if each["status"] == "QUARANTINED"]
@@ -90,7 +91,7 @@ def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) 
     now, period = patient.stack.now(), patient.stack.number("RecoveryPeriodMinutes")
     # 0 is a lease that recovery or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
-    told = f"{len(overdue)}{or_more} open though the lease is over, for {inspection.since(now, since)} at most"
+    told = f"{len(overdue)}{or_more} open though the lease is over, for {open_operations.since(now, since)} at most"
     look = f"{patient.once('ls --overdue')} names them"
     # The first sweep after the lease may be a whole period away, and what it starts takes its time.
     if now - since <= 2 * period * 60:
@@ -110,8 +111,8 @@ def rejected(patient: Patient) -> Iterator[Finding]:
     if not count:
         yield Finding("rejected", "ok", "RejectedRequestsQueue", "none")
         return
-    lists, starts = patient.once("replay-rejected --dry-run"), patient.once("replay-rejected --error NAME")
-    again = f"{starts} starts those again that can succeed now, and with --discard deletes those that never can"
+    lists, starts = patient.once("ls --rejected"), patient.once("retry --rejected")
+    again = f"{starts} starts those again that can succeed now"
     message, advice = f"{count} refused and kept", f"{lists} lists them with what is wrong; {again}"
     yield Finding("rejected", "wrong", "RejectedRequestsQueue", message, advice)
 

@@ -10,10 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from oncekit.cli.deployed import interventions, rejected
-from oncekit.cli.deployed.reading import MOST_BYTES
-from oncekit.cli.deployed.records import Changed
-from oncekit.cli.deployed.rejected_message import Rejected
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.records.record import Changed
+from oncekit.cli.deployed.rejected import queue
+from oncekit.cli.deployed.rejected.message import Rejected
+from oncekit.cli.deployed.rejected.queue import Which
+from oncekit.cli.deployed.requests.files import MOST_BYTES
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.cloud import clear_errors
 from oncekit.cli.here.mishaps import MISHAPS, mishap
@@ -32,8 +34,6 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 
-MOST_MESSAGES = 1000
-"""Refused requests that are started again or deleted at once."""
 PORT = 4600
 """Of the console, where it is free and no other one is given."""
 
@@ -119,28 +119,28 @@ class LocalActions:
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
     def replay(self, error: str) -> str:
-        done = [each["outcome"] for each in _done(lambda: rejected.replay(self._stack(), error, False, MOST_MESSAGES))]
-        return f"{done.count('STARTED')} of {len(done)} refused requests started again"
+        done = [each["outcome"] for each in _done(lambda: queue.handle(self._stack(), "start", Which(error)))]
+        return f"{done.count(queue.STARTED)} of {len(done)} refused requests started again"
 
     def discard(self, error: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
-        done = _done(lambda: rejected.replay(self._stack(), error, False, MOST_MESSAGES, discard=True))
-        gone = sum(1 + each["copies"] for each in done if each["outcome"] == rejected.DISCARDED)
+        done = _done(lambda: queue.handle(self._stack(), "delete", Which(error)))
+        gone = sum(1 + each["copies"] for each in done)
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def prospect(self, message: Message) -> Prospect:
         said = Rejected(message.error, message.message, message.arn, message.id or None, message.text or None, None)
-        outcome, why = _done(lambda: rejected.prospect(self._stack(), said))
-        return Prospect(outcome != rejected.WOULD_START, why)
+        is_stuck, why = _done(lambda: queue.prospect(self._stack(), said))
+        return Prospect(is_stuck, why)
 
     def retry(self, id: str) -> str:
-        return _done(lambda: f"{id}: started again as {_name(interventions.retry(self._stack(), id))}")
+        return _done(lambda: f"{id}: started again as {_name(decisions.retry(self._stack(), id))}")
 
     def release(self, id: str) -> str:
         def work() -> str:
-            shown, _ = interventions.may_be_released(self._stack(), id)
-            interventions.release(self._stack(), shown)
+            shown, _ = decisions.may_be_released(self._stack(), id)
+            decisions.release(self._stack(), shown)
             return f"{id}: released; the next request with this id runs business logic"
 
         return _done(work)
@@ -151,7 +151,7 @@ class LocalActions:
 
         def work() -> str:
             text = None if result is None else _result(result)
-            answer = interventions.resolve(self._stack(), id, text, failed)
+            answer = decisions.resolve(self._stack(), id, text, failed)
             return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
         return _done(work)

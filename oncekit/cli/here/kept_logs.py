@@ -1,4 +1,4 @@
-"""The logs of functions in `once up`, kept where `once logs` and `aws logs` look: in the log group of each function.
+"""The logs of functions in `once up`, kept where `once show` and `aws logs` look: in the log group of each function.
 
 As on AWS, each environment has a stream of its own, and each invocation begins and ends with a line of Lambda's.
 """

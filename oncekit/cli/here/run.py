@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oncekit.cli.deployed.reading import read_event
+from oncekit.cli.deployed.requests.files import read_event
+from oncekit.cli.drawing import Draw, definition_of, draw
 from oncekit.cli.here.cloud import find_event, find_template, local_cloud
 from oncekit.cli.here.lane import handed_over, lane_to_start
 from oncekit.cli.here.parameters import Parameters, given
@@ -17,12 +18,12 @@ from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
 from oncekit.cli.terminal import tell
-from oncekit.local.lanes import Lane
+from oncekit.local.lanes import Lane, lane_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oncekit.local import Clock
+    from oncekit.local import Clock, Execution
 
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
@@ -38,6 +39,7 @@ def run(
     real_time: RealTime = False,
     lane: LaneOption = None,
     parameter: Parameters = None,
+    draw: Draw = None,
     as_json: Json = False,
     template: Template = None,
 ) -> None:
@@ -49,9 +51,13 @@ def run(
     The exit code is that of `once send --wait`: 1 if a request failed, else 3 if one is in conflict or in progress.
     IN_PROGRESS does not count once the result under that id is known.
 
+    --draw shows the path of the first execution.
+
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """
-    raise typer.Exit(_run(events, times, concurrently, real_time, chosen(lane), given(parameter), as_json, template))
+    raise typer.Exit(
+        _run(events, times, concurrently, real_time, chosen(lane), given(parameter), draw, as_json, template)
+    )
 
 
 def _run(
@@ -61,6 +67,7 @@ def _run(
     real_time: bool,
     lane: Lane | None,
     parameters: Mapping[str, str],
+    picture: Path | None,
     as_json: bool,
     template: Path | None,
 ) -> int:
@@ -93,7 +100,16 @@ def _run(
         report.print_table(executions, happened)
     tell(*output)
     report.tell_denials(denials)
+    if picture is not None:
+        _draw(picture, path, executions[0], "a request" if events[0] == "-" else Path(events[0]).stem)
     return report.exit_code(executions)
+
+
+def _draw(output: Path, template: Path, execution: Execution, name: str) -> None:
+    from oncekit.console.here import run_here
+
+    lane = lane_of(execution.arn)
+    draw(output, definition_of(template, lane), lane, run_here(execution), name)
 
 
 @contextmanager

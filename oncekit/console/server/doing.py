@@ -118,8 +118,9 @@ class Kind:
     """How many of them surely get no further when they are started again."""
 
     @property
-    def command(self) -> str:
-        return f"once replay-rejected --error {quote(self.error)}"
+    def options(self) -> str:
+        """Of the commands that start them again, or delete them."""
+        return f"--rejected --error {quote(self.error)}"
 
     @property
     def outlook(self) -> str:

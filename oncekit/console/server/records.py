@@ -46,7 +46,7 @@ class Records(Frame):
             "now": now.timestamp() if self.source.ticks else None,
             "owner_at": run_address(view.owner) if view.owner else "",
             "run_at": run_address,
-            "commands": {name: f"once {name} {quote(id)}" for name in ("show", "logs", "retry", "release")}
+            "commands": {name: f"once {name} {quote(id)}" for name in ("show", "retry", "release")}
             | {"resolve": f"once resolve {quote(id)} --result FILE"},
         }
 

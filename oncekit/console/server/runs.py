@@ -95,6 +95,5 @@ def _characters(run: Run) -> int:
 def _commands(view: RunView, arn: str) -> dict[str, str]:
     """Of the fast lane Step Functions keeps no history, so that no command can read one."""
     if lane_of(arn) == FAST:
-        return {"record": f"once show {quote(view.id)}", "logs": f"once logs {quote(view.id)}"} if view.id else {}
-    told = {"history": f"once history {quote(arn)}", "export": f"once graph {quote(arn)} -o run.html"}
-    return told | ({"logs": f"once logs {quote(view.id)}"} if view.id else {})
+        return {"show": f"once show {quote(view.id)}"} if view.id else {}
+    return {"show": f"once show {quote(arn)}", "export": f"once show {quote(arn)} --draw run.html"}

@@ -11,8 +11,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from oncekit.cli.deployed import interventions
-from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.records.record import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.engine import Call
@@ -51,12 +51,12 @@ class Operators:
         self._world.note(f"an operator {what} {id}")
         with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
             if what == "retries":
-                interventions.retry(self._stack, id)
+                decisions.retry(self._stack, id)
             elif what == "resolves":
-                interventions.resolve(self._stack, id, '"resolved"', None)
+                decisions.resolve(self._stack, id, '"resolved"', None)
             else:
-                shown, _ = interventions.may_be_released(self._stack, id)
-                interventions.release(self._stack, shown)
+                shown, _ = decisions.may_be_released(self._stack, id)
+                decisions.release(self._stack, shown)
                 self._released.add(id)
 
     def _meddle(self, what: str) -> None:
@@ -77,9 +77,9 @@ class Operators:
         self._world.note(f"an operator: {what} {id}")
         with self._world.journal.acting(Actor("operator")):
             if what == "retry":
-                interventions.retry(self._stack, id)
+                decisions.retry(self._stack, id)
             else:
-                interventions.resolve(self._stack, id, '"resolved"', None)
+                decisions.resolve(self._stack, id, '"resolved"', None)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
         """Without what people answer for: starts because one said so, and what a retried record still carries."""

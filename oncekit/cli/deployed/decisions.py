@@ -10,9 +10,9 @@ import datetime
 import uuid
 from typing import Any
 
-from oncekit.cli.deployed import fast_owners, kept_request, originals
-from oncekit.cli.deployed.fast_owners import is_fast
-from oncekit.cli.deployed.records import (
+from oncekit.cli.deployed.executions import fast_owners
+from oncekit.cli.deployed.executions.fast_owners import is_fast
+from oncekit.cli.deployed.records.record import (
     ALIVE,
     FOREIGN,
     OPERATOR,
@@ -29,6 +29,7 @@ from oncekit.cli.deployed.records import (
     retry_name,
     write,
 )
+from oncekit.cli.deployed.requests import kept, original
 from oncekit.cli.deployed.stack import Stack
 
 CLOCK_AHEAD = 300
@@ -51,7 +52,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
             f", in the fast lane: {fast_owners.what_becomes(stack, record)}" if is_fast(stack, record["owner"]) else ""
         )
         raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}{goes_on}; nothing was changed")
-    request = originals.demand(stack, record)
+    request = original.demand(stack, record)
     assert request.text is not None
     if record["status"] == "QUARANTINED":
         record = _begin_again(stack, record, request.text)
@@ -61,8 +62,8 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
 
 def _forgotten(stack: Stack, record: Record, shown: Record) -> dict[str, Any]:
     """`requestLeft` says which object the record named that is none of its own, and was left alone."""
-    left = kept_request.foreign(stack, shown)
-    return {"requestDeleted": kept_request.forget(stack, record, shown), **({"requestLeft": left} if left else {})}
+    left = kept.foreign(stack, shown)
+    return {"requestDeleted": kept.forget(stack, record, shown), **({"requestLeft": left} if left else {})}
 
 
 def _was_cut_off(stack: Stack, record: Record) -> bool:
@@ -85,7 +86,7 @@ def _begin_again(stack: Stack, record: Record, request: str) -> Record:
         ":next": after["fence"],
         ":zero": 0,
         ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
-        ":ref": kept_request.put_in_flight(stack, record, owner, request),
+        ":ref": kept.put_in_flight(stack, record, owner, request),
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "

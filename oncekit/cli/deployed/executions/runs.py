@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from oncekit.cli.deployed.fast_owners import no_history
-from oncekit.cli.deployed.owners import events_of
-from oncekit.cli.deployed.records import OPERATOR, find, retry_name
+from oncekit.cli.deployed.executions.fast_owners import no_history
+from oncekit.cli.deployed.executions.owners import events_of
+from oncekit.cli.deployed.records.record import OPERATOR, find, retry_name
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
+from oncekit.console.events import iso
 from oncekit.console.requests import id_in
 from oncekit.console.run import Run, run_of
 
@@ -36,6 +37,31 @@ def definition_of(stack: Stack, run: Run) -> Any:
     """The definition that the execution was started with, parsed: the machine may have another one by now."""
     described = stack.client("stepfunctions").describe_state_machine_for_execution(executionArn=run.arn)
     return json.loads(described["definition"])
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """{execution, status, startedAt, endedAt, error, cause, states: [...]}, in the order in which states were entered:
+    {state, enteredAt, exitedAt, input, output, errors: [{error, cause}]}.
+    """
+    return {
+        "execution": run.arn,
+        "status": run.status,
+        "startedAt": iso(run.started_at),
+        "endedAt": iso(run.ended_at),
+        "error": run.error,
+        "cause": run.cause,
+        "states": [
+            {
+                "state": visit.state,
+                "enteredAt": iso(visit.entered_at),
+                "exitedAt": None if visit.outcome == "redriven" else iso(visit.exited_at),
+                "input": visit.input,
+                "output": visit.output,
+                "errors": [{"error": each.error, "cause": each.cause} for each in visit.failures],
+            }
+            for visit in run.visits
+        ],
+    }
 
 
 def _owner(stack: Stack, id: str) -> str:

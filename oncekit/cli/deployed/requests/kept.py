@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.cli.deployed.records import OPERATOR, Record, hash_of
+from oncekit.cli.deployed.records.record import OPERATOR, Record, hash_of
 from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.terminal import short
 

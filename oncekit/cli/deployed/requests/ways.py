@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oncekit.cli.deployed.by_http import send_by_http
+from oncekit.cli.deployed.requests.by_http import send_by_http
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FULL, MACHINES, Lane

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.attributes import tamed
-from oncekit.cli.deployed.records import Record
+from oncekit.cli.deployed.records.attributes import tamed
+from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.items import plain_item
 
@@ -103,3 +103,14 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
         "owner": record["owner"],
         "fence": record["fence"],
     }
+
+
+def since(now: float, lease: float) -> str:
+    """How long a lease has been over; 0 is what recovery and operators set."""
+    if lease <= 0:
+        return "it was ended"
+    seconds = int(now - lease)
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

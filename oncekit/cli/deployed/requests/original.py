@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oncekit.cli.deployed import kept_request
-from oncekit.cli.deployed.records import OPERATOR, Record, owner_before_operator, retry_name
+from oncekit.cli.deployed.records.record import OPERATOR, Record, owner_before_operator, retry_name
+from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short
@@ -55,10 +55,10 @@ def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, str]]:
     if isinstance(record.get("request"), str):
         yield record["request"], "not in the record"
     # Where a record should name its request and does not, an object of its key may be an earlier life's of this id.
-    in_flight = kept_request.in_flight(stack, record)
+    in_flight = kept.in_flight(stack, record)
     named = not in_flight and ("requestRef" in record or record["status"] == "IN_PROGRESS")
     if in_flight:  # for as long as the bucket's rule says; an operator's retry keeps it again
-        found = kept_request.read_at(stack, in_flight)
+        found = kept.read_at(stack, in_flight)
         yield found.text, found.missing or "not in the bucket"
     if named:
         yield _in_bucket(stack, record)
@@ -77,7 +77,7 @@ def _why_not(stack: Stack, execution: str) -> str:
 
 
 def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, str]:
-    found = kept_request.read(stack, record)
+    found = kept.read(stack, record)
     return found.text, found.missing or "not in the bucket"
 
 

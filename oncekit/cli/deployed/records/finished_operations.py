@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.attributes import tamed
-from oncekit.cli.deployed.listing import described
-from oncekit.cli.deployed.records import has_expired
+from oncekit.cli.deployed.records.attributes import tamed
+from oncekit.cli.deployed.records.open_operations import described
+from oncekit.cli.deployed.records.record import has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.items import plain_item
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from oncekit.cli.deployed.by_http import post
-from oncekit.cli.deployed.sending import DIRECT, HTTP, address
+from oncekit.cli.deployed.requests.by_http import post
+from oncekit.cli.deployed.requests.ends import Ended, TooLong, ended, http_end
+from oncekit.cli.deployed.requests.ways import DIRECT, HTTP, address
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.deployed.waiting import Ended, TooLong, ended, http_end
 from oncekit.local.lanes import FAST, MACHINES
 from oncekit.local.quotas import EXPRESS_SECONDS
 

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from oncekit.cli.deployed.attributes import check
+from oncekit.cli.deployed.records.attributes import check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_in

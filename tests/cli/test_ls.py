@@ -1,21 +1,14 @@
-"""`once ls` and `once show`."""
+"""`once ls`."""
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import itertools
-import json
 import re
 from typing import Any
 
 import pytest
-from operating import ID, Operator, put
-
-KEYS = [
-    *("id", "expired", "record", "lane", "ownerStatus", "owners", "started", "steps"),
-    *("request", "requestKept", "requestMissing", "log", "console"),
-]
+from operating import Operator, put
 
 
 def in_one_shard(count: int) -> list[str]:
@@ -113,10 +106,10 @@ def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operat
 def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(9):
         finish(operator, f"acme#told#{number}", "COMPLETED", f"2026-01-02T00:00:0{number}Z")
-    monkeypatch.setattr("oncekit.cli.deployed.finished.PAGE", 2)
+    monkeypatch.setattr("oncekit.cli.deployed.records.finished_operations.PAGE", 2)
     few = operator.once("ls", "--status", "COMPLETED", "--limit", "3", "--json").answer
     assert (len(few["operations"]), few["isComplete"], few["read"]["records"]) == (3, False, 4)
-    monkeypatch.setattr("oncekit.cli.deployed.finished.MOST_READ", 6)
+    monkeypatch.setattr("oncekit.cli.deployed.records.finished_operations.MOST_READ", 6)
     some = operator.once("ls", "--status", "COMPLETED", "--json").answer
     assert (len(some["operations"]), some["isComplete"]) == (6, False)
     assert "There may be more" in operator.once("ls", "--status", "COMPLETED").out
@@ -130,7 +123,7 @@ def test_ls_table_has_its_columns(operator: Operator) -> None:
 
 
 def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncekit.cli.deployed.listing import read_all
+    from oncekit.cli.deployed.records.open_operations import read_all
     from oncekit.cli.deployed.stack import Stack
 
     class Reluctant:
@@ -138,107 +131,12 @@ def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.
             first, *rest = RequestItems["t"]["Keys"]
             return {"Responses": {"t": [first]}, "UnprocessedKeys": {"t": {"Keys": rest}} if rest else {}}
 
-    monkeypatch.setattr("oncekit.cli.deployed.listing.time.sleep", lambda _: None)
+    monkeypatch.setattr("oncekit.cli.deployed.records.open_operations.time.sleep", lambda _: None)
     stack = Stack("once", {"TableName": "t"}, {}, None, clients={"dynamodb": Reluctant()})
     assert [each["id"] for each in read_all(stack, ["a", "b", "c"])] == ["a", "b", "c"]
 
 
-def test_show_tells_of_owners_back_through_an_operator_steps_and_the_kept_request(operator: Operator) -> None:
-    operator.script({"step": "first", "exit": 1})
-    first = operator.quarantined()
-    operator.execution(operator.once("retry", ID, "--json"))
-    shown = operator.once("show", ID, "--json").answer
-    assert list(shown) == KEYS
-    assert shown["record"] == operator.record and shown["ownerStatus"] == "FAILED"
-    assert [each["status"] for each in shown["owners"]] == ["FAILED", "OPERATOR", "FAILED"]
-    assert shown["owners"][2]["owner"] == first["owner"]
-    assert [lock["fence"] for each in shown["owners"] for lock in each["locks"]] == [3, 1]
-    assert list(shown["steps"]) == ["note"]
-    assert shown["request"] == operator.request()
-    assert [each["execution"] for each in shown["started"]] == [shown["owners"][0]["owner"]]
-    assert "console" in shown["console"]["owner"]
-    text = operator.once("show", ID).out
-    assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
-
-
-def test_show_has_no_links_to_the_console_of_aws_on_the_local_cloud(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(operator, ID, "QUARANTINED", 5)
-    for name, value in operator.cloud.environment.items():
-        monkeypatch.setenv(name, value)
-    shown = operator.once("show", ID)
-    assert shown.code == 0 and "console.aws.amazon.com" not in shown.out
-
-
-def test_show_says_that_an_owner_is_gone_and_that_a_record_has_expired(operator: Operator) -> None:
-    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
-    put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})
-    assert operator.once("show", ID, "--json").answer["owners"][0]["status"] == "GONE"
-    put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
-    assert operator.once("show", ID, "--json").answer["expired"] is True
-    assert "EXPIRED" in operator.once("show", ID).out
-
-
-def test_show_tells_which_steps_of_a_failed_operation_are_done(operator: Operator) -> None:
-    operator.script({"step": "first", "raise": "PermanentError"})
-    assert operator.cloud.run(operator.request()).error == "OperationFailed"
-    shown = operator.once("show", ID, "--json").answer
-    assert shown["record"]["status"] == "FAILED" and list(shown["steps"]) == ["note"]
-    text = operator.once("show", ID).out
-    assert re.search("step done +note: .*first", text) and "PermanentError" in text
-
-
-def test_owner_that_tried_a_failed_operation_again_leads_back_to_the_one_that_failed() -> None:
-    from oncekit.cli.deployed.owners import owners
-    from oncekit.cli.deployed.stack import Stack
-
-    def entered(state: str) -> dict[str, Any]:
-        return {"type": "TaskStateEntered", "stateEnteredEventDetails": {"name": state}}
-
-    def answered(output: dict[str, Any]) -> dict[str, Any]:
-        details = {"resourceType": "dynamodb", "output": json.dumps(output)}
-        return {"type": "TaskSucceeded", "taskSucceededEventDetails": details}
-
-    has = {"fence": {"N": "2"}, "attempts": {"N": "1"}, "acquiredAt": {"S": "2026-01-01T00:00:00Z"}}
-    events = {
-        "second": [
-            entered("ReadRecord"),
-            answered({"Item": {"owner": {"S": "a:execution:m:first"}}}),
-            entered("RetryFailed"),
-            answered({"Attributes": has}),
-        ],
-        "first": [],
-    }
-
-    class Executions:
-        class exceptions:  # noqa: N801 - boto3's name
-            class ExecutionDoesNotExist(Exception): ...
-
-        def describe_execution(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
-            given = '{"operation": "told", "idempotencyKey": "k", "payload": {}}'
-            return {
-                "status": "SUCCEEDED",
-                "input": given,
-                "startDate": datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
-            }
-
-        def get_paginator(self, _: str) -> Any:
-            return self
-
-        def paginate(self, executionArn: str) -> Any:  # noqa: N803 - boto3's name
-            return [{"events": events[executionArn.rpartition(":")[2]]}]
-
-    stack = Stack("once", {"StateMachineArn": "a:stateMachine:m"}, {}, None, clients={"stepfunctions": Executions()})
-    found = owners(stack, {"id": ID, "owner": "a:execution:m:second"})
-    assert [each["owner"] for each in found] == ["a:execution:m:second", "a:execution:m:first"]
-    assert [(lock["state"], lock["fence"]) for lock in found[0]["locks"]] == [("RetryFailed", 2)]
-
-
-def test_show_says_how_long_a_lease_lasts_and_since_when_it_is_over(operator: Operator) -> None:
-    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
-    now = int(operator.cloud.clock.now())
-    put(operator, ID, "IN_PROGRESS", now + 9000, owner={"S": gone})
-    assert re.search(r"lease +\d+ s more", operator.once("show", ID).out)
-    put(operator, ID, "IN_PROGRESS", now - 7300, owner={"S": gone})
-    assert re.search(r"lease +over since 2 h", operator.once("show", ID).out)
+def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) -> None:
+    assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches --tenant acme.\n"
+    mistyped = operator.once("ls", "--operation", "Send Invoice")
+    assert mistyped.code == 2 and "--operation Send Invoice" in mistyped.err

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from shlex import quote
 
-from oncekit.cli.deployed import records
-from oncekit.cli.deployed.records import Record
+from oncekit.cli.deployed.records import record as records
+from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
 from oncekit.local.quotas import EXPRESS_SECONDS
@@ -76,10 +76,9 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
 
 
 def no_history(stack: Stack, execution: str) -> str:
-    """What `once history` says in place of a history."""
+    """What there is to say in place of a path."""
     return (
         f"{execution}: it is an execution of the fast lane. Express executions keep no history, so nobody can say "
         "whether one with this ARN existed; "
-        f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says, `once logs ID` what "
-        "business logic printed"
+        f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says"
     )

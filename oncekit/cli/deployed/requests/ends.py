@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncekit.cli.deployed.by_http import Answer, refusal
-from oncekit.cli.deployed.fingerprint import fingerprints_of
-from oncekit.cli.deployed.records import Missing, find, has_expired
-from oncekit.cli.deployed.sending import DIRECT
+from oncekit.cli.deployed.records.record import Missing, find, has_expired
+from oncekit.cli.deployed.requests.by_http import Answer, refusal
+from oncekit.cli.deployed.requests.fingerprint import fingerprints_of
+from oncekit.cli.deployed.requests.ways import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import IN_PROGRESS, code_of, message_in
 from oncekit.console.requests import id_in, opened
@@ -145,7 +145,7 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
         raise TooLong(f"{id}: {_known(seen)} after {seconds:g} s{_what_now(seen)}") from None
 
 
-OTHER_PAYLOAD = "its key belongs to another payload; `once replay-rejected --dry-run` shows the refused request"
+OTHER_PAYLOAD = "its key belongs to another payload; `once ls --rejected` shows the refused request"
 MAYBE_REFUSED = "by the record; with onConflict reject, a request that met another at work was refused"
 
 
@@ -158,7 +158,7 @@ def _what_now(seen: str) -> str:
     if seen == "IN_PROGRESS":
         return "; it goes on by itself"
     return (
-        ": the request waits to be started, or was refused; `once replay-rejected --dry-run` shows what was refused, "
+        ": the request waits to be started, or was refused; `once ls --rejected` shows what was refused, "
         "`once doctor` what else is wrong"
     )
 

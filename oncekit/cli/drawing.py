@@ -1,0 +1,79 @@
+"""A picture of a state machine (SVG), with the path of a run; or everything about a run in one file (HTML)."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oncekit.cli.options import file
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import say, tell
+from oncekit.local.lanes import FAST, FULL, Lane
+
+if TYPE_CHECKING:
+    from oncekit.console.run import Run
+
+MACHINES = {FULL: "operation", FAST: "fast"}
+"""The name of each lane's state machine."""
+PAGE = (".html", ".htm")
+
+Draw = Annotated[
+    Path | None,
+    typer.Option(
+        "--draw",
+        parser=file,
+        metavar="FILE",
+        help="Draw the state machine as SVG, with the path of the run (- prints it); as FILE.html all about the run.",
+    ),
+]
+NoPayloads = Annotated[
+    bool, typer.Option("--no-payloads", help="Leave payloads, results and answers out of an HTML file.")
+]
+
+
+def definition_of(template: Path, lane: Lane = FULL) -> dict[str, Any]:
+    """The definition as it is deployed. Raises Problem when the template has no such state machine."""
+    from oncekit.cli.here.cloud import clear_errors  # of the extra
+
+    with clear_errors():
+        from oncekit.local.deploy import rendered_definitions
+
+        if (definition := rendered_definitions(template).get(MACHINES[lane])) is not None:
+            return definition
+    raise Problem(f"{template} has no {MACHINES[lane].capitalize()}StateMachine; give --template")
+
+
+def draw(
+    output: Path, definition: Any, lane: Lane, run: Run | None = None, name: str = "", payloads: bool = True
+) -> None:
+    """Write the picture of a machine, or of a run of it. Raises Problem where the file cannot be written."""
+    text = _drawn(output, definition, lane, run, name, payloads)
+    if str(output) == "-":
+        say(*text.removesuffix("\n").split("\n"))
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Problem(f"{output}: {error.strerror}; give a file that can be written with --draw") from error
+    on_path = f", {len(run.path)} steps on the path" if run is not None and run.path else ""
+    tell(f"{output}: {len(definition['States'])} states{on_path}")
+
+
+def _drawn(output: Path, definition: Any, lane: Lane, run: Run | None, name: str, payloads: bool) -> str:
+    if output.suffix.lower() in PAGE:
+        from oncekit.console.export import exported
+
+        if run is None:
+            raise Problem(f"{output}: a page shows a run; give an id or an execution, or write to .svg")
+        return exported(run, definition, datetime.datetime.now(datetime.UTC), payloads=payloads)
+    from oncekit.console.picture import picture
+
+    heading = f"State machine {MACHINES[lane]}"
+    if run is not None:
+        from oncekit.console.run_view import kind_and_outcome
+
+        heading += f": the path of {name}, {kind_and_outcome(run.status, run.output, run.error)[1]}"
+    return picture(definition, run, heading)

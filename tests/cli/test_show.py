@@ -1,0 +1,432 @@
+"""`once show`: the record, its owners, the path of the last one, what each attempt logged, and what to do next."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from logged import GROUP, logged, own
+from operating import ID, Operator, put
+
+from oncekit.cli.deployed.executions import attempts
+from oncekit.cli.deployed.executions.owners import events_of
+from oncekit.cli.deployed.facts import KEYS
+from oncekit.cli.deployed.stack import Stack, connect
+from oncekit.cli.here.kept_logs import KeptLogs
+from oncekit.local.engine import Call, Interceptor
+from oncekit.local.faults import fails
+from oncekit.local.lambda_runtime import LogLine
+
+STATES = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize"]
+
+
+def shown(operator: Operator, about: str = ID) -> dict[str, Any]:
+    answer: dict[str, Any] = operator.once("show", about, "--json").answer
+    assert list(answer) == list(KEYS)
+    return answer
+
+
+# ---- the record and its owners ----
+
+
+def test_owners_are_told_back_through_an_operator_with_steps_and_the_kept_request(operator: Operator) -> None:
+    operator.script({"step": "first", "exit": 1})
+    first = operator.quarantined()
+    operator.execution(operator.once("retry", ID, "--json"))
+    told = shown(operator)
+    assert told["record"] == operator.record and told["ownerStatus"] == "FAILED"
+    assert [each["status"] for each in told["owners"]] == ["FAILED", "OPERATOR", "FAILED"]
+    assert told["owners"][2]["owner"] == first["owner"]
+    assert [lock["fence"] for each in told["owners"] for lock in each["locks"]] == [3, 1]
+    assert list(told["steps"]) == ["note"] and told["request"] == operator.request()
+    assert [each["execution"] for each in told["started"]] == [told["owners"][0]["owner"]]
+    assert "console" in told["console"]["owner"]
+    text = operator.once("show", ID).out
+    assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
+
+
+def test_owner_that_tried_a_failure_again_leads_back_to_the_one_that_failed(operator: Operator) -> None:
+    operator.script({"raise": "PermanentError"}, {"return": 8})
+    first = operator.cloud.run(operator.request())
+    second = operator.cloud.run(operator.request() | {"onFailed": "retry"})
+    assert [each["owner"] for each in shown(operator)["owners"]] == [second.arn, first.arn]
+
+
+def test_quarantined_id_is_shown_with_the_commands_that_end_it(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    *_, resolve, retry = operator.once("show", ID).out.splitlines()
+    assert resolve.startswith(f"  once resolve '{ID}' --result FILE  # ") and retry.startswith(
+        f"  once retry '{ID}'  # "
+    )
+    operator.once("resolve", ID, "--failed", "no")
+    assert "next: " not in operator.once("show", ID).out
+
+
+def test_local_cloud_has_no_links_to_the_console_of_aws(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(operator, ID, "QUARANTINED", 5)
+    for name, value in operator.cloud.environment.items():
+        monkeypatch.setenv(name, value)
+    done = operator.once("show", ID)
+    assert done.code == 0 and "console.aws.amazon.com" not in done.out
+
+
+def test_owner_that_is_gone_and_record_that_has_expired_are_said_to_be(operator: Operator) -> None:
+    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
+    put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})
+    assert shown(operator)["owners"][0]["status"] == "GONE"
+    put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
+    assert shown(operator)["expired"] is True and "EXPIRED" in operator.once("show", ID).out
+
+
+def test_steps_of_a_failed_operation_that_are_done_are_shown(operator: Operator) -> None:
+    operator.script({"step": "first", "raise": "PermanentError"})
+    assert operator.cloud.run(operator.request()).error == "OperationFailed"
+    assert list(shown(operator)["steps"]) == ["note"]
+    text = operator.once("show", ID).out
+    assert re.search("step done +note: .*first", text) and "PermanentError" in text
+
+
+def test_lease_is_shown_by_how_long_it_lasts_and_since_when_it_is_over(operator: Operator) -> None:
+    now = int(operator.cloud.clock.now())
+    put(operator, ID, "IN_PROGRESS", now + 9000)
+    assert re.search(r"lease +\d+ s more", operator.once("show", ID).out)
+    put(operator, ID, "IN_PROGRESS", now - 7300)
+    assert re.search(r"lease +over since 2 h", operator.once("show", ID).out)
+
+
+# ---- the path ----
+
+
+def test_path_has_each_state_and_json_its_times_input_and_output(operator: Operator) -> None:
+    ended = operator.cloud.run(operator.request())
+    told = shown(operator)["execution"]
+    assert (told["execution"], told["status"]) == (ended.arn, "SUCCEEDED")
+    assert [each["state"] for each in told["states"]] == STATES
+    first, *_, last = told["states"]
+    assert json.loads(first["input"]) == operator.request()
+    assert json.loads(last["output"])["disposition"] == "EXECUTED"
+    assert told["startedAt"] <= first["enteredAt"] <= first["exitedAt"] <= last["exitedAt"] <= told["endedAt"]
+    assert f"  {' → '.join(STATES)}\n" in operator.once("show", ID).out
+
+
+def test_path_says_which_state_failed_and_why(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    with operator.cloud.intercept(fails("ThrottlingException", state="AcquireLock")):
+        operator.quarantined()
+    text = operator.once("show", ID).out
+    assert "  AcquireLock  DynamoDB.ThrottlingException" in text
+    assert "  ExecuteBusinessLogic  NeedsAttention: " in text
+
+
+def test_execution_is_shown_with_the_record_of_its_id(operator: Operator) -> None:
+    owner = operator.cloud.run(operator.request())
+    duplicate = operator.cloud.run(operator.request())
+    told = shown(operator, duplicate.arn)
+    assert (told["execution"]["execution"], told["owners"][0]["owner"]) == (duplicate.arn, owner.arn)
+    assert told["record"] == operator.record
+
+
+def test_execution_that_refused_its_request_is_shown_though_there_is_no_record(operator: Operator) -> None:
+    refused = operator.cloud.run(operator.request() | {"payload": 1})
+    assert shown(operator, refused.arn)["record"] is None
+    text = operator.once("show", refused.arn).out
+    assert text.startswith(f"{ID}  there is no record") and "payload must be a JSON object" in text
+
+
+def test_expression_that_could_not_be_evaluated_is_shown_also_when_that_was_caught(operator: Operator) -> None:
+    text = json.dumps(operator.request() | {"onCrash": "never", "payload": {"a": 0}}).replace(": 0", ": 1e400")
+    arn = operator.cloud.start(text)
+    operator.cloud.wait(arn)
+    assert "  RefuseRequest  States.QueryEvaluationError: " in operator.once("show", arn).out
+
+
+def test_path_of_a_record_in_anothers_execution_is_not_shown(operator: Operator) -> None:
+    other = operator.cloud.run(operator.request() | {"idempotencyKey": "other"})
+    put(operator, ID, "QUARANTINED", 5, owner={"S": other.arn})
+    assert shown(operator)["execution"] is None and "path of" not in operator.once("show", ID).out
+
+
+@pytest.mark.parametrize("about", ["arn:aws:states:us-east-1:123456789012:execution:Other:x", "{own}:gone"])
+def test_execution_that_is_not_there_is_a_line(operator: Operator, about: str) -> None:
+    own = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")
+    done = operator.once("show", about.format(own=own))
+    assert done.code == 2 and len(done.err.splitlines()) == 1
+
+
+def test_picture_has_the_path_of_an_id_or_an_execution(operator: Operator, tmp_path: Path) -> None:
+    ended = operator.cloud.run(operator.request())
+    for about, file in ((ID, "run.svg"), (ended.arn, "run.html")):
+        done = operator.once("show", about, "--draw", str(tmp_path / file))
+        assert (done.code, done.out) == (0, "") and "5 steps on the path" in done.err
+        assert "AcquireLock" in (tmp_path / file).read_text()
+    assert operator.once("show", ID, "--draw", "/none/x.svg").code == 2
+    assert "`once ls`" in operator.once("show").err
+
+
+# ---- what was logged ----
+
+
+@pytest.fixture
+def at_work(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A record in progress, and lines by the clock of this machine, as moto's are."""
+
+    def connected(*place: Any, **needed: Any) -> Stack:
+        return replace(connect(*place, **needed, open_session=operator.open_session), now=time.time)
+
+    monkeypatch.setattr(operator, "_connect", connected)
+    put(operator, ID, "IN_PROGRESS", 4_000_000_000)
+
+
+def attempts_of(operator: Operator, lines: list[tuple[int, str]]) -> list[tuple[Any, list[str]]]:
+    """Number and lines of each attempt that is shown."""
+    with logged(operator, lines):
+        told = shown(operator)["attempts"]
+    return [(each["attempt"], [line["text"] for line in each["lines"]]) for each in told]
+
+
+def ends(request: str) -> str:
+    """The library's one line about an attempt that succeeded."""
+    told = {"level": "INFO", "disposition": "EXECUTED", "id": ID, "attempt": 1, "function_request_id": request}
+    return json.dumps({**told, "_aws": {}})
+
+
+START, END = "START RequestId: {} Version: 1", "END RequestId: {}"
+
+
+@pytest.mark.usefixtures("at_work")
+def test_attempt_has_all_lines_of_its_invocation_and_no_other(operator: Operator) -> None:
+    mine = [
+        (10, "printed at once"),
+        (11, own("warned")),
+        (12, "printed late"),
+        (13, ends("r1")),
+        (14, "[ERROR] KeyError: 'x'"),
+    ]
+    timeout = (16, "2026-01-01T00:01:30.000Z r1 Task timed out after 90.00 seconds")
+    lines = [
+        (0, START.format("r0")),
+        (5, "printed by the attempt before"),
+        (6, END.format("r0")),
+        (9, START.format("r1")),
+        *mine,
+        (14, json.dumps({"_aws": {}, "id": ID})),
+        (15, END.format("r1")),
+        (15, "REPORT RequestId: r1"),
+        (15, "printed by a thread that nobody waits for"),
+        timeout,
+        (17, START.format("r2")),
+        (18, "r1, says the next one"),
+    ]
+    assert attempts_of(operator, lines) == [(1, [text for _, text in (*mine, timeout)])]
+    with logged(operator, lines):
+        text = operator.once("show", ID).out
+    assert "attempt 1  " in text and " | WARNING warned\n" in text and " | printed late\n" in text
+
+
+@pytest.mark.usefixtures("at_work")
+def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: Operator) -> None:
+    lines = [
+        (0, START.format("r1")),
+        (1, own("first")),
+        (2, START.format("r2")),
+        (3, own("elsewhere", "default#told#other", "r2")),
+        (4, START.format("r3")),
+        (5, own("second", request="r3", attempt=2)),
+        (6, "printed in the second"),
+    ]
+    assert attempts_of(operator, lines) == [(1, [lines[1][1]]), (2, [lines[5][1], lines[6][1]])]
+
+
+@pytest.mark.usefixtures("at_work")
+def test_attempt_that_printed_nothing_is_said_to_have(operator: Operator) -> None:
+    quiet = json.dumps({"_aws": {}, "id": ID, "attempt": 1, "function_request_id": "r1"})
+    with logged(operator, [(0, START.format("r1")), (1, quiet)]):
+        assert "  it printed nothing\n" in operator.once("show", ID).out
+
+
+@pytest.mark.usefixtures("at_work")
+@pytest.mark.parametrize("id", [ID, 'default#told#a"*\\b', "default#told#50%-é"])
+def test_id_is_found_in_the_log_whatever_its_key_is(operator: Operator, id: str) -> None:
+    put(operator, id, "IN_PROGRESS", 4_000_000_000)
+    with logged(operator, [(0, own("x", id)), (1, START.format("r2")), (2, own("y", id + "c", "r2"))]):
+        [attempt] = shown(operator, id)["attempts"]
+    assert [json.loads(line["text"])["id"] for line in attempt["lines"]] == [id]
+
+
+@pytest.mark.usefixtures("at_work")
+def test_more_lines_than_are_shown_are_said(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "MOST_LINES", 2)
+    monkeypatch.setattr("oncekit.cli.deployed.show.MOST_LINES", 1)
+    with logged(operator, [(0, own("begins")), (1, "a"), (2, "b")]):
+        text = operator.once("show", ID).out
+        [attempt] = shown(operator)["attempts"]
+    assert "1 earlier lines, with --json" in text and "more than these 2 lines" in text
+    assert not attempt["isComplete"] and len(attempt["lines"]) == 2
+
+
+CRASHED = "0f5c1d2e-1111-4222-8333-444455556666"
+OF_CRASHED = [
+    (0, START.format(CRASHED)),
+    (5, "printed before it died"),
+    (9, f"RequestId: {CRASHED} Error: Runtime exited with error: signal: killed"),
+    (10, END.format(CRASHED)),
+]
+
+
+def answers(times: int = 99) -> Interceptor:
+    """A function that ends without an answer so many times, as Lambda tells of it."""
+    told_of: list[str] = []
+
+    def invoke(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.action != "invoke" or len(told_of) >= times:
+            return proceed()
+        told_of.append(CRASHED)
+        told = {"errorType": "Runtime.ExitError", "errorMessage": f"RequestId: {CRASHED} Error: Runtime exited"}
+        body = io.BytesIO(json.dumps(told).encode())
+        return {"StatusCode": 200, "FunctionError": "Unhandled", "Payload": body}
+
+    return invoke
+
+
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_attempt_that_crashed_is_found_by_the_error_in_the_record(operator: Operator, lane: Any) -> None:
+    with operator.cloud.intercept(answers()):
+        operator.cloud.run(operator.request(), lane=lane)
+    assert attempts_of(operator, OF_CRASHED) == [(None, [OF_CRASHED[1][1], OF_CRASHED[2][1]])]
+    with logged(operator, OF_CRASHED):
+        assert f"attempt ?  request {CRASHED}  " in operator.once("show", ID).out
+
+
+def test_earlier_crash_in_the_full_lane_is_found_by_the_owners_history(operator: Operator) -> None:
+    with operator.cloud.intercept(answers(times=1)):
+        operator.cloud.run(operator.request("retry"))
+    assert operator.record["status"] == "COMPLETED" and operator.record["attempts"] == 2
+    lines = [*OF_CRASHED, (5000, START.format("r2")), (5001, own("second", request="r2", attempt=2))]
+    assert [number for number, _ in attempts_of(operator, lines)] == [None, 2]
+
+
+def test_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def as_on_aws(client: Any, execution: str) -> Iterator[dict[str, Any]]:
+        for event in events_of(client, execution):
+            ended = event.get("taskSucceededEventDetails", {})
+            if ended.get("resourceType") == "lambda":
+                about = {"SdkResponseMetadata": {"RequestId": CRASHED}}
+                ended["output"] = json.dumps(json.loads(ended["output"]) | about)
+            yield event
+
+    operator.cloud.run(operator.request())
+    monkeypatch.setattr("oncekit.cli.deployed.executions.owners.events_of", as_on_aws)
+    lines = [(0, START.format(CRASHED)), (1, "printed without the library"), (2, END.format(CRASHED))]
+    assert attempts_of(operator, lines) == [(None, ["printed without the library"])]
+
+
+@pytest.mark.parametrize("columns", [60, 140])
+def test_attempts_without_a_trace_are_said_with_the_command_that_shows_that_time(
+    operator: Operator, columns: int
+) -> None:
+    operator.cloud.run(operator.request())
+    operator.change({"attempts": 2})
+    with logged(operator, [(0, START.format("r1")), (1, "printed without the library")]):
+        *sentences, command = operator.once("show", ID, columns=columns).out.splitlines()
+    assert f"2 of its 2 attempts were not found in {GROUP}: " in " ".join(sentences)
+    began, ended = (
+        int(datetime.datetime.fromisoformat(operator.record[name]).timestamp() * 1000)
+        for name in ("acquiredAt", "finishedAt")
+    )
+    start, end = map(int, re.findall(r"-time (\d+)", command))
+    assert command.startswith(f"aws logs filter-log-events --log-group-name {GROUP} --start-time ")
+    assert start <= began - 1000 and end == ended + 1000
+
+
+class Pages:
+    """CloudWatch Logs with one page that is empty before those with lines, as AWS may answer."""
+
+    def get_log_events(self, **asked: Any) -> dict[str, Any]:
+        number = int(asked.get("nextToken", 0))
+        events = [{"timestamp": number, "message": f"line {number}"}] if number in (1, 2) else []
+        return {"events": events, "nextForwardToken": str(min(number + 1, 3))}
+
+
+def test_lines_are_read_page_by_page_also_behind_an_empty_one() -> None:
+    assert [each["message"] for each in attempts._events(Pages(), "group", "stream", 0)] == ["line 1", "line 2"]
+
+
+def test_who_may_not_read_logs_is_shown_the_rest(operator: Operator) -> None:
+    def denied() -> None:
+        raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "FilterLogEvents")
+
+    operator.cloud.run(operator.request())
+    stack_of = operator._connect
+
+    def connected(*place: Any, **needed: Any) -> Stack:
+        stack = stack_of(*place, **needed)
+        operator.hear(stack.client("logs"), "before-call", lambda **_: denied())
+        return stack
+
+    operator._connect = connected  # type: ignore[method-assign]
+    told = shown(operator)
+    assert (told["record"]["status"], told["attempts"], told["notFound"]) == ("COMPLETED", [], 1)
+
+
+# ---- the logs of `once up` ----
+
+
+@pytest.fixture
+def kept(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeptLogs]:
+    """What the functions of the local cloud log, as `once up` keeps it: by the clock of the cloud."""
+    kept = KeptLogs(operator.cloud)
+    monkeypatch.setattr(operator, "_connect", partial(Operator._connect, operator))
+    monkeypatch.setattr(operator.cloud.functions, "_on_output", kept.put)
+    yield kept
+    monkeypatch.undo()
+    operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
+
+
+@pytest.mark.usefixtures("kept")
+def test_once_up_tells_apart_what_one_process_printed_for_several_requests(operator: Operator) -> None:
+    operator.script({"print": "for k", "return": 7}, {"print": "for another", "return": 8})
+    for key in ("k", "other"):
+        operator.cloud.run({**operator.request(), "idempotencyKey": key})
+    for key, printed in (("k", "for k"), ("other", "for another")):
+        [attempt] = shown(operator, f"default#told#{key}")["attempts"]
+        assert [line["text"] for line in attempt["lines"] if not line["text"].startswith("{")] == [printed]
+
+
+@pytest.mark.usefixtures("kept")
+def test_once_up_shows_what_an_attempt_printed_that_crashed(operator: Operator) -> None:
+    operator.script({"print": "before it died", "exit": 3}, {"print": "again", "return": 7})
+    operator.cloud.run(operator.request("retry"))
+    crashed, succeeded = shown(operator)["attempts"]
+    assert [line["text"].partition(" ")[2] for line in crashed["lines"]] == [
+        "it died",
+        f"{crashed['requestId']} Error: Runtime exited with error: exit status 3",
+    ]
+    assert "again" in [line["text"] for line in succeeded["lines"]]
+
+
+def test_once_up_forgets_the_log_of_a_function_that_says_too_much(
+    operator: Operator, kept: KeptLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("oncekit.cli.here.kept_logs.MOST_LINES", 2)
+    put(operator, ID, "IN_PROGRESS", 4_000_000_000)
+    for message in ("one", "two", "three"):
+        kept.put(LogLine("once_op-told", "local/[1]a", own(message)))
+    [attempt] = shown(operator)["attempts"]
+    assert [json.loads(line["text"])["message"] for line in attempt["lines"]] == ["three"], "the log began anew"
+
+
+def test_a_line_that_cannot_be_kept_stops_nothing(operator: Operator) -> None:
+    KeptLogs(operator.cloud).put(LogLine("no-such-function", "local/[1]a", "x"))
