@@ -13,6 +13,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from engine_machines import create, task
 from signing import keys
 
@@ -152,3 +153,28 @@ def test_queue_whose_properties_changed_keeps_its_messages(cloud: LocalCloud) ->
     client.send_message(QueueUrl=url, MessageBody="kept")
     with cloud.deployed_with({"MaxReceiveCount": 6}):
         assert [each["Body"] for each in client.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
+
+
+@pytest.mark.aws("Step Functions Developer Guide, Handling errors", "Retries are treated as state transitions.")
+def test_retried_task_counts_as_a_transition_each_time(cloud: LocalCloud) -> None:
+    def throttled_once(call: Call, proceed: Any) -> Any:
+        if call.state == "AcquireLock" and call.attempt == 0:
+            raise ClientError({"Error": {"Code": "ThrottlingException", "Message": "slow down"}}, "UpdateItem")
+        return proceed()
+
+    with cloud.intercept(throttled_once):
+        execution = cloud.run(CHARGE)
+    assert execution.status == "SUCCEEDED"
+    assert execution.transitions == len(execution.states) + 1
+    assert execution.seconds > 0, "it backed off, in virtual time"
+
+
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="If you provide a qualified state machine ARN that refers to a version ARN or an alias ARN, the request",
+)
+def test_alias_starts_the_same_state_machine(cloud: LocalCloud) -> None:
+    answer = cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["StateMachineAliasArn"], name="through-alias", input=json.dumps(CHARGE)
+    )
+    assert cloud.wait(answer["executionArn"]).status == "SUCCEEDED"

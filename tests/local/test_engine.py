@@ -203,3 +203,38 @@ def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch:
     monkeypatch.setattr("oncekit.local.engine.version", lambda _package: "9.9.9")
     with pytest.raises(EngineReplaced, match=r"moto 9\.9\.9 is installed, but .* patches moto 5\.2\.5"):
         check_pins()
+
+
+@pytest.mark.aws(
+    "Amazon States Language specification",
+    "The interpreter MAY define other auxiliary JSONata functions and values, and MAY restrict the use of",
+)
+def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -> None:
+    text = "\" & $error('run') & \""
+    states = {
+        "A": {"Type": "Pass", "Assign": {"v": "{% $states.input %}"}, "Next": "B"},
+        "B": {"Type": "Succeed", "Output": "{% $v %}"},
+    }
+    assert execute(states, text).output == text
+
+
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "If the error recurs more times than specified, retries cease and normal error handling resumes.",
+)
+def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalCloud) -> None:
+    retry = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 3600, "MaxAttempts": 3}]
+    with cloud.intercept(never_arrives(nth=range(1, 4))):
+        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "SUCCEEDED"
+    with cloud.intercept(never_arrives(nth=range(1, 5))):
+        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "FAILED"
+
+
+@pytest.mark.aws(
+    model="stepfunctions",
+    says="If the execution is closed or if the input is different, it returns a 400 ExecutionAlreadyExists error.",
+)
+def test_start_with_the_name_of_another_input_is_refused(cloud: LocalCloud) -> None:
+    cloud.run({}, name="taken")
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        cloud.start({"other": 1}, name="taken")

@@ -296,3 +296,13 @@ def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_o
     state = each(items="{% [1..30] %}", states=inner, Output="{% $count($states.result) %}")
     execution = machine({"M": state})
     assert (execution.error, execution.output) == (error, None if error else 30)
+
+
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors",
+    "error is also reported when an entire state machine execution runs longer than the specified",
+)
+def test_time_limit_of_the_machine_ends_every_iteration(machine: Execute) -> None:
+    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
+    execution = machine({"M": each(states=inside)}, [1, 2, 3], TimeoutSeconds=30)
+    assert execution.status == "TIMED_OUT"

@@ -461,3 +461,11 @@ def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
 def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> None:
     named = SimpleNamespace(error_names=[SimpleNamespace(error_name=name)])
     assert matches(named, error) is caught
+
+
+@pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors", "Output of a state is larger than payload size quota."
+)
+def test_output_over_256_kib_is_refused_by_name(machine: Execute) -> None:
+    output = succeed("$join($map([1..300], function($n) { $pad('', 1000, 'x') }))")
+    assert machine({"B": output}).error == "States.DataLimitExceeded"

@@ -119,3 +119,12 @@ def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(s
     sqs.send("young")
     stand.clock.advance(100)
     assert [message["Body"] for message in sqs.receive(MaxNumberOfMessages=10)] == ["young"]
+
+
+@pytest.mark.aws(model="sqs", says="The limit of how many bytes a message can contain before Amazon SQS rejects it.")
+def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
+    stand.deploy(BOTH)
+    sqs = Sqs(stand, "Requests")
+    sqs.send("ü" * (512 * 1024))
+    with pytest.raises(ClientError, match="Message must be shorter than 1048576 bytes"):
+        sqs.send("ü" * (512 * 1024) + "x")

@@ -34,11 +34,6 @@ def schedule(rate: str = "rate(5 minutes)", target: str = "", more: str = "") ->
 """
 
 
-def starts(stand: Stand, since: float) -> list[float]:
-    stand.executions()
-    return [delivery.at - since for delivery in stand.cloud.deliveries()]
-
-
 def test_time_that_is_moved_takes_every_turn_at_its_time(stand: Stand) -> None:
     began = stand.clock.now()
     stand.deploy(worker() + schedule(target="Input: '{\"n\": 1}'"))

@@ -137,3 +137,18 @@ def test_time_stands_still_until_an_event_is_delivered(stand: Stand) -> None:
         stand.start({"do": "fail soon"})
     assert stand.times(0, began) == [0, 0, 10]
     assert stand.clock.now() == began + 100
+
+
+@pytest.mark.aws(
+    "Step Functions Developer Guide, EventBridge integration",
+    "if the escaped output exceeds 248 KiB, then the output will be excluded",
+)
+def test_output_that_would_not_fit_escaped_is_left_out(stand: Stand) -> None:
+    stand.deploy(ALL)
+    stand.start({"n": '"' * 60_000})  # 120,000 characters of JSON, 240,000 escaped once more, and the input as many
+    stand.start({"n": '"' * 64_000})
+    ends = [detail for detail in stand.events("Log") if detail["status"] == "SUCCEEDED"]
+    assert [(end["inputDetails"], end["outputDetails"]) for end in ends] == [
+        ({"included": False}, {"included": True}),
+        ({"included": False}, {"included": False}),
+    ]

@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from lambda_probe import appears, call, failure, probe
+from lambda_probe import alive, appears, call, failure, probe
 
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 
@@ -239,3 +240,18 @@ def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: Lambda
         assert (runtime.invocations, runtime.logs("probe")) == ([], [])
         assert running.result(5)["FunctionError"] == "Unhandled"
     assert call(runtime, "probe", a=1)["a"] == 1
+
+
+@pytest.mark.parametrize("change", [{}, {"environment": {"A": "b"}}, {"timeout": 20}])
+def test_function_that_was_put_away_is_not_found_and_comes_back_warm_unless_it_changed(
+    runtime: LambdaRuntime, change: dict[str, Any]
+) -> None:
+    runtime.register("away", probe())
+    warm = call(runtime, "away", "pid")
+    runtime.put_away("away")
+    assert refusal(runtime, FunctionName="away")[0] == "ResourceNotFoundException"
+    assert "away" not in runtime.functions
+    runtime.register("away", probe(**change))
+    assert (call(runtime, "away", "pid") == warm) == alive(warm) == (not change)
+    assert runtime.invoke(FunctionName="away:live", Payload="{}")["ExecutedVersion"] == "1"
+    runtime.put_away("away")
