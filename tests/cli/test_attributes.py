@@ -91,12 +91,6 @@ def test_a_record_that_holds_a_lock_has_a_lease() -> None:
     assert odd_attributes(without | {"status": {"S": "FAILED"}}) == []
 
 
-@pytest.mark.parametrize("id", ["nohash", "one#hash", "#"])
-def test_an_id_without_its_three_parts_is_odd_and_stays(id: str) -> None:
-    spoilt = SANE | {"id": {"S": id}}
-    assert odd_attributes(spoilt) == ["id"] and tamed(spoilt)["id"] == {"S": id}
-
-
 @pytest.mark.parametrize(("name", "value"), [ODD[0], ODD[11], ODD[15]])
 def test_a_command_refuses_an_odd_record_by_name_and_changes_nothing(
     operator: Operator, name: str, value: dict[str, Any]

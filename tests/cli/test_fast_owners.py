@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 from operating import ID, Operator, put
 
 from oncekit.cli.deployed.executions.fast_owners import no_history
@@ -252,24 +251,6 @@ def test_retry_finds_the_request_where_the_fast_owner_kept_it(operator: Operator
     assert operator.kept() == []
 
 
-@pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
-def test_retry_that_was_cut_off_has_kept_the_request_of_the_fast_owner(
-    operator: Operator, payload: dict[str, Any]
-) -> None:
-    def lost() -> None:
-        raise EndpointConnectionError(endpoint_url="https://states")
-
-    operator.script({"return": 7}, {"return": 8})
-    operator.died_fast_in("Finalize", request(operator, payload))
-    operator.found_unreadable()
-    operator.before("StartExecution", lost)
-    assert operator.once("retry", ID).code == 2
-    assert "request" not in operator.record
-    assert operator.record["requestRef"]["key"] in operator.kept("inflight/")
-    operator.execution(operator.once("retry", ID, "--json"))
-    assert operator.record["result"] == "8"
-
-
 def test_retry_whose_request_in_flight_is_gone_says_where_it_looked(operator: Operator) -> None:
     operator.died_fast_in("Finalize", request(operator, LARGE))
     operator.found_unreadable()
@@ -285,20 +266,6 @@ def test_retry_of_what_a_fast_owner_works_on_says_what_becomes_of_it(operator: O
     operator.died_fast_in("Finalize")
     done = operator.once("retry", ID)
     assert done.code == 3 and "in the fast lane: it may run until its lease is over" in done.err
-
-
-def test_request_in_flight_of_another_id_is_neither_read_nor_started(operator: Operator) -> None:
-    operator.died_fast_in("Finalize", request(operator, LARGE))
-    operator.found_unreadable()
-    ref = operator.record["requestRef"]
-    operator.change({"requestRef": ref | {"key": ref["key"].replace("/default/", "/other/")}})
-    done = operator.once("retry", ID)
-    assert done.code == 2 and "none of its own" in done.err
-    operator.change({"requestRef": ref})
-    other = json.dumps(request(operator, LARGE) | {"idempotencyKey": "another"})
-    operator.cloud.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], Body=other)
-    done = operator.once("retry", ID)
-    assert done.code == 2 and "another request" in done.err
 
 
 DECISIONS: dict[str, list[str]] = {
@@ -327,19 +294,6 @@ def test_a_request_that_is_said_to_be_deleted_is_in_no_folder_of_the_bucket(
     assert done.code == 0 and done.answer["requestDeleted"] is True
     assert len(operator.kept("inflight/")) == (decision == "retry"), "its own copy is what recovery reads"
     assert operator.kept() == []
-
-
-def test_a_request_in_flight_that_could_not_be_deleted_is_told(operator: Operator) -> None:
-    operator.died_fast_in("Finalize", request(operator, LARGE))
-    operator.found_unreadable()
-    operator.before("DeleteObject", denied)
-    done = operator.once(*DECISIONS["resolve"])
-    assert done.code == 0 and done.answer["requestDeleted"] is False
-    assert "s3:DeleteObject on requests/* and inflight/*" in done.err and len(operator.kept("inflight/")) == 1
-
-
-def denied() -> None:
-    raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DeleteObject")
 
 
 @pytest.mark.parametrize("how", [["--failed", "no"], ["--result", "{file}"]])
@@ -420,38 +374,6 @@ def test_request_that_the_fast_lane_refused_and_did_not_keep_is_said_to_be_nowhe
     [message] = operator.once("retry", "--rejected", "--json").answer["requests"]
     assert message["outcome"] == "NO_INPUT" and "which keeps none: ask its sender" in message["reason"]
     assert message["id"] == "acme#charge#k"
-
-
-# ---- sending ----
-
-
-@pytest.fixture
-def event(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr("oncekit.cli.deployed.requests.ends.time.sleep", lambda _: operator.cloud.settle())
-    return operator.file(json.dumps(operator.request()), "event.json")
-
-
-@pytest.mark.parametrize(
-    ("options", "kind"), [(["--lane", "fast"], "express"), (["--lane", "full"], "execution"), ([], "execution")]
-)
-def test_send_starts_the_lane_that_it_is_told(operator: Operator, event: str, options: list[str], kind: str) -> None:
-    answer = operator.once("send", event, *options, "--json").answer
-    operator.cloud.settle()
-    machine = {"express": "FastStateMachineArn", "execution": "StateMachineArn"}[kind]
-    assert answer["to"] == operator.cloud.outputs[machine]
-    assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
-    assert operator.record["status"] == "COMPLETED"
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [(["--lane", "slow"], "--lane slow: there are full, fast"), (["--lane", "fast", "--via", "sqs"], "parameter Lane")],
-)
-def test_send_refuses_a_lane_that_it_cannot_choose(
-    operator: Operator, event: str, options: list[str], words: str
-) -> None:
-    done = operator.once("send", event, *options)
-    assert done.code == 2 and words in done.err
 
 
 def test_stack_that_has_no_fast_lane_yet_is_told_of() -> None:

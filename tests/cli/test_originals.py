@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 from operating import ID, Operator, put
 
 from oncekit.cli.deployed.requests.kept import place_of
@@ -42,31 +42,6 @@ def test_large_request_that_was_kept_is_started_again(operator: Operator, text: 
     assert (operator.record["status"], operator.record["result"], operator.starts) == ("COMPLETED", "8", 2)
 
 
-def test_retry_of_an_unreadable_request_that_was_cut_off_is_repeated(operator: Operator) -> None:
-    # A name this long, as rules give, leaves the operator's owner no room to lead back to it.
-    operator.quarantined_by_recovery(json.dumps(SMALL), name=f"{'a' * 36}_{'b' * 36}")
-    operator.before("StartExecution", _connection_lost)
-    assert operator.once("retry", ID).code == 2
-    assert operator.record["status"] == "IN_PROGRESS" and len(operator.kept("inflight/")) == 1
-    operator.execution(operator.once("retry", ID, "--json"))
-    assert operator.record["status"] == "COMPLETED" and operator.kept() == []
-
-
-def _connection_lost() -> None:
-    raise EndpointConnectionError(endpoint_url="https://states")
-
-
-def test_cut_off_retry_whose_kept_request_is_gone_reads_the_owner_that_the_operator_took_over_from(
-    operator: Operator,
-) -> None:
-    operator.quarantined_by_recovery(json.dumps(SMALL))
-    operator.before("StartExecution", _connection_lost)
-    assert operator.once("retry", ID).code == 2
-    operator.forget_kept()
-    operator.execution(operator.once("retry", ID, "--json"))
-    assert operator.record["status"] == "COMPLETED"
-
-
 def test_retry_after_one_that_started_but_took_no_lock_reads_what_that_one_was_started_with(operator: Operator) -> None:
     owner = operator.quarantined_by_recovery(json.dumps(SMALL), name=f"{'a' * 36}_{'b' * 36}")
     with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
@@ -74,20 +49,6 @@ def test_retry_after_one_that_started_but_took_no_lock_reads_what_that_one_was_s
     assert operator.kept() == [] and owner.name not in operator.record["owner"]
     second = operator.execution(operator.once("retry", ID, "--json"))
     assert operator.record["status"] == "COMPLETED" and operator.record["owner"] == second.arn
-
-
-@pytest.mark.parametrize(
-    ("status", "owner", "fence"),
-    [
-        ("QUARANTINED", "arn:execution:machine:x", 3),
-        ("QUARANTINED", "arn:execution:machine:operator-1", 3),
-        ("IN_PROGRESS", "arn:execution:machine:operator-1", 2),
-    ],
-)
-def test_request_is_kept_under_the_fence_of_its_quarantine(status: str, owner: str, fence: int) -> None:
-    stack = Stack("once", {"ResponseBucketName": "b"}, {}, None)
-    place = place_of(stack, {"id": ID, "status": status, "owner": owner, "fence": 3})
-    assert place["Key"].endswith(f"/{fence}.json")
 
 
 def test_request_whose_object_is_gone_is_read_from_its_owner(operator: Operator) -> None:
@@ -146,19 +107,6 @@ def test_request_in_a_pipes_envelope_is_started_unchanged_and_shown_without_it(o
         assert operator.once("show", ID, "--json").answer["request"] == SMALL
         started = operator.execution(operator.once("retry", ID, "--json"))
     assert operator.input_of(started.arn) == text
-
-
-def test_unreadable_request_is_resolved(operator: Operator) -> None:
-    operator.quarantined_by_recovery(json.dumps(SMALL))
-    assert operator.once("resolve", ID, "--failed", "refunded").code == 0
-    assert operator.record["status"] == "FAILED"
-
-
-def test_unreadable_request_is_released_and_its_next_sender_runs_it(operator: Operator) -> None:
-    operator.quarantined_by_recovery(json.dumps(SMALL))
-    assert operator.once("release", ID, "--yes").code == 0
-    again = operator.cloud.run(SMALL)
-    assert again.output is not None and again.output["disposition"] == "EXECUTED"
 
 
 # ---- who may not see it ----
@@ -233,7 +181,3 @@ def test_id_is_found_in_every_shape_that_the_state_machine_takes(given: Any, id:
     assert id_of(given) == id
     if id is not None:
         assert opened(given)["operation"] == "told"
-
-
-def test_message_whose_body_is_no_object_is_left_as_it_is() -> None:
-    assert opened([{"body": "text"}]) == {"body": "text"}

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,11 +85,6 @@ def test_send_does_not_wait_for_ever(operator: Operator, monkeypatch: pytest.Mon
         done = operator.once(*sent(operator, "--timeout", "20"))
     assert done.code == 3 and "still without an end after 20 s" in done.err
     assert 20 <= sum(pauses) < 26
-
-
-def test_send_does_not_wait_for_what_is_surely_refused(operator: Operator) -> None:
-    event = operator.file("{}", "event.json")
-    assert operator.once("send", event, "--via", "sqs", "--wait").code == 2
 
 
 # ---- the fast lane ----
@@ -178,6 +174,40 @@ def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, 
     with operator.cloud.deployed_with({switch: "false"}):
         done = operator.once("send", event, "--via", via)
     assert done.code == 2 and switch in done.err and len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter", "kind"),
+    [
+        (["--lane", "fast"], "full", "express"),
+        (["--lane", "full"], "fast", "execution"),
+        ([], "fast", "express"),
+        ([], "full", "execution"),
+    ],
+)
+def test_direct_start_is_in_the_lane_that_is_named_or_else_the_triggers_lane(
+    operator: Operator, monkeypatch: pytest.MonkeyPatch, options: list[str], parameter: str, kind: str
+) -> None:
+    connect = operator._connect
+
+    def in_lane(*place: Any, **needed: Any) -> Stack:
+        stack = connect(*place, **needed)
+        return replace(stack, parameters={**stack.parameters, "Lane": parameter})
+
+    monkeypatch.setattr(operator, "_connect", in_lane)
+    answer = operator.once("send", event(operator), *options, "--json").answer
+    operator.cloud.settle()
+    assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
+    assert answer["to"] == operator.cloud.outputs[{"express": "FastStateMachineArn"}.get(kind, "StateMachineArn")]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--lane", "slow"], "--lane slow: there are full, fast"), (["--lane", "fast", "--via", "sqs"], "parameter Lane")],
+)
+def test_send_refuses_a_lane_that_it_cannot_choose(operator: Operator, options: list[str], words: str) -> None:
+    done = operator.once("send", event(operator), *options)
+    assert done.code == 2 and words in done.err
 
 
 # ---- what it prints ----
@@ -277,22 +307,6 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
 
 
-@pytest.mark.parametrize(("lane", "kind"), [("fast", "express"), ("full", "execution")])
-def test_without_a_lane_a_direct_start_goes_where_the_triggers_start(
-    operator: Operator, monkeypatch: pytest.MonkeyPatch, lane: str, kind: str
-) -> None:
-    connect = operator._connect
-    monkeypatch.setattr(operator, "_connect", lambda *place, **needed: in_lane(connect(*place, **needed), lane))
-    answer = operator.once("send", event(operator), "--json").answer
-    operator.cloud.settle()
-    assert [arn.split(":")[5] for arn in answer["sent"]] == [kind]
-
-
-def in_lane(stack: Stack, lane: str) -> Stack:
-    object.__setattr__(stack, "parameters", {**stack.parameters, "Lane": lane})
-    return stack
-
-
 # ---- the queue and the bus ----
 
 
@@ -343,12 +357,6 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "words"), FAULTS)
-def test_what_is_surely_refused_is_not_waited_for(operator: Operator, text: str, words: str) -> None:
-    done = operator.once("send", operator.file(text, "event.json"), "--via", "sqs", "--wait")
-    assert done.code == 2 and words in done.err and len(done.err.splitlines()) == 1
-
-
-@pytest.mark.parametrize(("text", "words"), FAULTS)
 def test_of_what_is_refused_the_reason_is_told_and_not_an_id_that_show_does_not_know(
     operator: Operator, text: str, words: str
 ) -> None:
@@ -358,6 +366,8 @@ def test_of_what_is_refused_the_reason_is_told_and_not_an_id_that_show_does_not_
     assert "`once ls --rejected`" in done.err
     ended = operator.cloud.wait(done.out.strip())
     assert ended.status == "FAILED" and ended.states[-1:] in (("RequestRefused",), ("ReceiveRequest",)), "so it was"
+    waiting = operator.once("send", operator.file(text, "event.json"), "--via", "sqs", "--wait")
+    assert waiting.code == 2 and words in waiting.err and len(waiting.err.splitlines()) == 1, "nobody would be told"
 
 
 def test_requests_that_are_examples_have_no_fault() -> None:

@@ -83,15 +83,6 @@ def test_colours_are_all_that_a_terminal_is_told(monkeypatch: pytest.MonkeyPatch
     assert_calm(mere)
 
 
-def test_lone_cells_of_a_table_cannot_forge_a_row(capsys: pytest.CaptureFixture[str]) -> None:
-    Paper(error=False).table(("", "name"), [("✓", "x\nforged"), ("✗", "y")], ["green", "red"])
-    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
-        ["name"],
-        ["✓", r"x\nforged"],
-        ["✗", "y"],
-    ]
-
-
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_what_the_terminal_cannot_write_comes_out_as_an_escape(encoding: str) -> None:
     code = (
@@ -136,14 +127,6 @@ def test_a_path_goes_on_below_between_two_states(monkeypatch: pytest.MonkeyPatch
     ]
 
 
-def test_what_stands_before_the_head_of_a_path_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = narrow(monkeypatch)
-    path = Paper(error=False).path("id  ", 4, "green", "✓ EXECUTED  ")
-    path.add(["ReceiveRequest", "AcquireLock"])
-    path.end()
-    assert shown(terminal) == ["✓ EXECUTED  id  ReceiveRequest", "    → AcquireLock"]
-
-
 def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = narrow(monkeypatch)
     message = "another payload was sent before with the same key"
@@ -156,31 +139,6 @@ def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypa
         "   another payload was sent before with",
         "   the same key",
     ]
-
-
-@pytest.mark.parametrize(("length", "lines"), [(37, 1), (38, 2)])
-def test_a_path_fills_its_line_to_the_last_column(monkeypatch: pytest.MonkeyPatch, length: int, lines: int) -> None:
-    terminal = narrow(monkeypatch)
-    path = Paper(error=False).path("", indent=4)
-    path.add(["x" * (length - len(" → ") - 1), "y" * 4])
-    path.end()
-    assert len(shown(terminal)) == lines
-
-
-def test_a_state_wider_than_the_line_begins_no_further_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = narrow(monkeypatch)
-    path = Paper(error=False).path("    ", indent=4)
-    path.add(["x" * 50])
-    path.end()
-    assert shown(terminal) == ["    " + "x" * 50]
-
-
-def test_a_file_has_no_width_for_paths_and_messages(capsys: pytest.CaptureFixture[str]) -> None:
-    path = Paper(error=False).path("")
-    path.add(["AState"] * 40)
-    path.end()
-    Paper(error=False).paragraph("word " * 60)
-    assert [len(line) > 250 for line in capsys.readouterr().out.splitlines()] == [True, True]
 
 
 WIDTHS = pytest.mark.parametrize("columns", [60, 80, 140])
@@ -314,15 +272,6 @@ def test_the_evidence_of_the_demo_keeps_to_the_width(monkeypatch: pytest.MonkeyP
         "  2,000,000 bytes   States.DataLimitExceeded",
     ]
     assert too_long("\n".join(shown(terminal)), columns) == []
-
-
-def test_the_evidence_of_the_demo_has_colours(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = narrow(monkeypatch)
-    monkeypatch.delenv("NO_COLOR")
-    evidence_on(Paper(error=False))
-    written = terminal.getvalue()
-    assert written.count("\x1b[31m") == 4 + 1, "without Once"
-    assert "\x1b[32m  ch_e094" in written and "\x1b[32m  2,000,000 bytes" in written
 
 
 def test_a_missing_permission_is_told_between_words(monkeypatch: pytest.MonkeyPatch) -> None:

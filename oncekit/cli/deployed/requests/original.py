@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from oncekit.cli.deployed.records.record import OPERATOR, Record, owner_before_operator, retry_name
+from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
@@ -62,10 +62,9 @@ def _places(stack: Stack, record: Record) -> Iterator[tuple[str | None, str]]:
         yield found.text, found.missing or "not in the bucket"
     if named:
         yield _in_bucket(stack, record)
-    for execution in _executions(stack, record):
-        text = input_of(stack, execution)
-        why = _why_not(stack, execution)
-        yield text, f"not with the execution {execution}" + (f" ({why})" if text is None else "")
+    owner = record["owner"]
+    text = input_of(stack, owner)
+    yield text, f"not with the execution {owner}" + (f" ({_why_not(stack, owner)})" if text is None else "")
     if not named:
         yield _in_bucket(stack, record)
 
@@ -79,16 +78,6 @@ def _why_not(stack: Stack, execution: str) -> str:
 def _in_bucket(stack: Stack, record: Record) -> tuple[str | None, str]:
     found = kept.read(stack, record)
     return found.text, found.missing or "not in the bucket"
-
-
-def _executions(stack: Stack, record: Record) -> Iterator[str]:
-    """Those that were started with the request: the owner, or else what an operator started, and the owner before."""
-    if OPERATOR not in record["owner"]:
-        yield record["owner"]
-        return
-    yield stack.execution(retry_name(record))
-    if before := owner_before_operator(record["owner"]):
-        yield before
 
 
 def input_of(stack: Stack, execution: str) -> str | None:
