@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.records.attributes import odd_attributes, tamed
+from oncekit.cli.deployed.records.attributes import listable, odd_attributes
 
 ODD: list[tuple[str, dict[str, Any]]] = [
     ("fence", {"S": "1"}),
@@ -66,28 +66,28 @@ def test_a_lock_as_each_lane_takes_it_is_not_odd(request_: dict[str, Any]) -> No
 
 def test_a_record_as_once_writes_it_is_not_odd() -> None:
     assert odd_attributes(SANE) == []
-    assert tamed(SANE) is SANE
+    assert listable(SANE) is SANE
 
 
 @pytest.mark.parametrize(("name", "value"), ODD)
 def test_an_odd_attribute_is_named_and_a_list_does_without_it(name: str, value: dict[str, Any]) -> None:
     spoilt = SANE | {name: value}
     assert odd_attributes(spoilt) == [name]
-    assert odd_attributes(tamed(spoilt)) == []
-    assert tamed(spoilt)["status"] == {"S": "QUARANTINED"}
+    assert odd_attributes(listable(spoilt)) == []
+    assert listable(spoilt)["status"] == {"S": "QUARANTINED"}
 
 
 @pytest.mark.parametrize("name", ["status", "owner", "fence", "attempts", "acquiredAt"])
 def test_an_attribute_that_every_record_has_is_odd_where_it_is_missing(name: str) -> None:
     spoilt = {key: value for key, value in SANE.items() if key != name}
     assert odd_attributes(spoilt) == [name]
-    assert odd_attributes(tamed(spoilt)) == []
+    assert odd_attributes(listable(spoilt)) == []
 
 
 def test_a_record_that_holds_a_lock_has_a_lease() -> None:
     without = {key: value for key, value in SANE.items() if key != "leaseExpiresAt"}
     assert odd_attributes(without) == ["leaseExpiresAt"]
-    assert odd_attributes(tamed(without)) == []
+    assert odd_attributes(listable(without)) == []
     assert odd_attributes(without | {"status": {"S": "FAILED"}}) == []
 
 

@@ -44,14 +44,14 @@ def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
     return 0
 
 
-def done(answer: dict[str, Any], as_json: bool, *lines: str) -> int:
+def done(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
     """The same of what was done to a record; an object that it wrongly named as its request is reported."""
     if left := answer.get("requestLeft"):
         tell(f"once: {answer['id']}: {left}")
     return answered(answer, as_json, *lines)
 
 
-def decided(answer: dict[str, Any], as_json: bool, *lines: str) -> int:
+def decided(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
     """The same of a decision, after which nobody needs the kept request: it should be deleted."""
     if not answer["requestDeleted"]:
         tell(f"once: {answer['id']}: {REQUEST_LEFT}")

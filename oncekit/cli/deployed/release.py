@@ -15,7 +15,7 @@ from oncekit.cli.deployed.rejected.queue import Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import ask, tell
+from oncekit.cli.terminal import Entry, ask, tell
 
 RISK = (
     "Releasing forgets that business logic was started: the next request with this id runs it again, "
@@ -62,7 +62,8 @@ def _release(place: Place, id: str, yes: bool, as_json: bool) -> int:
         if not yes and not _is_sure(id, "released", (told, RISK), "Release it?"):
             return 1
         answer = decisions.release(stack, shown)
-        return decided(answer, as_json, f"✓ {id}: released; the next request with this id runs business logic.")
+        told = f"{id}: released; the next request with this id runs business logic."
+        return decided(answer, as_json, Entry("✓ ", told))
 
     return on_stack(place, id, work)
 

@@ -13,6 +13,7 @@ from oncekit.cli.deployed.requests.files import read_result
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry
 
 Result = Annotated[
     str | None,
@@ -47,6 +48,8 @@ def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_j
 
     def work(stack: Stack) -> int:
         answer = decisions.resolve(stack, id, text, failed)
-        return decided(answer, as_json, f"✓ {id}: {answer['status']}; every duplicate gets this answer from now on.")
+        return decided(
+            answer, as_json, Entry("✓ ", f"{id}: {answer['status']}; every duplicate gets this answer from now on.")
+        )
 
     return on_stack(place, id, work)

@@ -16,6 +16,7 @@ from oncekit.cli.deployed.rejected.queue import MOST, STUCK, Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: handle N requests at most.")]
@@ -67,8 +68,8 @@ def _retry(place: Place, id: str, as_json: bool) -> int:
             if started := handle(stack, "start", Which.of(id)):
                 return _told(started, as_json)
             raise
-        line = f"✓ {id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
-        return decided(answer, as_json, line, answer["executionArn"])
+        told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
+        return decided(answer, as_json, Entry("✓ ", told), answer["executionArn"])
 
     return on_stack(place, id, work)
 

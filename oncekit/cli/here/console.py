@@ -17,8 +17,8 @@ from oncekit.cli.deployed.rejected.message import Rejected
 from oncekit.cli.deployed.rejected.queue import Which
 from oncekit.cli.deployed.requests.files import MOST_BYTES
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
+from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.here.cloud import clear_errors
-from oncekit.cli.here.mishaps import MISHAPS, mishap
 from oncekit.cli.problem import Problem
 from oncekit.console.actions import Prospect, Refused
 from oncekit.console.requests import id_of
@@ -66,18 +66,18 @@ class LocalActions:
     def __init__(self, cloud: LocalCloud, folder: Path) -> None:
         self._cloud = cloud
         self._folder = folder / "events"
-        self._mishaps = ExitStack()
+        self._faults = ExitStack()
 
     def events(self) -> Mapping[str, str]:
         files = [path for path in sorted(self._folder.glob("*.json")) if path.is_file()]
         return {os.fsencode(path.stem).decode("utf-8", "replace"): path.read_text("utf-8", "replace") for path in files}
 
     def faults(self) -> Mapping[str, str]:
-        return MISHAPS
+        return FAULTS
 
     def start(self, text: str, times: int, lane: str, fault: str = "") -> str:
         """The id that the request names, or nothing where it names none."""
-        if fault and fault not in MISHAPS:
+        if fault and fault not in FAULTS:
             raise Refused(f"there is no fault {fault}")
         if (size := len(text.encode("utf-8", "replace"))) > MOST_BYTES:
             raise Refused(f"{size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}")
@@ -93,7 +93,7 @@ class LocalActions:
             name = str(uuid.uuid4())
             if fault:
                 # Left there: it strikes nothing but this execution, also when that is redriven.
-                self._mishaps.enter_context(self._cloud.intercept(mishap(self._cloud, fault, name)))
+                self._faults.enter_context(self._cloud.intercept(fault_of(self._cloud, fault, name)))
             self._cloud.start(text, name, lane=chosen)
             for _ in range(times - 1):
                 self._cloud.start(text, lane=chosen)

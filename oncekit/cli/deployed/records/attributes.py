@@ -40,7 +40,7 @@ def check(id: str, item: Item) -> None:
         )
 
 
-def tamed(item: Item) -> Item:
+def listable(item: Item) -> Item:
     """A record that can be listed; of one that is odd, that it is, and what its key in the index says."""
     odd = odd_attributes(item)
     if not odd:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import tamed
+from oncekit.cli.deployed.records.attributes import listable
 from oncekit.cli.deployed.records.open_operations import described
 from oncekit.cli.deployed.records.record import has_expired
 from oncekit.cli.deployed.stack import Stack
@@ -47,7 +47,7 @@ def finished_operations(
     for page in _pages(stack, statuses):
         read["records"] += page["ScannedCount"]
         read["units"] += page.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-        records = [plain_item(tamed(item)) for item in page["Items"] if wanted(item["id"]["S"])]
+        records = [plain_item(listable(item)) for item in page["Items"] if wanted(item["id"]["S"])]
         listed = (described(stack, each) for each in records if not has_expired(stack, each))
         found += filter(shown, listed)
         if "LastEvaluatedKey" in page and (len(found) >= limit or read["records"] >= MOST_READ):

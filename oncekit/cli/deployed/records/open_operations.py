@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import tamed
+from oncekit.cli.deployed.records.attributes import listable
 from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.items import plain_item
@@ -57,7 +57,7 @@ def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
     pause = 0.05
     while keys:
         answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-        yield from (plain_item(tamed(item)) for item in answer["Responses"].get(stack.table, ()))
+        yield from (plain_item(listable(item)) for item in answer["Responses"].get(stack.table, ()))
         keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
         if keys:
             time.sleep(pause)

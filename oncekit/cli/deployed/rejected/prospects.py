@@ -25,7 +25,7 @@ def no_input(stack: Stack, rejected: Rejected) -> str:
 
 def why_refused_again(stack: Stack, rejected: Rejected, text: str) -> str | None:
     """Why a request surely gets no further, whichever lane it is started in; None where it may."""
-    if why := _why_deadly(text):
+    if why := _why_unreadable(text):
         return f"{why}; no execution can read it: ask its sender for another"
     if rejected.error == "InvalidRequest":
         fault = fault_of(text) or _no_function(stack, text)
@@ -36,7 +36,7 @@ def why_refused_again(stack: Stack, rejected: Rejected, text: str) -> str | None
     return None
 
 
-def _why_deadly(text: str) -> str | None:
+def _why_unreadable(text: str) -> str | None:
     try:
         return why_unreadable(json.loads(text))
     except RecursionError:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Proceed = Callable[[], dict[str, Any]]
 BUSINESS = "ExecuteBusinessLogic"
-MISHAPS: Mapping[str, str] = {
+FAULTS: Mapping[str, str] = {
     "dies-before": "The owner dies before its function starts",
     "dies-after": "The owner dies after the effect, before it gets the answer",
     "crashes": "The function crashes before its effect",
@@ -25,7 +25,7 @@ MISHAPS: Mapping[str, str] = {
 """By name, as a sentence."""
 
 
-def mishap(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
+def fault_of(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
     """An interceptor that strikes the execution of this name, and nothing else."""
     from oncekit.local.faults import answer_lost, fails, times_out
 
