@@ -133,9 +133,7 @@ class Cloud:
         )
         self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._folder_of_layer)
         self._stack.enter_context(self._created.served())
-        self._stack.enter_context(
-            serve_descriptions(lambda: self.functions.functions, self._created.told, self._layers)
-        )
+        self._stack.enter_context(serve_descriptions(lambda: self.functions.functions, self._created.told))
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
         kept_in = beside(self._path), self.endpoint_url

@@ -14,12 +14,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError
 
-from oncekit.local.clock import Clock
 from oncekit.local.engine.repeats import Again
 from oncekit.local.engine.service_calls import Call, Interceptor
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind
@@ -55,61 +53,30 @@ def answer_lost(**select: Unpack[Select]) -> Interceptor:
     return _striking(strike, select)
 
 
-@dataclass(frozen=True)
-class Moment:
-    """When a late call arrives: after `seconds`, or with a later call, selected as for a fault."""
-
-    select: Select
-    seconds: float | None = None
-    clock: Clock | None = None
-    ahead: bool = True
-    """Whether it comes before that call, or after it."""
-
-
-def before_call(**select: Unpack[Select]) -> Moment:
+def before_call(**select: Unpack[Select]) -> Select:
     """Just before a later call, of any execution; without arguments, before the next one."""
-    return Moment(select)
-
-
-def after_call(**select: Unpack[Select]) -> Moment:
-    """Just after a later call, before its answer arrives."""
-    return Moment(select, ahead=False)
-
-
-def in_seconds(clock: Clock, seconds: float) -> Moment:
-    """After this many seconds of the clock's time."""
-    return Moment({}, seconds, clock)
+    return select
 
 
 class Late:
     """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
 
-    def __init__(self, until: Moment, select: Select) -> None:
-        self._until = until
+    def __init__(self, until: Select, select: Select) -> None:
         self._struck = Selection(select)
-        self._later = Selection(until.select)
+        self._later = Selection(until)
         self._held: list[Proceed] = []
         self._lock = threading.Lock()
         self.outcomes: list[dict[str, Any] | Exception] = []
 
     def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         if self._held and self._later.strikes(call):
-            return self._let_in(proceed)
+            self.arrive()
+            return proceed()
         if not self._struck.strikes(call):
             return proceed()
         with self._lock:
             self._held.append(proceed)
-        if self._until.seconds is not None and self._until.clock is not None:
-            self._until.clock.at(self._until.clock.now() + self._until.seconds, self._arrive_by_itself)
         raise _lost(call)
-
-    def _let_in(self, proceed: Proceed) -> dict[str, Any]:
-        if self._until.ahead:
-            self.arrive()
-        answer = proceed()
-        if not self._until.ahead:
-            self.arrive()
-        return answer
 
     def arrive(self) -> None:
         """Make the delayed calls; nobody gets their answers."""
@@ -121,15 +88,8 @@ class Late:
             except (ClientError, BotoCoreError) as error:
                 self.outcomes.append(error)
 
-    def _arrive_by_itself(self) -> None:
-        assert self._until.clock is not None
-        try:
-            self.arrive()
-        finally:
-            self._until.clock.leave()
 
-
-def arrives_late(until: Moment, **select: Unpack[Select]) -> Late:
+def arrives_late(until: Select, **select: Unpack[Select]) -> Late:
     """The connection breaks, and the call arrives all the same: at a later moment, whatever has happened by then.
 
     A call of a function cannot be late in this way: it belongs to its execution.
@@ -171,7 +131,7 @@ def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> 
 
     Only calls that describe executions count. For clients outside the state machines there is `cloud.stale`.
     """
-    views = ("describe_execution", "list_executions", "get_execution_history")
+    views = ("describe_execution", "list_executions")
     struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)
     return lambda call, proceed: struck(call, proceed) if call.action in views else proceed()
 

@@ -13,13 +13,10 @@ from event_stand import Stand, worker
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import (
-    Late,
-    Moment,
-    after_call,
+    Select,
     arrives_late,
     before_call,
     fails,
-    in_seconds,
     runs_twice,
     stale,
 )
@@ -51,10 +48,10 @@ def value_of(cloud: LocalCloud) -> str | None:
 
 @pytest.mark.parametrize(
     ("until", "last"),
-    [(before_call(state="B"), "b"), (after_call(state="B"), "a"), (before_call(state="C"), "a"), (before_call(), "b")],
+    [(before_call(state="B"), "b"), (before_call(state="C"), "a"), (before_call(), "b")],
 )
 def test_late_call_is_applied_at_its_moment_whatever_was_written_meanwhile(
-    machine: Execute, cloud: LocalCloud, until: Moment, last: str
+    machine: Execute, cloud: LocalCloud, until: Select, last: str
 ) -> None:
     """A's first call is lost and its retry is not made: A goes on to B, which writes the same item."""
     states = {
@@ -67,34 +64,6 @@ def test_late_call_is_applied_at_its_moment_whatever_was_written_meanwhile(
         execution = machine(states)
     assert execution.output["Item"]["v"]["S"] == value_of(cloud) == last
     assert len(late.outcomes) == 1
-
-
-def test_late_call_arrives_before_its_own_retry_or_after_it(machine: Execute, cloud: LocalCloud) -> None:
-    once_only = {
-        "TableName": cloud.outputs["TableName"],
-        "Item": {"id": {"S": "k"}},
-        "ConditionExpression": "attribute_not_exists(id)",
-    }
-    for until, status, outcome in (
-        (before_call(state="A"), "FAILED", dict),
-        (after_call(state="A"), "SUCCEEDED", ClientError),
-    ):
-        cloud.reset()
-        late = arrives_late(until, state="A")
-        with cloud.intercept(late):
-            assert machine({"A": task("dynamodb:putItem", once_only, Retry=RETRY)}).status == status
-        assert isinstance(late.outcomes[0], outcome)
-
-
-def test_late_call_arrives_when_the_clock_comes_by(machine: Execute, cloud: LocalCloud) -> None:
-    late: Late = arrives_late(in_seconds(cloud.clock, 700), state="A")
-    clock: Any = cloud.clock
-    with cloud.intercept(late):
-        assert machine({"A": put(cloud, "late")}).status == "FAILED"
-    clock.advance(699)
-    assert value_of(cloud) is None
-    clock.advance(1)
-    assert value_of(cloud) == "late"
 
 
 # ---- answers that are old ----

@@ -27,7 +27,6 @@ from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from oncekit.local.clock import Clock
-from oncekit.local.engine import views
 from oncekit.local.engine.expression import iso
 from oncekit.local.engine.patching import replaced
 
@@ -89,7 +88,7 @@ def patch(clock: Clock) -> Iterator[None]:
     def get_execution_history(self: Any) -> Any:
         check_is_standard(self._get_param("executionArn"))
         execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        events = views.seen_of_history(execution.to_history_output()["events"], clock.now())
+        events = execution.to_history_output()["events"]
         if self._get_param("reverseOrder") in (True, "true"):
             events.reverse()
         first, size, more = page_of(self, len(events), clock.now())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 Description = Mapping[str, Any]
@@ -55,21 +54,6 @@ def seen(execution: Any, now: float) -> Description | None:
         return told[-2:][0][1] if told else None
     known = [description for since, description in told if since <= now - age] if age else [told[-1][1]]
     return known[-1] if known else None
-
-
-def seen_of_history(events: list[dict[str, Any]], now: float) -> list[dict[str, Any]]:
-    """The history that this thread sees, oldest event first, without later events."""
-    age = _age()
-    if age == BEFORE_THE_LAST_CHANGE:
-        changes = [place for place, event in enumerate(events) if _kind(event).startswith("Execution")]
-        return events[: changes[-1]] if changes else events
-    if not age:
-        return events
-    return [event for event in events if datetime.fromisoformat(event["timestamp"]).timestamp() <= now - age]
-
-
-def _kind(event: Mapping[str, Any]) -> str:
-    return str(getattr(event["type"], "value", event["type"]))
 
 
 def _age() -> float:

@@ -1,4 +1,4 @@
-"""The Lambda API's answers about functions: configuration, alias, concurrency, the list of functions, and layers."""
+"""The Lambda API's answers about functions: configuration, alias, concurrency, and the list of functions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,10 @@ Answer = tuple[int, dict[str, str], str]
 
 
 @contextmanager
-def serve_descriptions(
-    functions: Functions,
-    more: Callable[[str], Mapping[str, Any]],
-    layers: Callable[[], Mapping[str, Mapping[str, Any]]],
-) -> Iterator[None]:
+def serve_descriptions(functions: Functions, more: Callable[[str], Mapping[str, Any]]) -> Iterator[None]:
     """While it is open, moto describes these functions; others it describes as it knows them.
 
-    `more` gives what a function's spec does not say of it, by its name; `layers` the properties of layers, by ARN.
+    `more` gives what a function's spec does not say of it, by its name.
     """
     from moto.awslambda.responses import LambdaResponse
 
@@ -60,24 +56,7 @@ def serve_descriptions(
         mine = [configuration(name, spec, None, more(name)) for name, spec in functions().items()]
         return _answer({"Functions": [*mine, *json.loads(theirs["list_functions"](self))["Functions"]]})
 
-    def get_layer_version_by_arn(self: Any) -> Any:
-        arn = self._get_param("Arn")
-        if arn not in layers():
-            return (
-                404,
-                {"status": "404", "X-Amzn-ErrorType": "ResourceNotFoundException"},
-                '{"Message": "no such layer"}',
-            )
-        told = {key: value for key, value in layers()[arn].items() if key.startswith("Compatible")}
-        return _answer({"LayerVersionArn": arn, "Version": int(arn.rpartition(":")[2]), **told})
-
-    answers = (
-        get_function_configuration,
-        get_function_concurrency,
-        get_alias,
-        list_functions,
-        get_layer_version_by_arn,
-    )
+    answers = (get_function_configuration, get_function_concurrency, get_alias, list_functions)
     with replaced(*((LambdaResponse, each.__name__, each) for each in answers)):
         yield
 
