@@ -12,12 +12,12 @@ from typing import Any
 
 from oncekit.cli.deployed.executions import fast_owners
 from oncekit.cli.deployed.executions.fast_owners import is_fast
+from oncekit.cli.deployed.records.attributes import OPEN
 from oncekit.cli.deployed.records.record import (
     ALIVE,
     FOREIGN,
     OPERATOR,
     RELEASED,
-    STATUSES,
     Changed,
     Record,
     changed,
@@ -46,7 +46,7 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
     The request is kept with the lock: a retry that ended between its write and its start is finished by the next sweep,
     and so is one whose execution ended before it took the lock. It can also be repeated.
     """
-    record = shown = read(stack, id, *STATUSES)
+    record = shown = read(stack, id, *OPEN)
     if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
         goes_on = (
             f", in the fast lane: {fast_owners.what_becomes(stack, record)}" if is_fast(stack, record["owner"]) else ""
@@ -142,7 +142,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
-    record = read(stack, id, *STATUSES)
+    record = read(stack, id, *OPEN)
     owner = record["owner"]
     status = fast_owners.owner_status(stack, record)
     if status == fast_owners.MAY_RUN:

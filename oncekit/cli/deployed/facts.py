@@ -9,7 +9,8 @@ from typing import Any
 from oncekit.cli.deployed.executions import attempts, runs
 from oncekit.cli.deployed.executions.fast_owners import is_fast, owner_status, where_its_path_is
 from oncekit.cli.deployed.executions.owners import Owner, owners, started_for
-from oncekit.cli.deployed.records.record import OPERATOR, STATUSES, Record, find, has_expired
+from oncekit.cli.deployed.records.attributes import OPEN
+from oncekit.cli.deployed.records.record import OPERATOR, Record, find, has_expired
 from oncekit.cli.deployed.requests import kept, original
 from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.problem import Problem
@@ -83,7 +84,7 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
 
 
 def _kept(stack: Stack, record: Record) -> str | None:
-    if record["status"] not in STATUSES:
+    if record["status"] not in OPEN:
         return None
     if isinstance(record.get("request"), str):
         return IN_THE_RECORD

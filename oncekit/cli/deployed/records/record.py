@@ -14,8 +14,6 @@ from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_in
 from oncekit.local.items import plain_item
 
-STATUSES = ("IN_PROGRESS", "QUARANTINED")
-"""Of an open record: one that holds a lock."""
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
 RELEASED = "ReleasedByOperator"
