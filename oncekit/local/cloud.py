@@ -37,7 +37,7 @@ from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_calls import quick_calls
-from oncekit.local.quick_start import import_interpreter, models_are_read_once, quick_backends
+from oncekit.local.quick_start import import_interpreter
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import serve_stack
@@ -110,7 +110,6 @@ class Cloud:
         self._keys = AccessKeys(holder_of_temporary)
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
-        self._stack.enter_context(models_are_read_once())
         import_interpreter()
         from moto import mock_aws
 
@@ -120,7 +119,6 @@ class Cloud:
         self._stack.enter_context(
             mock_aws(config={"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": True}})
         )
-        self._stack.enter_context(quick_backends())
         self.permissions = Permissions()
         guard = HttpGuard(self._caller, self.permissions)
         self._server = Server(self._keys, guard, self._port, self._names, self._watched, lambda: self.clock.now())
