@@ -1,12 +1,12 @@
 """The world outside AWS: what functions send to other systems comes here, and is answered as a test says.
 
 Any client may send it: what it connects to another machine arrives in `connections.py`. What a test has given no answer
-for is an error of the test, Unanswered, whatever the function makes of it.
+for is an error of the test, Unanswered, whatever the function makes of it; so is what an answer of the test raises.
 
 What goes to a server on this machine, which the test itself may have started, is passed on to it. The rest is answered
-here, as providers with idempotency keys do: the same key with the same request gets the first answer and has no second
-effect; the same key with another request is refused. Sources: Stripe, "Idempotent requests"
-(https://docs.stripe.com/api/idempotent_requests), and IETF draft-ietf-httpapi-idempotency-key-header.
+here, as providers with idempotency keys do: the same key with the same request has no second effect; the same key with
+another request is refused. Sources: Stripe, "Idempotent requests" (https://docs.stripe.com/api/idempotent_requests),
+and IETF draft-ietf-httpapi-idempotency-key-header. What a test refuses has no effect, and leaves the key as it was.
 """
 
 from __future__ import annotations
@@ -15,15 +15,20 @@ import hashlib
 import http.client
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from oncekit.testing.connections import USUAL_PORTS, Answer, Connections, Place, Received, is_here
 from oncekit.testing.watch import SAFE_METHODS, FunctionCall, Lost, Watch
 
+if TYPE_CHECKING:
+    from once import JSON
+
 OF_ONE_CONNECTION = ("content-length", "connection", "accept-encoding", "transfer-encoding")
+WITHOUT_BODY = (204, 304)
+"""RFC 9110, 15.3.5 and 15.4.5."""
 LEAST_OF_A_KEY = 16
 """Characters of a key that a request must carry: some providers take shorter ones than `provider_key` gives."""
 
@@ -42,6 +47,10 @@ class Sent:
     effect: bool
 
 
+Given: TypeAlias = "JSON | Callable[[Sent], JSON | tuple[JSON, int]]"
+"""What a test gives as an answer: JSON, or a function that makes it of what was Sent, alone or with its status."""
+
+
 class Unanswered(AssertionError):
     """A function has sent something to another system, and the test does not say what that answers."""
 
@@ -51,10 +60,11 @@ class Outside:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._answers: dict[str, Any] = {}
+        self._answers: dict[str, tuple[Given, int]] = {}
         self.sent: list[Sent] = []
         self._known: dict[str, Sent] = {}
         self._unanswered: list[str] = []
+        self._raised: list[BaseException] = []
         self._lock = threading.Lock()
         self._server = Connections(self)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
@@ -78,15 +88,23 @@ class Outside:
         self.clear()
         self._answers.clear()
         self._unanswered.clear()
+        self._raised.clear()
 
-    def answer(self, url: str, json: Any) -> None:
-        """What systems whose URL begins with `url` answer: JSON, or a function that makes it of what was Sent."""
-        self._answers[url] = json
+    def answer(self, url: str, json: Given, status: int = 200) -> None:
+        """What systems whose URL begins with `url` answer, and with which status of HTTP.
+
+        A function that returns a tuple gives the status itself: `{"error": "declined"}, 402`. What it raises, `check`
+        raises. Raises ValueError for a status that is none.
+        """
+        self._answers[url] = (json, _status(status))
 
     def check(self) -> None:
-        """Raises Unanswered for what functions have sent since the last check and nobody answered."""
+        """Raises what an answer of the test has raised since the last check, or Unanswered for what has none."""
         with self._lock:
             told, self._unanswered = self._unanswered, []
+            raised, self._raised = self._raised, []
+        if raised:
+            raise raised[0]
         if told:
             raise Unanswered("\n".join(dict.fromkeys(told)))
 
@@ -140,14 +158,38 @@ class Outside:
             return _passed_on(received)
         if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
             return Answer(422, b'{"error": "this idempotency key was used with another request"}')
-        answer = self._answers[max(begins, key=len)]
-        return Answer(200, json.dumps(answer(sent) if callable(answer) else answer).encode())
+        answer = self._made(sent, *self._answers[max(begins, key=len)])
+        if answer.status >= 400:
+            self._had_no_effect(sent)
+        return answer
+
+    def _made(self, sent: Sent, given: Given, status: int) -> Answer:
+        try:
+            made = given(sent) if callable(given) else given
+            body, status = made if isinstance(made, tuple) else (made, status)
+            return Answer(_status(status), json.dumps(body).encode() if status not in WITHOUT_BODY else b"")
+        except BaseException as error:  # also what pytest.fail raises; `check` raises it in the thread of the test
+            with self._lock:
+                self._raised.append(error)
+            return Answer(500, json.dumps({"error": f"the test's answer raised {error!r}"}).encode())
+
+    def _had_no_effect(self, sent: Sent) -> None:
+        with self._lock:
+            self.sent[:] = [replace(each, effect=False) if each is sent else each for each in self.sent]
+            if self._known.get(sent.key) is sent:
+                del self._known[sent.key]
 
     def _not_answered(self, call: FunctionCall, what: str) -> str:
         told = f"{call.line or call.function}: {what}"
         with self._lock:
             self._unanswered.append(told)
         return told
+
+
+def _status(status: object) -> int:
+    if not isinstance(status, int) or not 200 <= status <= 599:
+        raise ValueError(f"{status!r} is no status of an answer: give one from 200 to 599")
+    return status
 
 
 def _place_of(url: str) -> Place:

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from once import JSON
 
 from oncekit.local import LocalCloud
+from oncekit.testing import function_crashes
 from oncekit.testing.cloud import TestCloud
-from oncekit.testing.outside import Unanswered
+from oncekit.testing.outside import Sent, Unanswered
 from oncekit.testing.plugin import RunMatrix
 
 CHARGES = "https://api.provider.example/charges"
@@ -115,6 +117,63 @@ def test_what_the_test_has_not_waited_for_fails_it_at_its_end(application: TestC
         application.add_function("clients", CLIENTS)
         application.start(asked("by httpx"))
         LocalCloud.settle(application)
+
+
+# ---- what answers ----
+
+
+@pytest.mark.parametrize("client", ["by requests", "whatever comes of it"])
+def test_an_answer_of_the_test_that_raises_fails_it(
+    application: TestCloud, client: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def charged(sent: Sent) -> JSON:
+        assert json.loads(sent.body)["amount"] == 8, "the wrong amount"
+        return {"id": "ch_7"}
+
+    application.outside.answer(CHARGES, charged)
+    with pytest.raises(AssertionError, match="the wrong amount") as failed:
+        application.finish(asked(client))
+    assert failed.traceback[-1].name == "charged"
+    assert not capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda _: pytest.fail("not now"), "not now"),
+        (lambda _: {1, 2}, "set is not JSON serializable"),
+        (lambda _: ({}, "402"), "'402' is no status of an answer: give one from 200 to 599"),
+    ],
+)
+def test_an_answer_that_cannot_be_given_fails_the_test(application: TestCloud, made: Any, told: str) -> None:
+    application.outside.answer(CHARGES, made)
+    with pytest.raises(BaseException, match=told):
+        application.run(asked("whatever comes of it"))
+
+
+def test_a_status_that_no_provider_answers_is_refused(application: TestCloud) -> None:
+    with pytest.raises(ValueError, match="42 is no status"):
+        application.outside.answer(CHARGES, {}, status=42)
+
+
+DECLINED = {"error": "declined"}
+
+
+@pytest.mark.parametrize("answer", [(DECLINED, 402), (lambda _: (DECLINED, 402),), (lambda _: DECLINED, 402)])
+def test_what_a_provider_refuses_has_no_effect(application: TestCloud, answer: tuple[Any, ...]) -> None:
+    application.outside.answer(CHARGES, *answer)
+    with application.fault(function_crashes(after=f"call:POST {CHARGES}")):
+        application.finish(asked("declined"))
+    record = application.record("default#clients#declined") or {}
+    assert record["error"] == {"name": "PermanentError", "message": "declined", "status": 402}
+    assert [each.effect for each in application.outside.sent] == [False, False]
+
+
+def test_a_key_whose_request_failed_is_used_again(application: TestCloud) -> None:
+    answers = iter([({}, 500), {"id": "ch_7"}])
+    application.outside.answer(CHARGES, lambda _: next(answers))
+    application.finish(asked("with a key"))
+    assert [each.effect for each in application.outside.sent] == [False, True]
 
 
 # ---- servers of the test ----

@@ -17,7 +17,7 @@ import aiohttp
 import httpx
 import requests
 import urllib3
-from once import JSON, Request, operation
+from once import JSON, PermanentError, Request, operation
 
 BODY = {"amount": 7}
 
@@ -101,6 +101,17 @@ def whatever_comes_of_it(url: str) -> JSON:
     with contextlib.suppress(Exception):
         requests.post(url, json=BODY, timeout=10).raise_for_status()
     return "sent"
+
+
+def declined(url: str) -> JSON:
+    answer = httpx.post(url, json=BODY)
+    if answer.status_code == 402:
+        raise PermanentError(answer.json()["error"], status=402)
+    return answer.json()
+
+
+def with_a_key(url: str) -> JSON:
+    return httpx.post(url, json=BODY, headers={"Idempotency-Key": "k"}).raise_for_status().json()
 
 
 # ---- anything else ----
