@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ConnectionClosedError, EndpointConnectionError
 from operating import ID, Operator, other_fence, put
+from scenario import by_recovery
 
 from oncekit.local.faults import before, never_arrives
 
@@ -281,6 +283,37 @@ def test_release_refuses_while_the_execution_that_a_retry_started_is_about_to_ta
         assert done.code == 3 and started in done.err and "RUNNING" in done.err
         assert operator.record == before
     assert operator.record["result"] == "8"
+
+
+def test_a_retry_starts_nothing_once_its_lock_was_released(operator: Operator) -> None:
+    """Another operator releases between the write of a retry and its start; nobody sends the request again."""
+    operator.script({"raise": "NeedsAttention"}, {"return": "nobody asked for it"})
+    operator.quarantined()
+    released: list[int] = []
+    operator.before("StartExecution", lambda: released.append(say(operator, "release").code))
+    say(operator, "retry")
+    operator.cloud.settle()
+    assert (released, operator.starts) == ([0], 1)
+
+
+def test_a_retry_does_not_try_a_decided_failure_again(operator: Operator) -> None:
+    """A sweep is faster than the execution of the retry, and the operation fails for good."""
+    operator.script({"raise": "NeedsAttention"}, {"raise": "PermanentError"}, {"return": "nobody asked for it"})
+    operator.cloud.run({**operator.request(), "onFailed": "retry"})
+    ended: list[str | None] = []
+
+    def sweep_first(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "AcquireLock" and ":retry-" in call.execution_arn and not ended:
+            machine = operator.cloud.outputs["RecoveryStateMachineArn"]
+            run = operator.cloud.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
+            operator.cloud.wait(run["executionArn"])
+            ended.extend(operator.cloud.wait(each.arn).error for each in by_recovery(operator.cloud))
+        return proceed()
+
+    with operator.cloud.intercept(sweep_first):
+        say(operator, "retry")
+        operator.cloud.settle()
+    assert (ended, operator.record["status"], operator.starts) == (["OperationFailed"], "FAILED", 2)
 
 
 def test_release_of_a_retry_that_was_cut_off_frees_the_lock(operator: Operator) -> None:

@@ -215,7 +215,7 @@ FAULTS = {
         (
             (
                 "and\n          $not($contains($states.context.Execution.Name, "
-                "/^((recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40})$/)) %}",
+                "/^((recover|handover|retry)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+(-[0-9a-f]+)?|again-[0-9a-f]{40})$/)) %}",
                 "%}",
             ),
         ),
