@@ -37,7 +37,7 @@ def test_no_file_of_the_application_changes_but_its_template_and_samconfig(shop:
     assert len(before) >= 8 and changed == {"template.yaml", "samconfig.toml"}
 
 
-def test_three_functions_a_bus_and_a_queue_take_few_lines_of_template_and_no_line_goes(foreign: Application) -> None:
+def test_three_functions_a_bus_and_a_queue_take_few_lines_of_template(foreign: Application) -> None:
     for step in steps():
         if "send-invoice" not in step.command:
             foreign.once(*step.command)
@@ -79,7 +79,7 @@ def test_an_event_of_another_type_or_without_the_key_charges_nobody(cloud: TestC
 SPLICED = 'k", "tenant": "other", "operation": "write-receipt", "payload": {"cents": 1}, "onCrash": "retry'
 
 
-def test_a_key_that_brings_members_along_reaches_no_other_tenant_or_operation_and_leaves_the_payload(
+def test_a_key_that_brings_members_along_reaches_nothing_else(
     cloud: TestCloud,
 ) -> None:
     event = {**INVOICE, "detail": {"invoice": {"number": SPLICED, "cents": 9}}}

@@ -74,13 +74,13 @@ def break_even_seconds(costs: Costs) -> float:
     return prices.LOGIC_MS / 1000 + (full - fast) / prices.of_a_second()
 
 
-def test_the_page_says_what_a_second_of_business_logic_costs_and_when_both_lanes_cost_the_same(costs: Costs) -> None:
+def test_the_page_says_when_both_lanes_cost_the_same(costs: Costs) -> None:
     second, even = said(r"second of business logic costs \$(\d\.\d\d) a million .* cost the same at (\d+) seconds")
     assert second == round(prices.of_a_second(), 2)
     assert even == pytest.approx(break_even_seconds(costs), abs=1)
 
 
-def test_the_page_says_how_much_cheaper_the_fast_lane_is_on_every_path_that_ends_there(costs: Costs) -> None:
+def test_the_page_says_how_much_cheaper_the_fast_lane_is(costs: Costs) -> None:
     ends_there = [each.name for each in costs.paths if each.lane == "fast" and not each.cost.transitions]
     ratios = sorted(costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in ends_there)
     least, most = said(r"between 1/(\d+) and 1/(\d+) of the full one")

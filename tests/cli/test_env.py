@@ -27,7 +27,7 @@ def at_its_endpoint(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
     return operator.cloud.endpoint_url
 
 
-def test_each_function_gets_the_names_that_are_deployed_and_the_endpoint_as_a_container_calls_it(
+def test_each_function_gets_deployed_names_and_the_containers_endpoint(
     operator: Operator, at_its_endpoint: str
 ) -> None:
     done = operator.once("env", "--sam")

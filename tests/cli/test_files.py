@@ -104,7 +104,7 @@ def test_what_is_deployed_later_is_followed_but_only_named_when_it_changed(appli
     assert application.changed() == {"shipping/app.py"}
 
 
-def test_the_watch_follows_what_is_saved_by_renaming_new_folders_and_what_is_deployed_later(
+def test_the_watch_follows_renamed_files_and_new_folders(
     application: Application,
 ) -> None:
     application.watch.start()

@@ -206,7 +206,7 @@ def test_an_owner_out_of_this_stack_is_not_even_asked_after(operator: Operator, 
     assert operator.record["error"]["name"] == "ReleasedByOperator"
 
 
-def test_a_record_whose_owner_is_at_work_for_another_is_released_without_stopping_that_one(operator: Operator) -> None:
+def test_release_does_not_stop_an_owner_that_works_for_another_id(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
     operator.script({"await": "go", "return": 1})

@@ -49,7 +49,7 @@ def test_retry_keeps_the_policy_so_that_a_second_crash_quarantines_again(operato
     assert operator.kept() == [after["requestRef"]["key"]]
 
 
-def test_retry_takes_the_lock_from_the_old_owner_and_leaves_nothing_of_the_quarantine(operator: Operator) -> None:
+def test_retry_takes_the_lock_and_leaves_nothing_of_the_quarantine(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"}, {"await": "go", "return": 8})
     before = operator.quarantined()
     started = say(operator, "retry", "--json").answer
@@ -97,7 +97,7 @@ def test_retry_that_ended_before_its_start_is_finished_by_recovery(operator: Ope
     assert (operator.record["result"], operator.starts) == ("8", 2)
 
 
-def test_retry_whose_executions_ended_before_they_took_the_lock_is_finished_by_recovery(operator: Operator) -> None:
+def test_a_retry_whose_executions_took_no_lock_is_finished_by_recovery(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
@@ -273,7 +273,7 @@ def test_record_of_which_one_thing_changed_under_the_same_fence_is_left_alone(
     assert operator.record == {**before, **change} and len(operator.kept()) == 1
 
 
-def test_release_refuses_while_the_execution_that_a_retry_started_is_about_to_take_the_lock(operator: Operator) -> None:
+def test_release_refuses_while_a_retrys_execution_may_take_the_lock(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"}, {"return": 8})
     operator.quarantined()
     with operator.holding("TakeOverLock"):

@@ -21,9 +21,7 @@ INDENTED = json.dumps(SMALL, indent=1).replace("\n ", "\n" + " " * 40_000)
 
 
 @pytest.mark.parametrize("text", [ESCAPED, INDENTED], ids=["escapes", "indentation"])
-def test_record_that_recovery_quarantined_without_its_request_is_started_with_its_owners_input(
-    operator: Operator, text: str
-) -> None:
+def test_retry_without_a_kept_request_starts_with_the_owners_input(operator: Operator, text: str) -> None:
     assert 225_000 < len(text) < 262_144
     owner = operator.quarantined_by_recovery(text)
     shown = operator.once("show", ID, "--json").answer
@@ -42,7 +40,7 @@ def test_large_request_that_was_kept_is_started_again(operator: Operator, text: 
     assert (operator.record["status"], operator.record["result"], operator.starts) == ("COMPLETED", "8", 2)
 
 
-def test_retry_after_one_that_started_but_took_no_lock_reads_what_that_one_was_started_with(operator: Operator) -> None:
+def test_retry_after_one_without_a_lock_reads_that_ones_input(operator: Operator) -> None:
     owner = operator.quarantined_by_recovery(json.dumps(SMALL), name=f"{'a' * 36}_{'b' * 36}")
     with operator.cloud.intercept(never_arrives(state="TakeOverLock", nth=0)):
         operator.execution(operator.once("retry", ID, "--json"))

@@ -58,7 +58,7 @@ def test_a_call_that_failed_and_will_be_repeated_is_no_end_of_its_state(cloud: L
     assert outcomes(until(ended, "TaskFailed"))["AcquireLock"] == "running"
 
 
-def test_a_state_that_was_stopped_and_redriven_was_stopped_whatever_came_of_the_redrive(cloud: LocalCloud) -> None:
+def test_a_state_that_was_stopped_and_redriven_was_stopped(cloud: LocalCloud) -> None:
     def stop() -> None:
         [running] = cloud.executions.running()
         cloud.stop(running.exec_arn)

@@ -69,9 +69,7 @@ def test_requests_are_filtered(cloud: LocalCloud, visitor: Visitor, asked: str, 
     assert [key for _, key in listed(visitor.get(f"/rows?{asked}").text)] == keys
 
 
-def test_in_a_group_the_execution_that_did_the_work_stands_above_those_that_were_answered(
-    cloud: LocalCloud, visitor: Visitor
-) -> None:
+def test_in_a_group_who_did_the_work_stands_above_who_was_answered(cloud: LocalCloud, visitor: Visitor) -> None:
     for key in ("order-1", "order-2", "order-1", "order-1"):
         cloud.run(charge(key))
     text = visitor.get("/rows?group=id").text

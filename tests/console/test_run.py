@@ -49,7 +49,7 @@ def test_each_call_of_a_task_is_an_attempt_with_what_it_was_given_and_how_it_end
     assert run.visits[0].variables, "what the state assigned"
 
 
-def test_a_failure_that_a_state_catches_is_told_apart_from_one_that_ends_the_execution(cloud: LocalCloud) -> None:
+def test_a_caught_failure_is_told_apart_from_one_that_ends_the_execution(cloud: LocalCloud) -> None:
     run = run_here(cloud.run(charge() | {"operation": "ask-somebody"}))
     outcomes = {each.state: each.outcome for each in run.visits}
     assert outcomes["ExecuteBusinessLogic"] == "caught" and outcomes["NeedsAttention"] == "failed"
@@ -59,7 +59,7 @@ def test_a_failure_that_a_state_catches_is_told_apart_from_one_that_ends_the_exe
     assert "Finalize" not in marks, "not reached"
 
 
-def test_a_run_that_goes_on_is_running_in_its_last_state_and_one_that_was_stopped_is_not(cloud: LocalCloud) -> None:
+def test_a_run_that_goes_on_is_running_in_its_last_state(cloud: LocalCloud) -> None:
     seen: list[Run] = []
 
     def look() -> None:

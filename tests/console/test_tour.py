@@ -91,7 +91,7 @@ def test_no_story_is_told_where_none_is_played(visitor: Visitor) -> None:
     assert "Demo" not in visitor.get("/").text and visitor.post("/go-on", {"taken": "0"}).status_code == 404
 
 
-def test_the_key_is_in_no_argument_of_the_browser_and_only_this_user_reads_the_file_that_has_it(
+def test_the_key_is_in_no_argument_of_the_browser(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     opened: list[str] = []

@@ -77,9 +77,7 @@ def test_a_request_that_is_refused_for_its_names_is_of_no_other_requests_id(part
     assert id_of(charge("a#b")) == "acme#charge-payment#a#b"
 
 
-def test_what_was_written_by_others_than_the_executions_of_an_id_is_not_claimed_to_be_shown(
-    cloud: LocalCloud, visitor: Visitor
-) -> None:
+def test_what_others_wrote_is_not_claimed_to_be_shown(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(charge())
     page = visitor.get(record_at(ID)).text
     assert "Every write" not in page and "recovery or an operator" in html.unescape(page)

@@ -162,9 +162,7 @@ MACHINE = """
 """
 
 
-def test_files_and_folders_that_it_is_deployed_from_are_told_also_one_that_is_missing(
-    project: Project, cloud: LocalCloud
-) -> None:
+def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Project, cloud: LocalCloud) -> None:
     sources: set[Path] = set()
     path = project.folder / "template.yaml"
     inner = "  Inner: { Type: AWS::Serverless::Application, Properties: { Location: inner/template.yaml } }\n"

@@ -179,7 +179,7 @@ def test_what_a_container_calls_this_machine_is_taken_only_where_it_was_asked_fo
     assert all(opened({"HTTP_HOST": each}) for each in (f"evil.{host}", "host-docker-internal", f"{host}.evil", "evil"))
 
 
-def test_clients_address_buckets_by_path_and_a_bucket_in_the_name_is_refused_with_advice(cloud: LocalCloud) -> None:
+def test_clients_address_buckets_by_path(cloud: LocalCloud) -> None:
     bucket, port = cloud.outputs["ResponseBucketName"], urlsplit(cloud.endpoint_url).port
     for host in ("127.0.0.1", "localhost"):
         client = boto3.client("s3", endpoint_url=f"http://{host}:{port}", **keys(cloud.environment))
@@ -217,7 +217,7 @@ def test_client_with_another_key_is_told_in_its_own_protocol_where_the_key_is(cl
 # ---- functions ----
 
 
-def test_function_signs_with_a_key_of_its_own_which_is_no_name_and_not_the_developers(cloud: LocalCloud) -> None:
+def test_function_signs_with_a_key_of_its_own(cloud: LocalCloud) -> None:
     seen = set()
     for name in ("one", "other"):
         cloud.add_function(name, FUNCTIONS / "probe", role="BuildReportRole")

@@ -288,9 +288,7 @@ def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
 )
 @pytest.mark.aws(unconfirmed="V29")
 @pytest.mark.parametrize(("letters", "error"), [(8_000, None), (9_000, "States.DataLimitExceeded")])
-def test_results_of_a_map_are_bounded_together_also_when_its_output_takes_none_of_them(
-    machine: Execute, letters: int, error: str | None
-) -> None:
+def test_results_of_a_map_are_bounded_together(machine: Execute, letters: int, error: str | None) -> None:
     """Thirty iterations with 8,000 bytes each are within 262,144 bytes, with 9,000 bytes each they are not."""
     inner = {"I": succeed(f"$pad('', {letters}, 'x')")}
     state = each(items="{% [1..30] %}", states=inner, Output="{% $count($states.result) %}")

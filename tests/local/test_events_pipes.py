@@ -181,9 +181,7 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
         ('{"id": <$.body.id>}', {"id": 'a"b'}),
     ],
 )
-def test_input_that_is_not_json_is_not_delivered_and_its_message_ends_in_the_dead_letter_queue(
-    stand: Stand, template: str, body: Any
-) -> None:
+def test_input_that_is_not_json_ends_in_the_dead_letter_queue(stand: Stand, template: str, body: Any) -> None:
     stand.deploy(worker() + QUEUES + pipe(template))
     send(stand, body)
     until_visible_again(stand, 3)

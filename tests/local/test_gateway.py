@@ -197,7 +197,7 @@ def test_each_method_has_a_bucket_of_its_own() -> None:
 
 
 @pytest.mark.ours
-def test_a_stage_without_limits_takes_every_request_and_limits_of_one_method_are_not_looked_at() -> None:
+def test_a_stage_without_limits_takes_every_request() -> None:
     one = {"HttpMethod": "GET", "ResourcePath": "/x", "ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 1}
     assert Limits.of({}) is Limits.of({"MethodSettings": [one]}) is None
     assert taken(Throttle(None, VirtualClock()), 9) == 9

@@ -243,7 +243,7 @@ def test_reset_ends_what_runs_and_forgets_it_but_keeps_functions(runtime: Lambda
 
 
 @pytest.mark.parametrize("change", [{}, {"environment": {"A": "b"}}, {"timeout": 20}])
-def test_function_that_was_put_away_is_not_found_and_comes_back_warm_unless_it_changed(
+def test_function_that_was_put_away_comes_back_warm_unless_it_changed(
     runtime: LambdaRuntime, change: dict[str, Any]
 ) -> None:
     runtime.register("away", probe())

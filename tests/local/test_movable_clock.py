@@ -40,7 +40,7 @@ def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
     assert over.wait(SOON)
 
 
-def test_what_was_due_at_a_time_happens_once_when_the_time_is_moved_there_unless_it_was_taken_back() -> None:
+def test_what_was_due_happens_once_when_the_time_is_moved_there() -> None:
     clock = MovableClock()
     happened: list[str] = []
     due, last = threading.Event(), threading.Event()

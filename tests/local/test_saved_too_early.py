@@ -129,7 +129,7 @@ def test_what_a_failed_deployment_made_and_changed_is_undone(edited: Edited) -> 
     assert edited.cloud.resources["News"].endswith("/undone")
 
 
-def test_a_queue_that_has_another_logical_id_keeps_its_messages_when_the_deployment_fails(edited: Edited) -> None:
+def test_a_renamed_queue_keeps_its_messages_when_the_deployment_fails(edited: Edited) -> None:
     queue = "  {}: {{ Type: AWS::SQS::Queue, Properties: {{ QueueName: renamed }} }}\n"
     edited.save(queue.format("Old"))
     sqs, url = edited.cloud.client("sqs"), edited.cloud.resources["Old"]
@@ -219,9 +219,7 @@ def test_a_machine_is_as_it_was_after_a_refused_deployment(edited: Edited, kind:
         ),
     ],
 )
-def test_a_resource_that_goes_is_gone_and_is_there_again_when_the_deployment_is_refused(
-    edited: Edited, instead: str
-) -> None:
+def test_a_removed_resource_is_back_when_the_deployment_is_refused(edited: Edited, instead: str) -> None:
     edited.save(QUEUE)
     sqs, url = edited.cloud.client("sqs"), edited.cloud.resources["Inner"]
     sqs.send_message(QueueUrl=url, MessageBody="kept")

@@ -42,7 +42,7 @@ def test_a_request_that_only_its_dead_execution_holds_is_kept_by_its_name(in_wor
         ("mixed: fast duplicate of a dead full owner", ["call"], ["never arrives"]),
     ],
 )
-def test_no_death_and_no_second_run_in_the_fast_lane_leaves_a_request_stuck_lost_or_twice(
+def test_no_death_in_the_fast_lane_leaves_a_request_stuck_lost_or_twice(
     in_world: Callable[..., Any], path: str, kinds: list[str], faults: list[str]
 ) -> None:
     cells = in_world("cells", path, kinds, faults)

@@ -47,7 +47,7 @@ def test_function_that_crashes_is_retried_and_its_step_is_not_done_twice(scene: 
     assert (scene.orders(request), scene.taken(sku)) == (1, 1)
 
 
-def test_function_that_crashes_and_must_not_run_again_is_quarantined_with_its_request(scene: Scene) -> None:
+def test_a_crash_that_must_not_be_repeated_is_quarantined_with_its_request(scene: Scene) -> None:
     request = scene.scripted({"exits": 3}, {"returns": "never"}, onCrash="quarantine")
     assert scene.run(request).error == "NeedsAttention"
     assert scene.run(request).error == "NeedsAttention"

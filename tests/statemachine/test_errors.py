@@ -88,7 +88,7 @@ def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: L
 
 @pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])
 @pytest.mark.parametrize(("on_crash", "starts"), [("quarantine", 1), ("retry", ATTEMPTS)])
-def test_function_that_calls_its_error_as_lambda_would_is_started_no_oftener_than_any_that_fails(
+def test_an_error_named_like_lambdas_starts_a_function_no_oftener(
     cloud: LocalCloud, latches: Latches, name: str, on_crash: str, starts: int
 ) -> None:
     lambdas = "Rate Exceeded. (Service: AWSLambda; Status Code: 429; Error Code: TooManyRequestsException)"

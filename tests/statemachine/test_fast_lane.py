@@ -249,9 +249,7 @@ def test_a_late_second_run_does_not_try_again_what_recovery_failed(
     assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
 
 
-def test_a_failed_operation_that_the_fast_lane_cannot_take_up_again_is_tried_again_in_the_full_lane(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_what_the_fast_lane_cannot_try_again_is_tried_in_the_full_lane(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "PermanentError"}, onFailed="retry")
     assert fast(cloud, request).error == "OperationFailed"
     with cloud.intercept(never_arrives(state="RetryFailed", nth=range(1, 6))):

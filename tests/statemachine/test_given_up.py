@@ -54,7 +54,7 @@ def test_a_lock_that_was_taken_is_worked_under_though_every_answer_was_lost(
 
 
 @LANES
-def test_a_failed_operation_that_was_taken_up_is_tried_again_though_every_answer_was_lost(
+def test_a_failed_operation_is_tried_again_though_every_answer_was_lost(
     cloud: LocalCloud, latches: Latches, lane: str
 ) -> None:
     request = scripted({"raise": "PermanentError"}, onFailed="retry", onCrash="quarantine")
@@ -66,9 +66,7 @@ def test_a_failed_operation_that_was_taken_up_is_tried_again_though_every_answer
 
 
 @LANES
-def test_a_lock_that_nobody_got_is_asked_for_once_more_in_the_full_lane_and_no_more_often(
-    cloud: LocalCloud, lane: str
-) -> None:
+def test_a_lock_that_nobody_got_is_asked_for_once_more_in_the_full_lane(cloud: LocalCloud, lane: str) -> None:
     with cloud.intercept(never_arrives(state="AcquireLock", nth=0)):
         end = run(cloud, charge(), lane)
     assert cloud.record(id_of(charge())) is None
@@ -79,9 +77,7 @@ def test_a_lock_that_nobody_got_is_asked_for_once_more_in_the_full_lane_and_no_m
 
 
 @pytest.mark.parametrize("hours", [0.1, 3])
-def test_a_request_that_was_told_in_progress_is_done_however_long_the_table_is_throttled(
-    cloud: LocalCloud, hours: float
-) -> None:
+def test_a_request_told_in_progress_is_done_however_long_the_table_throttles(cloud: LocalCloud, hours: float) -> None:
     with cloud.intercept(outage(cloud, hours * 3600, "ThrottlingException", "ReadRecord", "AcquireLock")):
         end = run(cloud, charge(), "fast")
     assert end.output["disposition"] == "IN_PROGRESS"
@@ -130,7 +126,7 @@ def test_who_waits_for_what_was_handed_over_does_not_hand_it_over_again(cloud: L
     assert end.states.count("HandOver") == 1
 
 
-def test_a_request_that_was_handed_over_is_not_lost_when_its_record_is_released_and_its_execution_dies(
+def test_a_handed_over_request_survives_a_release_and_a_death(
     cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
     request = scripted({"return": 7})

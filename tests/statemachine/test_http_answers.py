@@ -100,7 +100,7 @@ def test_a_duplicate_of_what_is_in_progress_is_accepted_rejected_or_waits(client
     assert (waited.status, waited.body) == (200, b'"done"')
 
 
-def test_a_duplicate_waits_as_long_as_its_sender_prefers_and_never_as_long_as_api_gateway_does(
+def test_a_duplicate_waits_as_its_sender_prefers_and_less_than_api_gateway_does(
     cloud: LocalCloud, client: Client
 ) -> None:
     ended = dead(cloud, charge(), BUSINESS)
@@ -144,7 +144,7 @@ def test_a_body_that_is_no_json_object_is_refused(body: str, cloud: LocalCloud, 
     assert rows(cloud, "ProviderLedgerTable") == 0
 
 
-def test_a_request_without_a_key_or_with_an_unusable_one_is_told_which_field_is_wrong(client: Client) -> None:
+def test_a_request_with_an_unusable_key_is_told_which_field_is_wrong(client: Client) -> None:
     headers = {"Content_Type": "application/json"}
     missing = client.send("POST", "/operations/charge-payment", "{}", **headers)
     assert "Idempotency-Key" in says(missing, 400, "invalid-request")["detail"]
@@ -193,7 +193,7 @@ def test_another_payload_under_the_same_key_is_refused(client: Client) -> None:
         ("[4021] no status either", 422, "[4021] no status either"),
     ],
 )
-def test_a_failure_for_good_gets_the_status_that_business_logic_names_and_so_do_duplicates(
+def test_a_failure_for_good_has_the_status_that_business_logic_names(
     message: str, status: int, detail: str, cloud: LocalCloud, client: Client, latches: Latches
 ) -> None:
     payload = script({"raise": "PermanentError", "message": message})

@@ -21,9 +21,7 @@ from oncekit.local.deployed import Deployed
 CHARGE = charge()["payload"]
 
 
-def test_of_200_equal_requests_at_once_each_gets_the_one_answer_or_is_told_that_it_is_coming(
-    cloud: LocalCloud, client: Client
-) -> None:
+def test_200_equal_requests_at_once_have_one_effect(cloud: LocalCloud, client: Client) -> None:
     with ThreadPoolExecutor(50) as pool:
         sent = [pool.submit(client.post, "charge-payment", "k", CHARGE) for _ in range(200)]
         answers = [each.result() for each in sent]

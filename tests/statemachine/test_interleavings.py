@@ -44,7 +44,7 @@ def recovery_runs(cloud: LocalCloud, owner: Execution) -> Execution:
     return ended
 
 
-def test_permanent_failure_that_recovery_brought_about_is_not_tried_again_by_the_next_sweep(
+def test_a_permanent_failure_is_not_tried_again_by_the_next_sweep(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """One request, one crash: its owner dies with the lock, before business logic; its heir fails for good.
@@ -100,9 +100,7 @@ def test_revived_owner_is_not_quarantined_by_a_second_run_of_the_same_recovery(
         assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
 
 
-def test_refusal_of_a_redrive_is_forgotten_by_whoever_waits_for_another_owner_s_claim(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_a_refused_redrive_is_forgotten_by_who_waits_for_another_claim(cloud: LocalCloud, latches: Latches) -> None:
     """Refused once, a waiting duplicate is about to quarantine, but another has claimed and redriven the owner.
 
     It waits by way of ExistingStatus, where nothing forgets the refusal; the next death is quarantined undriven.
@@ -255,7 +253,7 @@ def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
     assert latches.starts() - began == 1
 
 
-def test_executions_that_cannot_be_looked_at_do_not_keep_records_from_being_recovered(
+def test_unreadable_executions_do_not_keep_records_from_recovery(
     cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     """Forty requests were refused lately, and asking after them is throttled: the sweep is over before it comes to
@@ -274,7 +272,7 @@ def test_executions_that_cannot_be_looked_at_do_not_keep_records_from_being_reco
     assert record_of(cloud, request)["status"] == "COMPLETED"
 
 
-def test_refused_request_whose_key_is_no_key_of_the_table_is_kept_though_its_execution_died(
+def test_a_refused_request_with_an_odd_key_is_kept_though_its_execution_died(
     cloud: LocalCloud, recover: Recover
 ) -> None:
     """Recovery asks for the record of whatever looks like a request, before anything has checked it.

@@ -13,7 +13,7 @@ from oncekit.local.faults import answer_lost, answers, arrives_late, before_call
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "ExecuteBusinessLogic", "Finalize"])
-def test_call_that_acquires_the_lock_and_comes_late_takes_nothing_from_its_own_execution(
+def test_a_late_acquire_lock_takes_nothing_from_its_own_execution(
     cloud: LocalCloud, latches: Latches, state: str
 ) -> None:
     """It timed out and was repeated; then the first one reaches the table."""

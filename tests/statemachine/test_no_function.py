@@ -34,9 +34,7 @@ def has_given_back_its_lock(cloud: LocalCloud, request: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_a_request_for_a_function_that_is_missing_is_kept_and_runs_once_it_is_deployed(
-    cloud: LocalCloud, lane: Lane
-) -> None:
+def test_a_request_for_a_missing_function_runs_once_it_is_deployed(cloud: LocalCloud, lane: Lane) -> None:
     request = of_nobody()
     refused = cloud.run(request, lane=lane)
     assert (refused.error, refused.states[-3:]) == ("InvalidRequest", ("KeepRefused", "UndoLock", "RequestRefused"))
@@ -69,7 +67,7 @@ UNSENDABLE = {"return": "\ufffe and \uffff", "quoted": '\\"\ufffe'}
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_a_refused_request_whose_record_is_deleted_before_its_lock_is_given_back_is_not_begun_anew(
+def test_a_refused_request_whose_record_is_deleted_is_not_begun_anew(
     cloud: LocalCloud, latches: Latches, lane: Lane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The function is there by then; the lock would have the fence of the one that a late UndoLock gives back."""
@@ -84,9 +82,7 @@ def test_a_refused_request_whose_record_is_deleted_before_its_lock_is_given_back
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_characters_that_no_message_holds_page_no_operator_for_a_function_that_is_missing(
-    cloud: LocalCloud, lane: Lane
-) -> None:
+def test_odd_characters_page_no_operator_for_a_missing_function(cloud: LocalCloud, lane: Lane) -> None:
     request = of_nobody(payload=UNSENDABLE)
     assert cloud.run(request, lane=lane).error == "InvalidRequest"
     [kept] = cloud.rejected()
@@ -107,9 +103,7 @@ def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(
     assert cloud.rejected() == []
 
 
-def test_a_function_that_goes_between_two_attempts_leaves_the_operation_to_the_operator(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_a_function_deleted_between_two_attempts_is_for_the_operator(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "ConnectionError"}, {"return": "never"})
     with cloud.intercept(fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=2)):
         ended = cloud.run(request)
@@ -118,9 +112,7 @@ def test_a_function_that_goes_between_two_attempts_leaves_the_operation_to_the_o
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "Lambda.ResourceNotFoundException")
 
 
-def test_a_failed_operation_that_is_tried_again_without_its_function_is_not_forgotten(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_a_failed_operation_tried_again_without_its_function_is_kept(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "PermanentError"}, {"return": "never"})
     assert cloud.run(request).error == "OperationFailed"
     gone = fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=0)
@@ -131,9 +123,7 @@ def test_a_failed_operation_that_is_tried_again_without_its_function_is_not_forg
 
 @pytest.mark.parametrize("state", ["KeepRefused", "UndoLock"])
 @pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
-def test_an_owner_that_died_before_it_gave_its_lock_back_is_followed_by_one_that_does(
-    cloud: LocalCloud, on_crash: str, state: str
-) -> None:
+def test_a_dead_owner_is_followed_by_one_that_gives_the_lock_back(cloud: LocalCloud, on_crash: str, state: str) -> None:
     request = of_nobody(onCrash=on_crash)
     dead(cloud, request, state)
     cloud.clock.advance(A_LEASE)
@@ -177,9 +167,7 @@ def test_an_operation_runs_the_function_that_is_named_for_it(cloud: LocalCloud, 
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_an_operation_that_is_not_named_is_refused_without_a_lock_and_told_which_there_are(
-    cloud: LocalCloud, lane: Lane
-) -> None:
+def test_an_unknown_operation_is_refused_without_a_lock(cloud: LocalCloud, lane: Lane) -> None:
     with named(cloud):
         refused = cloud.run(of_nobody(), lane=lane)
         assert refused.error == "InvalidRequest"
@@ -189,16 +177,14 @@ def test_an_operation_that_is_not_named_is_refused_without_a_lock_and_told_which
         assert not cloud.denials()
 
 
-def test_an_operation_that_is_not_named_has_the_function_of_its_name_where_that_is_allowed(cloud: LocalCloud) -> None:
+def test_an_operation_may_have_the_function_of_its_name(cloud: LocalCloud) -> None:
     with named(cloud, FunctionsByPrefix="true"):
         assert cloud.run(charge("by-prefix")).output["disposition"] == "EXECUTED"
         assert "the parameter Operations has charge-it, refund" in cause(cloud.run(of_nobody()))["message"]
 
 
 @pytest.mark.parametrize("lane", LANES)
-def test_what_is_recorded_of_an_operation_is_answered_after_its_function_was_taken_away(
-    cloud: LocalCloud, lane: Lane
-) -> None:
+def test_a_recorded_answer_is_given_after_its_function_is_gone(cloud: LocalCloud, lane: Lane) -> None:
     done, failed = charge("done"), charge("failed", amount=-1, onFailed="retry")
     for request in (done, failed):
         cloud.run(request)
@@ -208,7 +194,7 @@ def test_what_is_recorded_of_an_operation_is_answered_after_its_function_was_tak
         assert not cloud.rejected()
 
 
-def test_an_owner_that_died_before_its_function_was_taken_away_is_left_to_the_operator(cloud: LocalCloud) -> None:
+def test_a_dead_owner_whose_function_is_gone_is_for_the_operator(cloud: LocalCloud) -> None:
     request = charge("died")
     dead(cloud, request, "ExecuteBusinessLogic")
     cloud.clock.advance(A_LEASE)

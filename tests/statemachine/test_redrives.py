@@ -22,9 +22,7 @@ def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
         return cloud.run(request)
 
 
-def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death_late(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_a_revived_owner_is_left_alone_by_a_late_duplicate(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(*TWICE)
     owner = died_in_finalize(cloud, request)
     second: list[Execution] = []
@@ -42,9 +40,7 @@ def test_revived_owner_is_left_in_peace_by_a_duplicate_that_is_told_of_its_death
     assert latches.starts() == 1
 
 
-def test_claim_gives_the_owner_a_lease_of_its_own_so_that_nobody_asks_before_it_had_time(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_a_claim_gives_the_owner_a_lease_of_its_own(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted(*TWICE)
     died_in_finalize(cloud, request)
     leases: list[float] = []
@@ -102,9 +98,7 @@ def test_refusal_of_one_redrive_does_not_count_for_a_later_death(cloud: LocalClo
     assert record_of(cloud, request)["status"] == "COMPLETED"
 
 
-def test_owner_whose_history_shows_no_end_counts_as_alive_whatever_its_description_says(
-    cloud: LocalCloud, latches: Latches
-) -> None:
+def test_owner_whose_history_shows_no_end_counts_as_alive(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}}, {"return": "not mine"})
     owner = cloud.start(request)
     latches.wait_for_starts(1)
@@ -176,7 +170,7 @@ def test_quarantine_by_a_duplicate_does_not_strike_an_owner_that_was_claimed_sin
 
 
 @pytest.mark.parametrize("error", ["NeedsAttention", "PermanentError", "LockLostError"])
-def test_decision_of_business_logic_is_not_made_again_when_its_owner_dies_on_hearing_it(
+def test_a_decision_is_not_made_again_when_its_owner_dies_on_hearing_it(
     cloud: LocalCloud, latches: Latches, recover: Recover, error: str
 ) -> None:
     request = scripted({"raise": error}, {"return": "done again"})

@@ -103,9 +103,7 @@ def test_duplicate_takes_over_from_a_dead_owner_whose_request_cannot_be_read_bac
     assert heir.output["disposition"] == "EXECUTED"
 
 
-def test_request_too_large_to_be_read_back_that_died_before_it_had_a_record_is_named_in_the_queue(
-    cloud: LocalCloud, recover: Recover
-) -> None:
+def test_a_too_large_request_that_died_without_a_record_is_named(cloud: LocalCloud, recover: Recover) -> None:
     ended = dead_in(cloud, escaped(charge()), "AcquireLock")
     assert recover(ended).status == "SUCCEEDED"
     [kept] = cloud.rejected()

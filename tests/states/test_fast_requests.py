@@ -51,7 +51,7 @@ def test_a_request_is_the_same_in_both_lanes_but_for_where_it_is_kept(fast: Stat
         assert one == other
 
 
-def test_an_execution_of_the_fast_lane_begins_with_nothing_done_and_knows_when_it_ends(fast: States) -> None:
+def test_an_execution_of_the_fast_lane_knows_when_it_ends(fast: States) -> None:
     known = received(fast, LEAST).assigned
     del known["request"], known["me"]
     assert known == {
@@ -113,7 +113,7 @@ def test_a_request_is_looked_at_once_where_a_catch_sees_it_fail(fast: States, st
     assert state("ReceiveRequest").chooses({}, LEAST).to == "AcquireLock"
 
 
-def test_a_second_execution_in_the_full_lane_looks_first_and_refuses_what_the_first_may_have_died_of(
+def test_a_second_execution_refuses_what_the_first_may_have_died_of(
     state: States,
 ) -> None:
     again = f"again-{'0f' * 20}"
@@ -176,9 +176,7 @@ EVERYWHERE = ("$string(", "$number(", "$abs(", "$type(", "$sort(", "$keys(", "$r
 
 
 @pytest.mark.parametrize("function", EVERYWHERE)
-def test_what_either_lane_evaluates_of_a_whole_request_is_evaluated_before_where_a_catch_sees_it(
-    function: str, fast: States
-) -> None:
+def test_a_whole_request_is_evaluated_where_a_catch_sees_it(function: str, fast: States) -> None:
     receive, check = (fast(name).with_text(function, "$error(") for name in ("ReceiveRequest", "CheckReadable"))
     given = {**LEAST, "payload": {"b": [1.5], "a": "x"}}
     with pytest.raises(JSONataError):

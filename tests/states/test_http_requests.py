@@ -35,9 +35,7 @@ def read(fast: States, given: Any) -> Way:
         return way
 
 
-def test_a_request_by_http_is_read_once_in_the_fast_lane_and_unknown_to_the_full_lane(
-    fast: States, state: States
-) -> None:
+def test_a_request_by_http_is_read_in_the_fast_lane_only(fast: States, state: States) -> None:
     assert fast("ReceiveRequest", lane=BEGUN).chooses({}, http()).to == "ReadHttpRequest"
     way = read(fast, http('{"a":[1,{"b":"ü"}]}'))
     request = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {"a": [1, {"b": "ü"}]}}
@@ -128,9 +126,7 @@ def test_a_sender_by_http_waits_for_less_than_api_gateway(fast: States) -> None:
 
 
 @pytest.mark.parametrize(("acknowledges", "to"), [(True, "AcknowledgeDuplicate"), (False, "OperationInProgress")])
-def test_who_prefers_to_wait_is_told_that_it_goes_on_and_others_that_it_is_in_progress(
-    acknowledges: bool, to: str, fast: States
-) -> None:
+def test_who_prefers_to_wait_is_told_that_it_goes_on(acknowledges: bool, to: str, fast: States) -> None:
     over = {"wait": {"deadline": NOW - 1, "seconds": 1}, "http": {"acknowledges": acknowledges}}
     assert fast("IsWaitOver").chooses(over).to == to
     assert fast("IsWaitOver").chooses({**over, "wait": {"deadline": NOW, "seconds": 1}}).to == "ReadRecord"

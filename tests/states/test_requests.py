@@ -168,9 +168,7 @@ POLICIES = {
 
 
 @pytest.mark.parametrize("field", POLICIES)
-def test_a_policy_is_one_of_those_that_there_are_and_the_first_is_meant_where_none_is_named(
-    field: str, state: States
-) -> None:
+def test_a_policy_is_a_known_one_and_by_default_the_first(field: str, state: States) -> None:
     assert made(state, LEAST)[field] == POLICIES[field][0]
     for policy in POLICIES[field]:
         assert made(state, {**LEAST, field: policy})[field] == policy

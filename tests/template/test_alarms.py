@@ -105,7 +105,7 @@ WAITING = {
 
 
 @pytest.mark.parametrize(("visible", "rings"), WAITING.values(), ids=WAITING)
-def test_a_refused_request_that_waits_for_a_day_rings_however_often_somebody_looks_at_it(
+def test_a_refused_request_that_waits_for_a_day_rings_though_somebody_looks(
     alarms: Resources, visible: list[float], rings: bool
 ) -> None:
     alarm = alarms["RejectedRequestsAgeAlarm"]

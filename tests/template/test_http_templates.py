@@ -123,7 +123,7 @@ def test_a_start_has_whatever_was_sent_where_nothing_can_be_added_to_it(
 @pytest.mark.parametrize(
     ("headers", "tenant", "claim"), [({}, "acme", None), (HEADERS, "acme", "other"), (HEADERS, "acme", "")]
 )
-def test_a_start_without_a_key_or_for_another_tenant_is_one_that_step_functions_refuses(
+def test_a_start_without_a_key_or_for_another_tenant_is_refused(
     headers: Json, tenant: str, claim: str | None, source: Json
 ) -> None:
     text = asked(source, "StartOperation", {"tenant": tenant, "operation": "a"}, headers=headers, claim=claim)[0]

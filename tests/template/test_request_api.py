@@ -150,7 +150,7 @@ def test_what_step_functions_refuses_has_a_status_and_says_whether_to_come_again
     assert override["header"]["Content-Type"] == "application/problem+json"
 
 
-def test_a_name_that_step_functions_refuses_means_another_tenant_where_there_is_a_key() -> None:
+def test_a_name_that_step_functions_refuses_means_another_tenant() -> None:
     """The template of the request sends such a name where a token is for another tenant, or the key is missing."""
     refused = json.dumps({"__type": "InvalidName"})
     for headers in ({"Idempotency-Key": "k"}, {"idempotency-key": "k"}):
@@ -222,7 +222,7 @@ def test_only_what_is_a_result_by_its_name_is_fetched(wrong: dict[str, str]) -> 
 ORIGIN = "method.response.header.Access-Control-Allow-Origin"
 
 
-def test_each_path_tells_pages_of_the_origin_what_they_may_send_and_no_page_without_one() -> None:
+def test_each_path_tells_pages_of_the_origin_what_they_may_send() -> None:
     for each in api()["DefinitionBody"]["paths"].values():
         assert "options" not in each
     for path, each in api(HttpCorsOrigin="https://a.example")["DefinitionBody"]["paths"].items():

@@ -21,7 +21,7 @@ Resources = dict[str, dict[str, Any]]
 PSEUDO = {"AWS::AccountId", "AWS::NoValue", "AWS::Partition", "AWS::Region", "AWS::StackName", "AWS::URLSuffix"}
 
 
-def test_there_are_no_more_parameters_than_an_application_inside_another_one_may_have(
+def test_there_are_no_more_parameters_than_a_nested_application_may_have(
     source: Mapping[str, Any],
 ) -> None:
     """https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/
@@ -150,9 +150,7 @@ def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
 
 
 @pytest.mark.parametrize("page", ["deploy.md", "upgrading.md"])
-def test_the_lists_of_parameters_in_the_pages_are_allowed_and_leave_nothing_of_prod_out(
-    page: str, source: Mapping[str, Any]
-) -> None:
+def test_the_lists_of_parameters_in_the_pages_are_allowed(page: str, source: Mapping[str, Any]) -> None:
     """sam takes such a list in place of the one in samconfig.toml."""
     blocks = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
     [shown, kept] = [
@@ -166,7 +164,7 @@ def test_the_lists_of_parameters_in_the_pages_are_allowed_and_leave_nothing_of_p
     assert shown.items() > kept.items()
 
 
-def test_samconfig_builds_and_invokes_for_the_same_architecture_beside_what_is_deployed() -> None:
+def test_samconfig_builds_and_invokes_for_the_same_architecture() -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text())["x86_64"]
     build, invoke = (config[command]["parameters"] for command in ("build", "local_invoke"))
     assert build["parameter_overrides"] == invoke["parameter_overrides"] == "Architecture=x86_64"

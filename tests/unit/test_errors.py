@@ -56,7 +56,7 @@ def test_a_subclass_leaves_as_its_base_and_is_named_in_the_message(
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_what_the_library_raises_goes_to_the_operator_or_is_left_to_the_requests_policy(
+def test_what_the_library_raises_goes_to_the_operator_or_the_policy(
     raised: OnceError, caught_as: type[OnceError]
 ) -> None:
     """None of it is the operation's answer: a duplicate must not get it replayed for good."""
@@ -84,7 +84,7 @@ def test_a_long_message_is_cut_and_says_so(raised: type[Exception]) -> None:
     assert str(caught).endswith(" ...")
 
 
-def test_a_foreign_error_with_a_long_message_keeps_its_name_in_the_message_and_decides_nothing() -> None:
+def test_a_foreign_error_keeps_its_name_in_the_message_and_decides_nothing() -> None:
     caught = as_caught(ValueError("x" * 10_000))
     assert type(caught) is OnceError
     assert str(caught).startswith("ValueError: x")

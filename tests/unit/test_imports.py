@@ -72,7 +72,7 @@ def loaded(folder: str, then: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("folder", FUNCTIONS)
-def test_a_function_starts_without_an_environment_and_without_what_only_a_refusal_needs(folder: str) -> None:
+def test_a_function_starts_without_what_only_a_refusal_needs(folder: str) -> None:
     modules = loaded(folder)
     assert "once" in modules
     not_needed = {"jsonschema", "oncekit"} | ({"boto3"} - NEEDED_BY_EVERY_REQUEST.get(folder, set()))

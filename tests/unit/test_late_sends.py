@@ -255,9 +255,7 @@ def test_it_does_not_wait_for_ever(attempt: Attempt) -> None:
 
 
 @pytest.mark.parametrize("fate", [is_late, answer_is_lost, fails("AccessDeniedException")])
-def test_a_refusal_is_not_reported_when_nobody_knows_whether_late_sends_are_closed_out(
-    attempt: Attempt, fate: Callable[[Call], Any]
-) -> None:
+def test_a_refusal_is_not_reported_while_late_sends_may_arrive(attempt: Attempt, fate: Callable[[Call], Any]) -> None:
     request = attempt()
     stock(0)
     wire = Wire(transact_write_items=[is_late], update_item=[fate])
@@ -343,7 +341,7 @@ def test_a_refused_step_leaves_other_steps_what_they_were(attempt: Attempt, rows
     assert set(steps(rows)) == {"before", "after", "new", CLOSINGS}
 
 
-def test_another_step_that_was_under_way_while_late_sends_were_closed_out_is_sent_again(attempt: Attempt) -> None:
+def test_a_step_under_way_while_late_sends_were_closed_out_is_sent_again(attempt: Attempt) -> None:
     """Two threads of one attempt, each with a step."""
     request = attempt()
     stock(0)

@@ -292,9 +292,7 @@ class TestLostAnswers:
         assert len(set(wire.tokens)) == 1
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
-    def test_no_answer_that_leaves_it_open_whether_the_step_happened_is_taken_for_a_refusal(
-        self, attempt: Attempt, rows: Rows
-    ) -> None:
+    def test_an_answer_that_leaves_the_step_open_is_no_refusal(self, attempt: Attempt, rows: Rows) -> None:
         answers = [
             fault("ThrottlingException"),
             fault("RequestLimitExceeded"),
@@ -351,7 +349,7 @@ class TestConflicts:
         assert wire.pauses == list(LONGEST_PAUSES[:3])
 
     @pytest.mark.parametrize("reason", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-    def test_what_passes_by_itself_is_waited_for_whichever_part_of_the_transaction_it_met(
+    def test_what_passes_by_itself_is_waited_for_in_any_part_of_a_transaction(
         self, attempt: Attempt, rows: Rows, reason: str
     ) -> None:
         of_the_record = fault("TransactionCanceledException", 400, reason, "None", "None")

@@ -63,7 +63,7 @@ def test_the_tutorials_test_finds_what_the_tutorial_shows(
 
 
 @pytest.mark.parametrize("line", ["", LINE], ids=["as it was", "corrected"])
-def test_a_crash_after_the_tutorials_charge_charges_again_until_the_line_is_corrected(
+def test_a_crash_after_the_tutorials_charge_charges_again_until_it_is_corrected(
     once_cloud: TestCloud, tmp_path: Path, line: str
 ) -> None:
     function = re.sub(r"^    headers = .*\n", lambda old: line or old[0], FUNCTION, flags=re.MULTILINE)
