@@ -36,7 +36,7 @@ NoPayloads = Annotated[
 
 def definition_of(template: Path, lane: Lane = FULL) -> dict[str, Any]:
     """The definition as it is deployed. Raises Problem when the template has no such state machine."""
-    from oncekit.cli.here.cloud import clear_errors  # of the extra
+    from oncekit.cli.template import clear_errors
 
     with clear_errors():
         from oncekit.local.deploy import rendered_definitions

@@ -18,8 +18,8 @@ account.py         the account and region of the local cloud
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
 assumed_roles.py   access keys that AssumeRole returned
-knocking.py        the rules for which HTTP requests are accepted on this machine
-doorkeeper.py      applies these rules in front of a WSGI application
+request_rules.py   the rules for which HTTP requests are accepted on this machine
+request_filter.py  applies these rules in front of a WSGI application
 clock.py           real and virtual time
 boundaries.py      where a state begins and ends
 faults.py          ready-made faults of service calls

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys, authorization, credential_of
-from oncekit.local.doorkeeper import Doorkeeper
-from oncekit.local.knocking import Environ, every_door, strange_key
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
+from oncekit.local.request_filter import RequestFilter
+from oncekit.local.request_rules import Environ, every_server, strange_key
 
 Watch = Callable[[Environ, Any], Any]
 """Gets a request and the application that would answer it; gives the one that does."""
@@ -32,7 +32,7 @@ class Server:
     """Serves moto's backends from `open` until it is closed. Port 0 lets the system choose one.
 
     Until it is open, its address is known and its clients wait: what they ask for is not deployed yet.
-    Before them stand the doorkeeper, who lets in only clients of this run, and the guard, who knows what each may do.
+    Before them stand the filter, which accepts only clients of this run, and the guard, who knows what each may do.
     `names` are what clients may call this machine besides its own names. `watch` may stand before the application.
     `now` is the time that answers tell as their date.
     """
@@ -61,7 +61,7 @@ class Server:
                 return answer(environ, start_response)
 
         self._server = Loopback(port, MotoRequestHandler, now)
-        self._front = Doorkeeper(Dispatcher(), *every_door(*names), way_around, strange_key(keys))
+        self._front = RequestFilter(Dispatcher(), *every_server(*names), way_around, strange_key(keys))
         self.url = self._server.url
 
     def open(self) -> None:

@@ -189,9 +189,7 @@ def test_copies_of_one_executions_message_are_one_start_and_go_with_it(operator:
 
 
 @pytest.mark.parametrize("character", ["\ufffe", "\uffff", "\ud800"])
-def test_a_rejected_request_kept_as_escapes_starts_again(
-    operator: Operator, character: str
-) -> None:
+def test_a_rejected_request_kept_as_escapes_starts_again(operator: Operator, character: str) -> None:
     request = operator.request() | {"payload": {"text": f"a{character}b"}, "onCrash": "x"}
     operator.cloud.run(request)
     [kept] = operator.cloud.rejected()

@@ -1,4 +1,4 @@
-"""Nobody knocks at the endpoint but a client of this run: no page in a browser, no other name, no other key."""
+"""The endpoint accepts only clients of this run: no page in a browser, no other name, no other key."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from signing import keys
 
 from oncekit.local import LocalCloud
 from oncekit.local.access_keys import authorization
-from oncekit.local.knocking import HOST_OF_CONTAINERS, foreign_host
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 from oncekit.local.once_cloud import PREFIX
+from oncekit.local.request_rules import HOST_OF_CONTAINERS, foreign_host
 
 pytestmark = pytest.mark.ours
 

@@ -102,7 +102,7 @@ def _endpoint(stack: Stack) -> Mapping[str, str]:
     """In a container 127.0.0.1 is the container. On AWS each client knows its endpoint."""
     if stack.endpoint_url is None:
         return {}
-    from oncekit.local.knocking import HOST_OF_CONTAINERS
+    from oncekit.local.request_rules import HOST_OF_CONTAINERS
 
     return {ENDPOINT: f"http://{HOST_OF_CONTAINERS}:{urlsplit(stack.endpoint_url).port}"}
 

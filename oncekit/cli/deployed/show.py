@@ -25,6 +25,7 @@ from oncekit.cli.options import Json, Profile, Region, StackName, Template
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Repeats, lines_of
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import find_template
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.local.lanes import FAST, FULL
 
@@ -83,8 +84,6 @@ def show(
 
 def _draw(place: Place, about: str | None, output: Path, lane: str | None, template: Path | None, data: bool) -> int:
     if about is None:
-        from oncekit.cli.here.cloud import find_template  # of the extra
-
         shown = chosen(lane) or FULL
         draw(output, definition_of(find_template(template), shown), shown)
         return 0

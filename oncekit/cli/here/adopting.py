@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from oncekit.cli.here.cloud import clear_errors
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors
 
 
 @contextmanager

@@ -18,8 +18,8 @@ from oncekit.cli.deployed.rejected.queue import Which
 from oncekit.cli.deployed.requests.files import MOST_BYTES
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
-from oncekit.cli.here.cloud import clear_errors
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Prospect, Refused
 from oncekit.console.requests import id_of
 from oncekit.local.clock import MovableClock

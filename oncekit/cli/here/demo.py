@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oncekit import application
-from oncekit.cli.here.cloud import find_template, local_cloud
+from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.options import Json, Template
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import find_template
 from oncekit.cli.terminal import tell as info
 
 if TYPE_CHECKING:

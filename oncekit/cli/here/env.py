@@ -78,8 +78,8 @@ def _of_stack(place: Place, event: str | None, output: Path | None, template: Pa
 
 
 def _lines(output: Path | None, template: Path | None) -> None:
-    from oncekit.cli.here.cloud import find_template
     from oncekit.cli.here.up_environment import environment_of, lines
+    from oncekit.cli.template import find_template
 
     if output is not None:
         raise Problem('-o is for --sam, --event and --openapi; a shell reads the lines by eval "$(once env)"')

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oncekit.cli.here.cloud import find_event
+from oncekit.cli.template import find_event
 
 SAMPLE = "events/charge-payment.json"
 _WORDS = ("tenant", "operation", "idempotencyKey")

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.here.cloud import clear_errors, find_template
 from oncekit.cli.here.openapi_parts import COMPONENTS, DESCRIPTION, PROBLEM, RESPONSES, SCHEMAS
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.operation_functions import OperationFunctions
 

@@ -11,12 +11,13 @@ import typer
 
 from oncekit.cli.deployed.requests.files import read_event
 from oncekit.cli.drawing import Draw, definition_of, draw
-from oncekit.cli.here.cloud import find_event, find_template, local_cloud
+from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.lane import handed_over, lane_to_start
 from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.lanes import LaneOption, chosen
 from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
+from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
 from oncekit.local.lanes import Lane, lane_of
 

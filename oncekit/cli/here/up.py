@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from oncekit.cli.here.cloud import clear_errors, find_template, local_cloud
+from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.example import Example, example_of
 from oncekit.cli.here.files import Watch, broken_python, python_of
 from oncekit.cli.here.output_lock import alone, tell_alone
@@ -23,6 +23,7 @@ from oncekit.cli.lanes import lane_to_start
 from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.local.account import REGION
 from oncekit.local.lanes import FAST, FULL, MACHINES
@@ -102,7 +103,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.cli.here.up_environment import kept_while_up
     from oncekit.local.clock import MovableClock
-    from oncekit.local.knocking import HOST_OF_CONTAINERS
+    from oncekit.local.request_rules import HOST_OF_CONTAINERS
 
     opened: list[LocalCloud] = []
     kept: list[KeptLogs] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from werkzeug.wrappers import Request
 
-from oncekit.local.knocking import foreign_host
+from oncekit.local.request_rules import foreign_host
 
 _host = foreign_host()
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from oncekit.local.clock import Clock
-from oncekit.local.doorkeeper import Doorkeeper
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.calls import Called, Calls
 from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
 from oncekit.local.gateway.throttling import Throttle
-from oncekit.local.knocking import foreign_host, from_another_page
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions import Guard
+from oncekit.local.request_filter import RequestFilter
+from oncekit.local.request_rules import foreign_host, from_another_page
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -123,7 +123,7 @@ class GatewayServer:
 
     def __init__(self, gateway: Gateway, port: int = 0) -> None:
         self._server = Loopback(port)
-        self._front = Doorkeeper(gateway, foreign_host(), from_another_page(gateway.origin), keeps_cors=True)
+        self._front = RequestFilter(gateway, foreign_host(), from_another_page(gateway.origin), keeps_cors=True)
         self.url = self._server.url
 
     def open(self) -> None:

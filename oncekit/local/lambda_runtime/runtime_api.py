@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Protocol
 
-from oncekit.local.knocking import EVERY_DOOR, refusal
+from oncekit.local.request_rules import EVERY_SERVER, refusal
 
 _PREFIX = "/2018-06-01/runtime/"
 MAX_RESPONSE_BYTES = 6_291_556
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not super().parse_request():
             return False
         environ = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in self.headers.items()}
-        why = refusal(environ, EVERY_DOOR)
+        why = refusal(environ, EVERY_SERVER)
         if why is not None:
             self.close_connection = True  # its body is not read
             self.send_error(403, explain=why)

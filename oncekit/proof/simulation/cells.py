@@ -41,7 +41,7 @@ LASTING = ("fails for good", "slow", "late", "down for hours")
 SWEEPS_THAT_MAY_FAIL = 2
 """Of executions that died without a record recovery promises to find those of three periods, and of a late start."""
 
-Lay = Callable[[Injector], Injector]
+Install = Callable[[Injector], Injector]
 """Puts an injector in front of another one, which then injects its own faults as before."""
 
 
@@ -153,9 +153,9 @@ def cells_at(world: World, path: Path, place: Place, fault: str) -> Iterator[Cel
         yield _cell(world, path, place, f"{LATE}: before call {later}", held.over)
 
 
-def _cell(world: World, path: Path, place: Place, fault: str, lay: Lay) -> Cell:
+def _cell(world: World, path: Path, place: Place, fault: str, install: Install) -> Cell:
     try:
-        struck, stuck = _run(world, path, lay)
+        struck, stuck = _run(world, path, install)
     except Endless as endless:
         return Cell(path.name, place, fault, "stuck", (str(Fault("P5", "stuck", str(endless))),), None)
     assert isinstance(struck, Striking | Held)
@@ -171,7 +171,7 @@ def _cell(world: World, path: Path, place: Place, fault: str, lay: Lay) -> Cell:
 
 
 def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[Fault]:
-    """What harms nothing changes no end."""
+    """A harmless fault changes no outcome."""
     kind = fault.partition(":")[0]
     # An owner in the fast lane does not outlive what is slow or down for long; then nobody knows what it did.
     outlived = path.uses_fast_lane and "quarantine" in str(path.all_requests) and kind in LASTING
@@ -183,12 +183,12 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
             yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
 
-def _run(world: World, path: Path, lay: Lay, *, sends_again: bool = True) -> tuple[Injector, list[Fault]]:
+def _run(world: World, path: Path, install: Install, *, sends_again: bool = True) -> tuple[Injector, list[Fault]]:
     """The injector of the run, and what was stuck before anybody sent anything again."""
     world.begin(Injector(), background=path.background)
     with world.running():
         prepare(world, path)
-        injector = lay(_under(world, path))
+        injector = install(_under(world, path))
         if isinstance(injector, Striking):
             injector.operators = Operators(world, checker.id_of(path.all_requests[0]))
             injector.join = lambda: world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))

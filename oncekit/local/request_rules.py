@@ -83,12 +83,12 @@ def strange_key(keys: AccessKeys) -> Rule:
     return rule
 
 
-def every_door(*names: str) -> tuple[Rule, ...]:
+def every_server(*names: str) -> tuple[Rule, ...]:
     """The rules for every server; it can add a rule about who the caller is. `names` are accepted as Host, too."""
     return foreign_host(*names), from_a_page
 
 
-EVERY_DOOR = every_door()
+EVERY_SERVER = every_server()
 
 
 def refusal(environ: Environ, rules: tuple[Rule, ...]) -> str | None:

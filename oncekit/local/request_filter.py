@@ -1,4 +1,4 @@
-"""Middleware in front of a WSGI application: accepts only requests that follow the rules of `oncekit.local.knocking`.
+"""Middleware in front of a WSGI application: accepts only requests that follow `oncekit.local.request_rules`.
 
 It also removes CORS headers from every response, so that no page of another origin can read it; but not those of a
 template's own API, which says itself who may.
@@ -13,8 +13,8 @@ from botocore.exceptions import ClientError
 from werkzeug.wrappers import Response
 
 from oncekit.local.access_keys import credential_of
-from oncekit.local.knocking import Rule, refusal
 from oncekit.local.permissions.http import in_protocol
+from oncekit.local.request_rules import Rule, refusal
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -23,7 +23,7 @@ CODE = "LocalCloudRefused"
 """The error code for clients of AWS."""
 
 
-class Doorkeeper:
+class RequestFilter:
     """The application behind the rules, which are checked in their order."""
 
     def __init__(self, application: WSGIApplication, *rules: Rule, keeps_cors: bool = False) -> None:

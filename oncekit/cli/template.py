@@ -1,0 +1,50 @@
+"""The template that a command works on, and the requests beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from oncekit import application
+from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import tell
+
+
+def find_template(given: Path | None) -> Path:
+    """The template to use; that of the sample application if there is none. Raises Problem if `given` is missing."""
+    if given is not None:
+        if not given.is_file():
+            raise Problem(f"there is no template at {given}")
+        return given
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "template.yaml").is_file():
+            return folder / "template.yaml"
+    tell("No template.yaml in this folder or a parent folder: this is the sample application that comes with once.")
+    return application.folder() / application.TEMPLATE
+
+
+def find_event(name: str, template: Path) -> str:
+    """The file of a request: with the sample application also one of its own, such as events/charge-payment.json."""
+    sample = template.parent / name
+    is_sample = template.parent == application.folder() and name != "-"
+    return str(sample) if is_sample and not Path(name).exists() and sample.is_file() else name
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Errors of the template, the definition, the port and the engine as problems."""
+    from oncekit.local.definition import DefinitionError
+    from oncekit.local.start_errors import EngineReplaced, PortInUseError
+    from oncekit.local.template import TemplateError
+
+    try:
+        yield
+    except (TemplateError, DefinitionError, EngineReplaced, PortInUseError) as error:
+        raise Problem(" ".join(str(error).split())) from error  # an error of YAML has lines
+    except UnicodeDecodeError as error:
+        raise Problem(f"a file of the template is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise Problem(f"{error.filename}: {error.strerror}") from error
