@@ -13,7 +13,7 @@ FEWEST = {
     "test_faults.py": 23,
     "test_matrix.py": 4,
     "test_outside.py": 41,
-    "test_page.py": 6,
+    "test_page.py": 7,
     "test_request.py": 3,
     "test_strikes.py": 35,
 }

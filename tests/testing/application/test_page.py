@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from oncekit import testing
+from oncekit import adoption, testing
 from oncekit.testing import function_crashes
 from oncekit.testing.cloud import TestCloud
 from oncekit.testing.plugin import RunMatrix
@@ -35,6 +35,13 @@ def test_the_page_tells_of_every_fault_and_what_the_cloud_does_is_there(once_clo
     table = PAGE.partition("| `once_cloud` | does |")[2].partition("\n\n")[0]
     for name in re.findall(r"`(\w+)[(`.]", table.replace("`.status`, `.output`, `.error`, `.states`", "")):
         assert hasattr(once_cloud, name), name
+
+
+def test_the_page_tells_of_all_that_written_tests_use() -> None:
+    table = PAGE.partition("| `once_cloud` | does |")[2].partition("\n\n")[0]
+    texts = "".join(each.read_text() for each in Path(adoption.__file__).with_name("texts").glob("test*.txt"))
+    used = set(re.findall(r"once_cloud\.(\w+)", texts))
+    assert used - set(re.findall(r"`(\w+)[(`\[]", table)) == set()
 
 
 FUNCTION, LINE = re.findall(r'```python title="first/charge_customer/app.py"\n(.*?)```', TUTORIAL, re.DOTALL)
