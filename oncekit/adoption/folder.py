@@ -108,10 +108,11 @@ def _files(folder: Path) -> Mapping[str, str]:
     files = _noted(folder)["files"]
     assert isinstance(files, dict)
     for name in files:
-        if not is_inside(folder, folder / name):
+        parts = name.split("/")
+        if ".." in parts or parts[0] not in (*_COPIED, application.TEMPLATE) or not is_inside(folder, folder / name):
             raise Problem(
-                f"{folder / _RECORD} names {name!r}, which is outside of {folder}: nothing was changed; remove that "
-                "name from it"
+                f"{folder / _RECORD} names {name!r}, which `once init` copies to no place in {folder}: nothing was "
+                "changed; remove that name from it"
             )
     return files
 

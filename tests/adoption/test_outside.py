@@ -76,7 +76,10 @@ def test_an_upgrade_writes_through_no_link(foreign: Application, outside: Path, 
 
 
 @pytest.mark.parametrize("command", [INIT, UPGRADE])
-@pytest.mark.parametrize("name", ["../../outside/credentials", "{outside}/credentials", "../samconfig.toml", "a\0b"])
+@pytest.mark.parametrize(
+    "name",
+    ["../../outside/credentials", "{outside}/credentials", "../samconfig.toml", "a\0b", "shared/../operations.yaml"],
+)
 def test_an_upgrade_reads_and_deletes_only_files_of_the_copy(
     foreign: Application, outside: Path, name: str, command: tuple[str, ...]
 ) -> None:
@@ -87,7 +90,7 @@ def test_an_upgrade_reads_and_deletes_only_files_of_the_copy(
         noted["files"][named] = digest
         record.write_text(json.dumps(noted))
         done = assert_refused(foreign, outside, command)
-        assert f"names {named!r}, which is outside of" in done.err
+        assert f"names {named!r}, which `once init` copies to no place" in done.err
 
 
 def test_links_inside_of_the_application_are_followed(foreign: Application) -> None:
