@@ -33,7 +33,7 @@ CELLS = 60
 FROM_AFAR = (LATE, "slow", "late", "answer lost", "dies after")
 """Faults at other places of a path: what comes late, or twice, meets the mutant."""
 CONDITIONS = ("tests/proof/test_conditions.py", "tests/proof/test_odd_requests.py")
-SCENARIOS = ("tests/scenarios",)
+SCENARIOS = ("tests/states", "tests/statemachine", "tests/scenarios")
 PERMISSIONS = ("tests/template/test_permissions.py", "tests/template/test_permissions_used.py")
 LEFT_OUT = (".git", ".venv*", "build", ".*_cache", "*.egg-info", ".hypothesis", ".aws-sam", "__pycache__")
 LONGEST = 600
