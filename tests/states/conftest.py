@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ import pytest
 from one_state import FAST, FULL, Lane, State, states_of
 
 from oncekit.local.deploy import rendered_definitions
-from oncekit.proof.model.record import Table, table
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 PARAMETERS = {
@@ -53,10 +52,3 @@ def fast(rendered: dict[str, dict[str, Any]]) -> Callable[..., State]:
         return State(name, states[name], lane=lane, **more)
 
     return named
-
-
-@pytest.fixture(scope="module")
-def records(rendered: dict[str, dict[str, Any]]) -> Iterator[Table]:
-    """The table of records, on which the definitions' own writes are made."""
-    with table(rendered["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]) as there:
-        yield there

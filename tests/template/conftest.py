@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from template_parts import OWN_FUNCTIONS
 
 from oncekit.local.template import Template, load, parse
 
@@ -35,12 +34,6 @@ def functions(resources: Resources) -> Resources:
 
 
 @pytest.fixture(scope="session")
-def own_functions(functions: Resources) -> Resources:
-    """Those of Once and of its samples, without operations that somebody has added."""
-    return {name: functions[name] for name in OWN_FUNCTIONS}
-
-
-@pytest.fixture(scope="session")
 def translated() -> Template:
     """What SAM makes of the template, with its default parameters."""
     return load(TEMPLATE)
@@ -58,16 +51,3 @@ def definitions() -> dict[str, dict[str, Any]]:
 def definition(definitions: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The operation machine's definition."""
     return definitions["operation"]
-
-
-@pytest.fixture(scope="session", params=["operation", "fast", "recovery"])
-def states(request: pytest.FixtureRequest, definitions: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The states of one machine after the other, those inside of a Map included."""
-    return dict(_states(definitions[request.param]))
-
-
-def _states(definition: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for name, state in definition["States"].items():
-        yield name, state
-        if "ItemProcessor" in state:
-            yield from _states(state["ItemProcessor"])
