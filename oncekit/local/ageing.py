@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -36,15 +37,19 @@ def ageing(clock: Clock) -> Iterator[None]:
     from moto.s3 import models as s3
 
     get_bucket, get_table = s3.S3Backend.get_bucket, DynamoDBBackend.get_table
+    # Who asks while another thread deletes waits for it: it must not see what has expired.
+    deleting = threading.Lock()
 
     def bucket_now(self: Any, bucket_name: str) -> Any:
         bucket = get_bucket(self, bucket_name)
-        _expire_objects(bucket, clock.now())
+        with deleting:
+            _expire_objects(bucket, clock.now())
         return bucket
 
     def table_now(self: Any, table_name: str) -> Any:
         table = get_table(self, table_name)
-        _expire_items(table, clock.now())
+        with deleting:
+            _expire_items(table, clock.now())
         return table
 
     def utcnow() -> datetime.datetime:

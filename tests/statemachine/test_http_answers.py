@@ -120,6 +120,7 @@ def test_where_the_answer_will_be_is_told_for_any_key_and_is_found_there(
     key: str, client: Client, latches: Latches
 ) -> None:
     answer = client.post("scripted", key, script({"await": "go", "then": {"return": 1}}), Prefer="respond-async")
+    latches.wait_for_starts(1)
     assert answer.headers["location"] == f"scripted/{quote(key, safe='*')}".replace("~", "%7E")
     asked = client.send("GET", f"/operations/{answer.headers['location']}")
     assert (asked.status, json.loads(asked.body)["id"]) == (202, f"default#scripted#{key}")
