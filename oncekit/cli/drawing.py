@@ -1,8 +1,7 @@
-"""A picture of a state machine (SVG), with the path of a run; or everything about a run in one file (HTML)."""
+"""A picture of a state machine (SVG), with the path of a run."""
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 MACHINES = {FULL: "operation", FAST: "fast"}
 """The name of each lane's state machine."""
-PAGE = (".html", ".htm")
 
 Draw = Annotated[
     Path | None,
@@ -26,11 +24,8 @@ Draw = Annotated[
         "--draw",
         parser=file,
         metavar="FILE",
-        help="Draw the state machine as SVG, with the path of the run (- prints it); as FILE.html all about the run.",
+        help="Draw the state machine as SVG, with the path of the run (- prints it).",
     ),
-]
-NoPayloads = Annotated[
-    bool, typer.Option("--no-payloads", help="Leave payloads, results and answers out of an HTML file.")
 ]
 
 
@@ -46,11 +41,9 @@ def definition_of(template: Path, lane: Lane = FULL) -> dict[str, Any]:
     raise Problem(f"{template} has no {MACHINES[lane].capitalize()}StateMachine; give --template")
 
 
-def draw(
-    output: Path, definition: Any, lane: Lane, run: Run | None = None, name: str = "", payloads: bool = True
-) -> None:
+def draw(output: Path, definition: Any, lane: Lane, run: Run | None = None, name: str = "") -> None:
     """Write the picture of a machine, or of a run of it. Raises Problem where the file cannot be written."""
-    text = _drawn(output, definition, lane, run, name, payloads)
+    text = _drawn(definition, lane, run, name)
     if str(output) == "-":
         say(*text.removesuffix("\n").split("\n"))
         return
@@ -62,13 +55,7 @@ def draw(
     tell(f"{output}: {len(definition['States'])} states{on_path}")
 
 
-def _drawn(output: Path, definition: Any, lane: Lane, run: Run | None, name: str, payloads: bool) -> str:
-    if output.suffix.lower() in PAGE:
-        from oncekit.console.export import exported
-
-        if run is None:
-            raise Problem(f"{output}: a page shows a run; give an id or an execution, or write to .svg")
-        return exported(run, definition, datetime.datetime.now(datetime.UTC), payloads=payloads)
+def _drawn(definition: Any, lane: Lane, run: Run | None, name: str) -> str:
     from oncekit.console.picture import picture
 
     heading = f"State machine {MACHINES[lane]}"

@@ -32,7 +32,7 @@ class Listed(NamedTuple):
 GROUPS: Mapping[str, Mapping[str, Listed]] = {
     "Try it on this machine": {
         "run": Listed("here.run", "once run events/charge-payment.json --times 2"),
-        "demo": Listed("here.demo", "once demo --open"),
+        "demo": Listed("here.demo", "once demo"),
         "up": Listed("here.up", "once up"),
     },
     "Put it into your application": {

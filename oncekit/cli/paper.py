@@ -1,4 +1,4 @@
-"""Lines with colours, tables, paths, and lines that change. Colours are Rich's, which is used nowhere else.
+"""Lines with colours, tables and paths. Colours are Rich's, which is used nowhere else.
 
 A line ends where the terminal does: a text goes on below between its words, a path between its states, a row of a table
 between its cells; a value is cut. A file or a pipe has no width: everything is whole there.
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TextIO, cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from oncekit.cli.terminal import Entry, short, through, visible
@@ -127,13 +125,6 @@ class Paper:
         self.line(before, style, end="")
         self.line(head, "" if before else style, end="")
         return Path(self, cell_len(visible(before + head)), indent)
-
-    @contextmanager
-    def changing(self) -> Iterator[Callable[[Sequence[str]], None]]:
-        """What shows lines in place of those before, in a terminal; they are gone at the end."""
-        options = {"transient": True, "auto_refresh": False, "redirect_stdout": False, "redirect_stderr": False}
-        with Live(console=self._console, **options) as live:  # type: ignore[arg-type]
-            yield lambda lines: live.update(Text("\n".join(map(visible, lines))), refresh=True)
 
 
 class Path:

@@ -1,4 +1,4 @@
-"""The local console, and what it shows: one model of a run for the page, the export and `once show`.
+"""The local console, and what it shows: one model of a run for the page and `once show`.
 
     visible.py    characters that can be seen
     requests.py   what a request says of itself
@@ -10,11 +10,9 @@
     here.py       runs of the local cloud
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
-    export.py     a run as one file
     rows.py       what is listed: executions, calls, what waits; actions.py: what can be done from the page
     local_source.py   what the pages read of the local cloud; local_log.py: what functions printed there
     kept_result.py    a result that a record refers to
-    tour.py       a story that the pages tell step by step
     listing.py    which requests are listed, and in which order
     pages/        templates, style and script
     server/       addresses, guard, live events

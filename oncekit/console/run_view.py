@@ -18,7 +18,6 @@ from oncekit.console.run import RUNNING, Event, Outcome, Run, Visit
 from oncekit.console.words import clock, day_and_time, duration
 from oncekit.local.lanes import lane_of
 
-LEFT_OUT = Markup('<em class="left-out">left out</em>')
 BAR = 1000
 """Units of width that the whole time of a run has."""
 LEAST_BAR = 6
@@ -107,7 +106,6 @@ class RunView:
     events: Sequence[EventView]
     data: Sequence[Said]
     is_running: bool
-    has_payloads: bool
     is_long: bool
     """Whether data and events come only when they are asked for."""
 
@@ -117,34 +115,30 @@ def run_view(
     definition: Definition | None,
     now: datetime.datetime,
     *,
-    payloads: bool = True,
     is_long: bool = False,
     first: int = 0,
     last: int | None = None,
     log: Log = NOTHING_PRINTED,
 ) -> RunView:
-    """`now` ends the bars of what still runs; without `payloads` nothing that a request, a function or a service said
-    is in it but operation, tenant and names of errors. Of the visits it has those from `first` to before `last`.
-    """
+    """`now` ends the bars of what still runs. Of the visits it has those from `first` to before `last`."""
     end = run.ended_at or max(now, run.started_at)
     whole = (end - run.started_at).total_seconds()
     kind, outcome = kind_and_outcome(run.status, run.output, run.error)
     return RunView(
         run=run,
-        id=_id(run, payloads),
+        id=id_in(run.input or "") or "",
         kind=kind,
         sign=sign_of(kind),
         outcome=outcome,
-        facts=_facts(run, end, payloads),
-        message=_message(run.cause) if payloads and run.cause else "",
+        facts=_facts(run, end),
+        message=_message(run.cause) if run.cause else "",
         picture=Markup("") if definition is None else Markup(picture_in_page(definition, run)),  # noqa: S704 escaped there
-        visits=_visits(run, slice(first, last), end, payloads, {} if is_long else log, data=not is_long),
+        visits=_visits(run, slice(first, last), end, {} if is_long else log, data=not is_long),
         further=max(0, len(run.visits) - last) if last else 0,
         scale=[duration(whole * part) for part in (0, 0.5, 1)] if whole else [],
         events=[] if is_long else events_view(run),
-        data=list(data_of({"input": run.input, "output": run.output, "cause": run.cause}, payloads)),
+        data=list(data_of({"input": run.input, "output": run.output, "cause": run.cause})),
         is_running=run.status == RUNNING,
-        has_payloads=payloads,
         is_long=is_long,
     )
 
@@ -153,7 +147,7 @@ def visit_view(run: Run, number: int, now: datetime.datetime, log: Log = NOTHING
     """One visit with its data; None where there is none of this number."""
     visit = next((each for each in run.visits if each.number == number), None)
     end = run.ended_at or max(now, run.started_at)
-    return None if visit is None else _visit(visit, Span(run.started_at, end), 0, True, log)
+    return None if visit is None else _visit(visit, Span(run.started_at, end), 0, log)
 
 
 def events_view(run: Run) -> list[EventView]:
@@ -194,16 +188,9 @@ def _disposition(output: str | None) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _id(run: Run, payloads: bool) -> str:
-    """A key is of the request, as its payload is."""
-    id = id_in(run.input or "") or ""
-    return id if payloads or not id else "#".join([*id.split("#", 2)[:2], "…"])
-
-
-def _facts(run: Run, end: datetime.datetime, payloads: bool) -> dict[str, str]:
-    parts = parts_of(run.input or "")
+def _facts(run: Run, end: datetime.datetime) -> dict[str, str]:
     return {
-        **{name: part for name, part in parts.items() if payloads or name != "Key"},
+        **parts_of(run.input or ""),
         "Lane": lane_of(run.arn),
         "Execution": run.name,
         "Started": day_and_time(run.started_at),
@@ -218,23 +205,23 @@ def _message(cause: str) -> str:
     return message if isinstance(message, str) else cause
 
 
-def _visits(run: Run, part: slice, end: datetime.datetime, payloads: bool, log: Log, *, data: bool) -> list[VisitView]:
+def _visits(run: Run, part: slice, end: datetime.datetime, log: Log, *, data: bool) -> list[VisitView]:
     span = Span(run.started_at, end)
     depths: dict[int | None, int] = {None: -1}
     for each in run.visits:
         depths[each.number] = depths[each.parent] + 1
-    return [_visit(each, span, depths[each.number], payloads, log, data=data) for each in run.visits[part]]
+    return [_visit(each, span, depths[each.number], log, data=data) for each in run.visits[part]]
 
 
-def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, data: bool = True) -> VisitView:
+def _visit(visit: Visit, span: Span, depth: int, log: Log, *, data: bool = True) -> VisitView:
     again = f", {visit.retries} {'retry' if visit.retries == 1 else 'retries'}" if visit.retries else ""
     x, width = span.bar(visit.entered_at, visit.exited_at)
     calls = [
         CallView(
             each.resource,
             "called" if each.failure is None else each.failure.error or "failed",
-            next(data_of({"parameters": each.parameters}, payloads), None),
-            log_of(log.get((visit.number, number), ()), payloads),
+            next(data_of({"parameters": each.parameters}), None),
+            log_of(log.get((visit.number, number), ())),
         )
         for number, each in enumerate(visit.attempts)
         if data
@@ -248,7 +235,7 @@ def _visit(visit: Visit, span: Span, depth: int, payloads: bool, log: Log, *, da
         lasted=duration(((visit.exited_at or span.end) - visit.entered_at).total_seconds()),
         bar_x=x,
         bar_width=width,
-        data=list(data_of(said, payloads)),
+        data=list(data_of(said)),
         calls=calls,
         parts=[(*span.bar(each.began_at, each.ended_at), "failed" if each.failure else "") for each in visit.attempts],
         depth=depth,
@@ -259,17 +246,17 @@ def _variables(visit: Visit) -> dict[str, str]:
     return {f"${name}": value for name, value in visit.variables.items()}
 
 
-def data_of(named: Mapping[str, str | None], payloads: bool = True) -> Iterator[Said]:
-    """Those that are there; without payloads only that they are."""
+def data_of(named: Mapping[str, str | None]) -> Iterator[Said]:
+    """Those that are there."""
     for name, text in named.items():
         if text is not None:
-            yield Said(name, set_out(text) if payloads else LEFT_OUT, text if payloads else None)
+            yield Said(name, set_out(text), text)
 
 
-def log_of(lines: Sequence[str], payloads: bool = True) -> Said | None:
+def log_of(lines: Sequence[str]) -> Said | None:
     """Lines that were printed, each as it is: they are told apart by it."""
     text = "\n".join(lines)
-    return Said("log", as_it_is(text) if payloads else LEFT_OUT, text if payloads else None) if text else None
+    return Said("log", as_it_is(text), text) if text else None
 
 
 def _event(event: Event, names: Mapping[int, str]) -> EventView:

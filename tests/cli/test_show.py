@@ -166,7 +166,7 @@ def test_execution_that_is_not_there_is_a_line(operator: Operator, about: str) -
 
 def test_picture_has_the_path_of_an_id_or_an_execution(operator: Operator, tmp_path: Path) -> None:
     ended = operator.cloud.run(operator.request())
-    for about, file in ((ID, "run.svg"), (ended.arn, "run.html")):
+    for about, file in ((ID, "run.svg"), (ended.arn, "second.svg")):
         done = operator.once("show", about, "--draw", str(tmp_path / file))
         assert (done.code, done.out) == (0, "") and "5 steps on the path" in done.err
         assert "AcquireLock" in (tmp_path / file).read_text()

@@ -16,13 +16,8 @@ from evil import EVIL, ROOT, SEEN, assert_calm, python
 from operating import ID, Operator, put
 from rich.cells import cell_len
 
-from oncekit.cli.here.effects import SideEffects
-from oncekit.cli.here.ledger import Row
-from oncekit.cli.here.report import print_table, tell_denials
-from oncekit.cli.here.telling import Telling
 from oncekit.cli.paper import LEAST, Paper
 from oncekit.cli.terminal import Entry, guard, say, say_json, tell, visible
-from oncekit.local.permissions.guard import Denial
 
 CLI = ROOT / "oncekit" / "cli"
 
@@ -75,8 +70,6 @@ def test_colours_are_all_that_a_terminal_is_told(monkeypatch: pytest.MonkeyPatch
     paper = Paper(error=True)
     paper.line(f"✗ {EVIL}", "red")
     paper.table(("", EVIL), [("✓", EVIL)], ["green"])
-    with paper.changing() as show:
-        show([EVIL, "second"])
     written = terminal.getvalue()
     assert "\x1b[31m" in written, "there are colours"
     mere = re.sub(r"\x1b\[(?:\d+(?:;\d+)*m|\d*[AGK]|2K|\?25[lh])|\r", "", written)
@@ -141,9 +134,6 @@ def test_a_table_cuts_its_last_cell_and_shows_what_is_below_a_row_whole(monkeypa
     ]
 
 
-WIDTHS = pytest.mark.parametrize("columns", [60, 80, 140])
-
-
 def too_long(text: str, columns: int) -> list[str]:
     """Lines that do not fit. A word that is there to be copied, such as an ARN, a link or a command, is on one line."""
     long = [
@@ -179,16 +169,8 @@ def test_an_entry_of_an_answer_goes_on_below_its_beginning_and_a_value_is_cut(mo
     ]
 
 
-def test_a_file_has_no_width_for_tables_and_entries_either(capsys: pytest.CaptureFixture[str]) -> None:
-    paper = Paper(error=False)
-    paper.table(("", "result"), [("✓", "x" * 9999)], ["green"])
-    paper.entry(Entry("error  ", "word " * 999))
-    paper.entry(Entry("result ", "y" * 9999, is_value=True))
-    assert [len(line) for line in capsys.readouterr().out.splitlines()] == [9, 10_002, 7 + 4994, 10_006]
-
-
-@WIDTHS
-def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, columns: int) -> None:
+def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator) -> None:
+    columns = 80
     result = {f"k{number}": "v" for number in range(99)}
     operator.script({"return": result})
     operator.cloud.run(operator.request())
@@ -205,17 +187,6 @@ def test_answers_about_records_keep_to_the_width_and_are_whole_in_a_pipe(operato
     assert {other, "QUARANTINED", "OddError"} <= set(operator.once("ls", columns=columns).out.split())
 
 
-@WIDTHS
-def test_errors_keep_to_the_width_and_are_whole_in_a_pipe(operator: Operator, columns: int) -> None:
-    operator.script({"raise": "PermanentError"})
-    operator.cloud.run(operator.request())
-    operator.cloud.run(operator.request() | {"idempotencyKey": "refused", "payload": 1})
-    for command in (("show", ID), ("ls", "--rejected")):
-        told = operator.once(*command, columns=columns).out
-        assert told and too_long(told, columns) == [], command
-    assert "  OperationFailed  OperationFailed: PermanentError" in operator.once("show", ID).out
-
-
 def test_what_send_says_keeps_to_the_width_and_its_command_is_whole(
     operator: Operator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,8 +198,8 @@ def test_what_send_says_keeps_to_the_width_and_its_command_is_whole(
     assert "there is no record after 1 s" in " ".join(done.err.split())
 
 
-@WIDTHS
-def test_advice_goes_on_below_its_finding(operator: Operator, columns: int) -> None:
+def test_advice_goes_on_below_its_finding(operator: Operator) -> None:
+    columns = 80
     put(operator, "default#told#k", "QUARANTINED", 1)
     put(operator, "default#told#l", "IN_PROGRESS", 1)
     told = operator.once("doctor", columns=columns).out
@@ -241,48 +212,6 @@ def test_advice_goes_on_below_its_finding(operator: Operator, columns: int) -> N
         words = r"(?: +|\n {6})".join(map(re.escape, advice.split()))
         assert re.search(rf"\n {{6}}{words}\n", told), advice
         assert f"\n      {advice}\n" in in_pipe
-
-
-@WIDTHS
-def test_the_side_effects_of_a_run_go_on_below(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    terminal = narrow(monkeypatch, columns)
-    starts = dict.fromkeys(("charge-payment", "build-report", "place-order", "send-invoice"), 2)
-    print_table([], SideEffects(starts, {"ProviderLedgerTable": 1, "OrdersTable": 12}))
-    told = shown(terminal)
-    assert too_long("\n".join(told), columns) == []
-    assert "business logic of send-invoice started 2 times; 1 new in ProviderLedgerTable" in " ".join(told)
-
-
-def evidence_on(paper: Paper) -> None:
-    telling = Telling(paper)
-    telling.ledger("12345", [Row("ch_e094f8226022ce66be509054", 4200, "EUR")], [Row("ch_x", 4200, "EUR")] * 9)
-    telling.answer("2,000,000 bytes", "States.DataLimitExceeded")
-
-
-@WIDTHS
-def test_the_evidence_of_the_demo_keeps_to_the_width(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    terminal = narrow(monkeypatch, columns)
-    evidence_on(Paper(error=False))
-    assert shown(terminal) == [
-        "  ledger with Once                        without Once",
-        "  ch_e094f8226022ce66be509054  42.00 EUR  42.00 EUR",
-        *[" " * 42 + "42.00 EUR"] * 2,
-        " " * 42 + "and 6 more",
-        "  answer with Once  without Once",
-        "  2,000,000 bytes   States.DataLimitExceeded",
-    ]
-    assert too_long("\n".join(shown(terminal)), columns) == []
-
-
-def test_a_missing_permission_is_told_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = narrow(monkeypatch, 60)
-    monkeypatch.setattr("sys.stderr", terminal)
-    table = "arn:aws:dynamodb:us-east-1:1:table/Orders"
-    denial = Denial("XRole", "once_op-x", "dynamodb:PutItem", table, "no", "allow it in a policy of XRole")
-    tell_denials([denial])
-    told = shown(terminal)
-    assert len(told) > 1 and told[0].startswith("✗ once_op-x") and all(line.startswith("  ") for line in told[1:])
-    assert too_long("\n".join(told), 60) == []
 
 
 # ---- nothing goes around it ----
@@ -313,24 +242,7 @@ def test_no_module_of_the_command_prints_by_itself() -> None:
     assert {str(path): found for path in modules if (found := around(path.read_text()))} == {}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "print('x')",
-        "p = print",
-        "import typer; typer.echo('x')",
-        "from typer import echo",
-        "import sys; sys.stderr.write('x')",
-        "from sys import stdout",
-        "from rich.console import Console",
-        "import os; os.write(1, b'x')",
-    ],
-)
-def test_a_module_that_did_would_be_found(line: str) -> None:
-    assert around(line)
-
-
-@pytest.mark.parametrize("command", [("-h",), ("show", "--draw", "-"), ("run", "events/charge-payment.json")])
+@pytest.mark.parametrize("command", [("-h",), ("show", "--draw", "-")])
 def test_a_reader_that_has_seen_enough_ends_the_command_without_a_word(command: tuple[str, ...]) -> None:
     reader, writer = os.pipe()
     os.close(reader)

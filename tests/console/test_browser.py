@@ -20,7 +20,6 @@ from scenario import charge
 from oncekit.cli.here.console import LocalActions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.serving import ConsoleServer
-from oncekit.console.tour import Shown, Step, Tour
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
 
@@ -280,25 +279,6 @@ def test_a_large_result_is_fetched_on_its_record(page: Page, cloud: LocalCloud) 
     page.goto("/record/acme%23build-report%23r")
     page.click("#result > summary")
     page.wait_for_selector("#result .said pre", state="attached")
-
-
-def test_a_story_goes_on_by_a_key_and_ends_on_a_page_that_needs_no_server(browser: Browser, cloud: LocalCloud) -> None:
-    source = LocalSource(cloud)
-    with source.watching():
-        tour = Tour([Step("A title", "Do it", "It was done.", lambda: Shown("/start"))])
-        server = ConsoleServer(source, LocalActions(cloud, ROOT), tour=tour)
-        page = browser.new_page()
-        page.goto(server.address)
-        page.keyboard.press("n")
-        page.wait_for_selector(".tour >> text=It was done.")
-        assert page.url.endswith("/start")
-        page.wait_for_load_state()  # until then no script listens for keys
-        page.keyboard.press("n")
-        page.wait_for_selector("text=That was the demo")
-        assert tour.over.is_set()
-        server.close()
-        assert page.evaluate("getComputedStyle(document.querySelector('.empty')).textAlign") == "center"
-        page.close()
 
 
 WIDTHS = (360, 1440, 2560)

@@ -115,7 +115,7 @@ def test_a_run_has_its_path_each_state_and_every_event(cloud: LocalCloud, visito
     page = visitor.get(run_at(ended.arn)).text
     assert "<title>AcquireLock (succeeded, 1 retry): " in page and "✓ ↻1" in page
     assert "DynamoDB.ThrottlingException" in page and page.count("data-event") == len(ended.events)
-    assert f"once show {ended.arn} --draw run.html" in page and record_at(ID) in page
+    assert f"once show {ended.arn} --draw run.svg" in page and record_at(ID) in page
 
 
 def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor) -> None:

@@ -18,7 +18,7 @@ from oncekit.console.record_view import record_view
 from oncekit.console.requests import id_of
 from oncekit.console.rows import Row
 from oncekit.console.run import run_of
-from oncekit.console.run_view import data_of, kind_and_outcome, run_view
+from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.server.frame import Frame
 from oncekit.local import LocalCloud
 from oncekit.local.faults import before, fails
@@ -26,15 +26,6 @@ from oncekit.local.faults import before, fails
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 LATER = int(NOON.timestamp()) + 60
 ROW = Row("arn:1", "1", "", "", "", "", "full", "failed", "InvalidRequest", NOON, NOON)
-
-
-def test_without_payloads_neither_a_cause_nor_a_log_nor_a_text_to_copy_is_kept(cloud: LocalCloud) -> None:
-    run = run_here(cloud.run(charge() | {"operation": "ask-somebody"}))
-    log = {(3, 0): ["a secret line"]}
-    told, silent = (run_view(run, None, NOON, payloads=each, log=log) for each in (True, False))
-    assert "secret" in str(told.visits) and told.message
-    assert "secret" not in str(silent.visits) and not silent.message
-    assert [each.text for each in data_of({"input": "a secret"}, payloads=False)] == [None]
 
 
 @pytest.mark.parametrize("text", ["<b>no JSON</b>", '{"a": <b>}', '"<b>"', f'"<b>{"x" * 300_000}"'])

@@ -11,7 +11,6 @@ from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.server.app import application
 from oncekit.console.server.guard import Guard
-from oncekit.console.tour import Tour
 
 PORT = 4600
 HERE = f"http://127.0.0.1:{PORT}"
@@ -20,9 +19,9 @@ HERE = f"http://127.0.0.1:{PORT}"
 class Visitor:
     """Has the key, as a cookie; sends a token with what changes something, unless told."""
 
-    def __init__(self, source: LocalSource, actions: Actions, tour: Tour | None = None) -> None:
+    def __init__(self, source: LocalSource, actions: Actions) -> None:
         self.guard = Guard(PORT)
-        self.client = Client(application(source, actions, self.guard, tour))
+        self.client = Client(application(source, actions, self.guard))
         self.client.set_cookie(self.guard.cookie, self.guard.key, domain="127.0.0.1")
 
     def get(self, path: str, **headers: str) -> TestResponse:

@@ -102,11 +102,12 @@ def demo() -> str:
     return done.stdout
 
 
-def test_each_chapter_of_the_demo_shows_a_path_and_the_same_without_once(demo: str) -> None:
+def test_each_chapter_of_the_demo_shows_a_path_and_each_charge_without_once(demo: str) -> None:
     *chapters, _ = demo.strip().split("\n\n")
     assert len(chapters) == 5
     for chapter in chapters:
-        assert " → " in chapter and " with Once " in chapter and " without Once\n" in chapter, chapter
+        assert " → " in chapter, chapter
+        assert (" with Once " in chapter and " without Once\n" in chapter) or chapter.startswith("A result of 2 MB")
     crashes = [chapter for chapter in chapters if "crashes" in chapter]
     assert [(chapter.count("✗ ABORTED"), chapter.count("TakeOverLock")) for chapter in crashes] == [(1, 1), (1, 1)]
 

@@ -19,7 +19,7 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.records.open_operations import since
 from oncekit.cli.deployed.records.record import RELEASED, Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.drawing import Draw, NoPayloads, definition_of, draw
+from oncekit.cli.drawing import Draw, definition_of, draw
 from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName, Template
 from oncekit.cli.outcomes import message_in
@@ -44,7 +44,6 @@ About = Annotated[
 def show(
     about: About = None,
     draw: Draw = None,
-    no_payloads: NoPayloads = False,
     lane: Annotated[
         str | None,
         typer.Option("--lane", metavar="LANE", help="With --draw alone: the lane's state machine, fast or full."),
@@ -76,13 +75,13 @@ def show(
     """
     place = Place(stack, profile, region)
     if draw is not None:
-        raise typer.Exit(_draw(place, about, draw, lane, template, not no_payloads))
+        raise typer.Exit(_draw(place, about, draw, lane, template))
     if about is None:
         raise Problem("give an id, or the ARN of an execution; `once ls` lists open operations")
     raise typer.Exit(_show(place, about, as_json))
 
 
-def _draw(place: Place, about: str | None, output: Path, lane: str | None, template: Path | None, data: bool) -> int:
+def _draw(place: Place, about: str | None, output: Path, lane: str | None, template: Path | None) -> int:
     if about is None:
         shown = chosen(lane) or FULL
         draw(output, definition_of(find_template(template), shown), shown)
@@ -90,7 +89,7 @@ def _draw(place: Place, about: str | None, output: Path, lane: str | None, templ
 
     def work(stack: Stack) -> int:
         run = runs.run_on(stack, about)
-        draw(output, runs.definition_of(stack, run), FULL, run, run.name, data)
+        draw(output, runs.definition_of(stack, run), FULL, run, run.name)
         return 0
 
     return on_stack(place, about, work)

@@ -3,7 +3,6 @@
     run.py     effects.py counts what happened, progress.py shows it while it does
     demo.py    story.py has the chapters, telling.py shows them; ledger.py and without_once/ are the other side of it
     up.py      ends.py says how executions end, files.py follows the files, kept_logs.py keeps what functions print
-    graph.py   drawing/
 
 cloud.py opens the local cloud; report.py shows executions.
 """

@@ -30,7 +30,6 @@ T = TypeVar("T")
 
 if TYPE_CHECKING:
     from oncekit.console.rows import Message
-    from oncekit.console.tour import Tour
     from oncekit.local.once_cloud import LocalCloud
 
 
@@ -39,7 +38,7 @@ PORT = 4600
 
 
 @contextmanager
-def console_of(cloud: LocalCloud, folder: Path, port: int | None = None, tour: Tour | None = None) -> Iterator[str]:
+def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iterator[str]:
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
     from oncekit.console.server.serving import ConsoleServer
@@ -49,11 +48,11 @@ def console_of(cloud: LocalCloud, folder: Path, port: int | None = None, tour: T
     with source.watching():
         with clear_errors():
             try:
-                server = ConsoleServer(source, actions, PORT if port is None else port, tour)
+                server = ConsoleServer(source, actions, PORT if port is None else port)
             except PortInUseError:
                 if port is not None:
                     raise
-                server = ConsoleServer(source, actions, 0, tour)
+                server = ConsoleServer(source, actions)
         try:
             yield server.address
         finally:

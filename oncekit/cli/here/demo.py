@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -25,23 +23,18 @@ if TYPE_CHECKING:
 LEDGER = "ProviderLedgerTable"
 """What only a template with the sample's operations has."""
 
-Open = Annotated[
-    bool, typer.Option("--open", help="Show it in a browser, step by step: a request, its duplicates, a recovery.")
-]
 
-
-def demo(as_json: Json = False, template: Template = None, in_browser: Open = False) -> None:
+def demo(as_json: Json = False, template: Template = None) -> None:
     """Show what Once does, and check each step.
 
     The steps are a charge and its duplicates, crashes, a large result, and another payload under the same key.
-    With --open, a page shows each step in turn; the command prints its address, and ends after the last step.
     The exit code is 1 if a check fails. JSON: {held, checks: [{check, ok, expected, seen}],
     ledgers: [{order, withOnce, withoutOnce}]}.
     """
-    raise typer.Exit(tell(as_json, template, in_browser))
+    raise typer.Exit(tell(as_json, template))
 
 
-def tell(as_json: bool, template: Path | None, in_browser: bool = False) -> int:
+def tell(as_json: bool, template: Path | None) -> int:
     path = stage(template)
     from oncekit.cli.here.report import tell_denials
     from oncekit.cli.here.telling import Telling
@@ -52,10 +45,7 @@ def tell(as_json: bool, template: Path | None, in_browser: bool = False) -> int:
     telling = Telling(paper)
     started = time.monotonic()
     with local_cloud(path) as cloud:
-        if in_browser:
-            _play(cloud, path.resolve().parent, telling)
-        else:
-            _read_out(cloud, telling)
+        _read_out(cloud, telling)
         tell_denials(cloud.denials())
     held, made = telling.held, len(telling.checks)
     if as_json:
@@ -86,18 +76,3 @@ def _read_out(cloud: LocalCloud, telling: Telling) -> None:
             chapter(cloud, telling)
         except TimeoutError as error:
             telling.check("it ends", "an end", str(error))
-
-
-def _play(cloud: LocalCloud, folder: Path, telling: Telling) -> None:
-    """On the console, until somebody has gone on after the last step."""
-    from oncekit.cli.here.browser import shown_in_browser
-    from oncekit.cli.here.console import console_of
-    from oncekit.cli.here.tour import tour_of
-    from oncekit.console.picture import lay_out
-
-    tour = tour_of(cloud, telling)
-    told = cloud.client("stepfunctions").describe_state_machine(stateMachineArn=cloud.outputs["StateMachineArn"])
-    threading.Thread(target=lay_out, args=(json.loads(told["definition"]),), daemon=True).start()  # before it is needed
-    with console_of(cloud, folder, tour=tour) as address, shown_in_browser(address):
-        info(f"Watch it in a browser: {address}", "It ends after the last step, or by Ctrl-C.")
-        tour.over.wait()

@@ -1,4 +1,4 @@
-"""The provider's ledger: what it says of an order with Once, and what it says without; and a report without Once."""
+"""The provider's ledger: what it says of an order with Once, and what it says without."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.account import ACCOUNT
-
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
 FOLDER = Path(__file__).with_name("without_once")
 WITHOUT_ONCE = "charge-without-once"
-REPORT_WITHOUT_ONCE = "report-without-once"
 
 
 @dataclass(frozen=True)
@@ -58,22 +55,3 @@ def without_once(cloud: LocalCloud, deliveries: Sequence[Mapping[str, Any]], cra
         event = {**payload, "orderId": order, "crash": number < crashes}
         cloud.functions.invoke(FunctionName=function, Payload=json.dumps(event))
     return rows(cloud, order)
-
-
-def plain_report(cloud: LocalCloud, payload: Mapping[str, Any]) -> str:
-    """How a state machine ends that does nothing but build a report: an error, or a status."""
-    from oncekit.local.once_cloud import PREFIX
-
-    cloud.add_function(REPORT_WITHOUT_ONCE, FOLDER, handler="report.handler")
-    build = {
-        "Type": "Task",
-        "Resource": "arn:aws:states:::lambda:invoke",
-        "Arguments": {"FunctionName": f"{PREFIX}{REPORT_WITHOUT_ONCE}", "Payload": payload},
-        "End": True,
-    }
-    definition = {"QueryLanguage": "JSONata", "StartAt": "BuildReport", "States": {"BuildReport": build}}
-    machine = cloud.client("stepfunctions").create_state_machine(
-        name=REPORT_WITHOUT_ONCE, definition=json.dumps(definition), roleArn=f"arn:aws:iam::{ACCOUNT}:role/without-once"
-    )
-    ended = cloud.wait(cloud.start_machine(machine["stateMachineArn"], "{}", REPORT_WITHOUT_ONCE))
-    return ended.error or ended.status

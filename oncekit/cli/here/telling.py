@@ -51,19 +51,13 @@ class Telling:
             {"order": order, "withOnce": list(map(str, with_once)), "withoutOnce": list(map(str, without))}
         )
         rows = [str(each) for each in with_once], [each.money for each in without]
-        self._beside("ledger with Once", *rows, is_bad=len(without) > 1)
-
-    def answer(self, with_once: str, error_without: str) -> None:
-        """What the sender gets; a plain state machine, which ends in an error, gives none."""
-        self._beside("answer with Once", [with_once], [error_without], is_bad=True)
-
-    def _beside(self, head: str, with_once: Sequence[str], without: Sequence[str], *, is_bad: bool) -> None:
-        left, right = _shown(with_once), _shown(without)
+        left, right = map(_shown, rows)
+        head = "ledger with Once"
         width = max(map(len, (head, *left)))
         self._paper.line(f"  {head:<{width}}  without Once", "bold")
         for one, other in zip_longest(left, right, fillvalue=""):
             self._paper.line(f"  {one:<{width}}  ", "green", end="")
-            self._paper.line(other, "red" if is_bad else "")
+            self._paper.line(other, "red" if len(without) > 1 else "")
 
 
 def _shown(lines: Sequence[str]) -> list[str]:

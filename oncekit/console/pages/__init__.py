@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import functools
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +40,6 @@ def prepare() -> None:
 def _seen(value: Any) -> Any:
     """What a template prints: text of others in characters that can be seen."""
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
-
-
-def own_style() -> tuple[Markup, Markup]:
-    """The style for a page that has it within, and its hash for the page's policy."""
-    style = asset("console.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return Markup(style), Markup(digest)  # noqa: S704 of this package, and Base64
 
 
 @functools.cache

@@ -194,7 +194,7 @@ addEventListener("keydown", event => {
   }
   const keys = {
     j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(),
-    "/": () => search(), n: () => one("#go-on")?.click(), r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => one('nav a[href="/start"]')?.click(),
+    "/": () => search(), r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => one('nav a[href="/start"]')?.click(),
     g: () => one("#filter [name=group]")?.click(),
   };
   if (keys[event.key] && !one("dialog[open]")) { event.preventDefault(); keys[event.key](); }

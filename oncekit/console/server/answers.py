@@ -6,7 +6,7 @@ from typing import Any
 
 from werkzeug.wrappers import Response
 
-from oncekit.console.pages import asset, own_style, rendered
+from oncekit.console.pages import asset, rendered
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -25,15 +25,6 @@ TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8
 
 def html(template: str, status: int = 200, **values: Any) -> Response:
     return guarded(Response(rendered(template, **values), status, content_type="text/html; charset=utf-8"))
-
-
-def alone(template: str) -> Response:
-    """A page that loads nothing, its style within it."""
-    style, digest = own_style()
-    response = html(template, style=style)
-    policy = POLICY.replace("style-src 'self'", f"style-src 'sha256-{digest}'").replace("script-src 'self'; ", "")
-    response.headers["Content-Security-Policy"] = policy
-    return response
 
 
 def file(name: str) -> Response:

@@ -16,7 +16,6 @@ from oncekit.console.server import live
 from oncekit.console.server.answers import elsewhere, file, plain
 from oncekit.console.server.guard import Guard
 from oncekit.console.server.views import Console
-from oncekit.console.tour import Tour
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -40,7 +39,6 @@ ADDRESSES = Map(
         Rule("/beside", endpoint="beside", methods=["GET"]),
         Rule("/calls", endpoint="calls", methods=["GET"]),
         Rule("/body/calls", endpoint="calls_body", methods=["GET"]),
-        Rule("/go-on", endpoint="go_on", methods=["POST"]),
         Rule("/start", endpoint="start_page", methods=["GET"]),
         Rule("/start", endpoint="start", methods=["POST"]),
         Rule("/waiting", endpoint="waiting", methods=["GET"]),
@@ -56,9 +54,9 @@ ADDRESSES = Map(
 )
 
 
-def application(source: LocalSource, actions: Actions, guard: Guard, tour: Tour | None = None) -> WSGIApplication:
+def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIApplication:
     """The console as a WSGI application."""
-    console = Console(source, actions, guard.token, tour)
+    console = Console(source, actions, guard.token)
 
     def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)

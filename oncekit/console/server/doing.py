@@ -1,4 +1,4 @@
-"""The pages from which something is started or moved: start, what waits, and the next step of a story."""
+"""The pages from which something is started or moved: start, and what waits."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions, Prospect, Refused
 from oncekit.console.record_view import record_view
-from oncekit.console.rows import Message, Unknown
+from oncekit.console.rows import Message
 from oncekit.console.server.addresses import record_address, rows_address, run_address
-from oncekit.console.server.answers import alone, elsewhere
+from oncekit.console.server.answers import elsewhere
 from oncekit.console.server.frame import Frame
 from oncekit.console.words import day_and_time, duration
 
@@ -93,19 +93,6 @@ class Doing(Frame):
         except Refused as refused:
             return self.page("waiting.html", "waiting", 409, **self._waiting(), done="", refused=str(refused))
         return elsewhere(f"/waiting?done={in_url(done)}")
-
-    # ---- a story ----
-
-    def go_on(self, request: Request) -> Response:
-        """Take the next step, if the page has seen all before; after the last one, say so and be over."""
-        if self.tour is None:
-            raise Unknown("no story is told here")
-        address = self.tour.go_on(_whole(request.form.get("taken", "")))
-        if address is not None:
-            return elsewhere(address)
-        answer = alone("over.html")
-        answer.call_on_close(self.tour.over.set)  # the command ends, and with it this server
-        return answer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What every page has: where it reads, what it may do, and the story that is told, if one is."""
+"""What every page has: where it reads, and what it may do."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.rows import Row
 from oncekit.console.server.answers import html
-from oncekit.console.tour import Tour
 from oncekit.console.words import duration
 
 
@@ -21,7 +20,6 @@ class Frame:
     source: LocalSource
     actions: Actions
     token: str
-    tour: Tour | None = None
     laid_out: set[str] = field(default_factory=set)
     """Lanes whose picture was begun."""
     prepared: threading.Lock = field(default_factory=threading.Lock)
@@ -33,7 +31,6 @@ class Frame:
             status,
             here=here,
             has_calls=self.source.calls() is not None,
-            tour=self.tour,
             token=self.token,
             **values,
         )

@@ -38,7 +38,7 @@ class Runs(Frame):
         run, _ = self.source.run(arn)
         if (each := visit_view(run, number, self.source.now(), self.source.log(run))) is None:
             raise Unknown(f"the execution has not entered {number} states")
-        return self.part("visit.html", each=each, view={"has_payloads": True, "run": run})
+        return self.part("visit.html", each=each, view={"run": run})
 
     def events(self, request: Request, arn: str) -> Response:
         run, _ = self.source.run(arn)
@@ -96,4 +96,4 @@ def _commands(view: RunView, arn: str) -> dict[str, str]:
     """Of the fast lane Step Functions keeps no history, so that no command can read one."""
     if lane_of(arn) == FAST:
         return {"show": f"once show {quote(view.id)}"} if view.id else {}
-    return {"show": f"once show {quote(arn)}", "export": f"once show {quote(arn)} --draw run.html"}
+    return {"show": f"once show {quote(arn)}", "draw": f"once show {quote(arn)} --draw run.svg"}
