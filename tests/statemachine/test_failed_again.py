@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from latches import Latches
-from scenario import cause, dead, record_of, result, scripted
+from scenario import cause, record_of, result, scripted
 
-from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import after, answer_lost, before
+from oncekit.local import LocalCloud
+from oncekit.local.faults import after, answer_lost
 
 FAILS, WORKS = {"raise": "PermanentError", "message": "no money"}, {"return": "paid"}
 AGAIN = {"onFailed": "retry"}
@@ -82,23 +81,6 @@ def test_another_payload_is_refused_as_for_any_other_duplicate(cloud: LocalCloud
     request = failed(cloud, latches)
     other = request | AGAIN | {"payload": {"script": [WORKS]}}
     assert cloud.run(other).error == "PayloadMismatch"
-    assert latches.starts() == 1
-
-
-def test_recovery_that_finds_a_failure_leaves_it_at_that(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    """The owner is revived and fails, while its heir is on the way to the record."""
-    request = scripted(FAILS, WORKS) | AGAIN
-    owner = dead(cloud, request, "RecordFailure")
-
-    def finish() -> None:
-        cloud.client("stepfunctions").redrive_execution(executionArn=owner.arn)
-        cloud.wait(owner.arn)
-
-    with cloud.intercept(before(finish, state="ReadRecord")):
-        recover(owner)
-    assert record_of(cloud, request)["status"] == "FAILED"
     assert latches.starts() == 1
 
 

@@ -13,7 +13,6 @@ from latches import Latches
 from scenario import (
     BUSINESS,
     answer,
-    cause,
     charge,
     id_of,
     operations,
@@ -233,32 +232,6 @@ def test_a_late_second_run_does_not_try_again_what_the_full_lane_failed(cloud: L
     assert record_of(cloud, request)["fence"] > 3
 
 
-def test_a_late_second_run_does_not_try_again_what_recovery_failed(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": 1}, {"raise": "PermanentError"}, onFailed="retry")
-    with cloud.repeating(runs_twice(machine="FastStateMachine", later=5000)):
-        fails_until_the_end(cloud, request, "Finalize")
-        cloud.clock.advance(A_RUN)
-        recover()
-        assert record_of(cloud, request)["status"] == "FAILED"
-        cloud.clock.advance(6000)
-        settle(cloud)
-    [heir] = operations(cloud)
-    assert heir.name.startswith("recover-")
-    assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 2)
-
-
-def test_what_the_fast_lane_cannot_try_again_is_tried_in_the_full_lane(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"raise": "PermanentError"}, onFailed="retry")
-    assert fast(cloud, request).error == "OperationFailed"
-    with cloud.intercept(never_arrives(state="RetryFailed", nth=range(1, 6))):
-        assert fast(cloud, request).output["disposition"] == "IN_PROGRESS"
-    [heir] = operations(cloud)
-    assert (heir.name.startswith("first-"), heir.error) == (True, "OperationFailed")
-    assert record_of(cloud, request)["fence"] == 2
-
-
 @pytest.mark.parametrize("conflict", ["acknowledge", "reject", "wait"])
 def test_who_meets_a_live_owner_gets_what_onconflict_says(cloud: LocalCloud, latches: Latches, conflict: str) -> None:
     request = scripted({"await": "go", "then": {"return": 7}})
@@ -304,34 +277,6 @@ def test_what_no_expression_can_read_is_kept_under_the_name_of_an_execution(
     assert cloud.record("default#scripted#k") is None
 
 
-def test_a_refused_request_that_no_queue_takes_is_refused_in_the_full_lane(cloud: LocalCloud) -> None:
-    with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 5))):
-        end = fast(cloud, {"operation": "X"})
-    assert (end.status, end.error) == ("FAILED", "InvalidRequest")
-    [heir] = operations(cloud)
-    assert heir.error == "InvalidRequest"
-    assert len(cloud.rejected()) == 1
-    assert cause(end)["message"] == cause(heir)["message"]
-
-
-def test_a_refused_request_that_no_message_can_hold_is_refused_in_the_full_lane(cloud: LocalCloud) -> None:
-    request = charge(payload={"text": "x" * 230_000})
-    end = fast(cloud, request)
-    assert (end.status, end.error) == ("FAILED", "InvalidRequest")
-    [heir] = operations(cloud)
-    [kept] = cloud.rejected()
-    assert (kept["executionArn"], heir.input) == (heir.arn, request)
-
-
-def test_what_comes_before_a_lock_ends_before_the_lane_does(cloud: LocalCloud) -> None:
-    """A request of which there is no record yet must not be lost: all tries together take less than the execution."""
-    from oncekit.local.deploy import rendered_definitions
-
-    states = rendered_definitions(ROOT / "template.yaml")["fast"]["States"]
-    way = ("ReadRecord", "KeepInFlight", "ReadRecord", "AcquireLock", "HandOver", "RefuseRequest")
-    assert sum(_longest(states[name]) for name in way) + 10 < 295
-
-
 @pytest.mark.parametrize("state", ["ReadRecord", "AcquireLock", "KeepInFlight"])
 def test_a_request_that_the_fast_lane_cannot_take_up_is_taken_up_by_the_full_lane(
     cloud: LocalCloud, state: str
@@ -345,12 +290,3 @@ def test_a_request_that_the_fast_lane_cannot_take_up_is_taken_up_by_the_full_lan
     [heir] = operations(cloud)
     assert heir.name.startswith("first-")
     assert record_of(cloud, request)["status"] in ("COMPLETED", "FAILED")
-
-
-def _longest(state: dict[str, Any]) -> float:
-    [passing] = [each for each in state["Retry"] if each["ErrorEquals"] == ["States.ALL"]]
-    tries: int = passing["MaxAttempts"]
-    waits = [
-        min(passing["IntervalSeconds"] * passing["BackoffRate"] ** n, passing["MaxDelaySeconds"]) for n in range(tries)
-    ]
-    return float(state["TimeoutSeconds"] * (tries + 1) + sum(waits))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 from latches import Latches
-from scenario import BUSINESS, charge, dies, id_of, operations, outage, record_of, result, rows, scripted
+from scenario import BUSINESS, charge, operations, outage, record_of, result, rows, scripted
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
@@ -65,17 +65,6 @@ def test_a_failed_operation_is_tried_again_though_every_answer_was_lost(
     assert (record["fence"], record["attempts"], record["status"], latches.starts()) == (2, 1, "FAILED", 2)
 
 
-@LANES
-def test_a_lock_that_nobody_got_is_asked_for_once_more_in_the_full_lane(cloud: LocalCloud, lane: str) -> None:
-    with cloud.intercept(never_arrives(state="AcquireLock", nth=0)):
-        end = run(cloud, charge(), lane)
-    assert cloud.record(id_of(charge())) is None
-    heirs = operations(cloud)
-    assert [(each.error, each.states.count("AcquireLock")) for each in heirs] == [("Unavailable", 1)]
-    assert end.error == ("Unavailable" if lane == "full" else None)
-    assert [kept["input"] for kept in cloud.rejected()] == [charge()]
-
-
 @pytest.mark.parametrize("hours", [0.1, 3])
 def test_a_request_told_in_progress_is_done_however_long_the_table_throttles(cloud: LocalCloud, hours: float) -> None:
     with cloud.intercept(outage(cloud, hours * 3600, "ThrottlingException", "ReadRecord", "AcquireLock")):
@@ -117,37 +106,6 @@ def test_a_renewal_that_comes_after_the_release_does_not_take_the_lock_back(
     assert (record["status"], record["attempts"], latches.starts()) == ("COMPLETED", 2, 2)
 
 
-def test_who_waits_for_what_was_handed_over_does_not_hand_it_over_again(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"return": 7}, onConflict="wait")
-    away = never_arrives(state="RenewLock", nth=range(1, 6)), never_arrives(state="ReadRecord", nth=range(2, 7))
-    with cloud.intercept(*away, _throttled(1)):
-        end = run(cloud, request, "fast")
-    assert end.output["disposition"] == "REPLAYED"
-    assert end.states.count("HandOver") == 1
-
-
-def test_a_handed_over_request_survives_a_release_and_a_death(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"return": 7})
-    with cloud.intercept(never_arrives(state="RenewLock", nth=range(1, 6)), _throttled(1), _heir_dies(cloud)):
-        cloud.wait(cloud.start(request, lane="fast"))
-        [heir] = operations(cloud)
-        ended = cloud.wait(heir.arn)
-    assert (ended.name.startswith("handover-"), ended.status) == (True, "ABORTED")
-    cloud.client("dynamodb").delete_item(
-        TableName=cloud.resources["IdempotencyTable"], Key={"id": {"S": id_of(request)}}
-    )
-    recover(ended)
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-
-
 def _throttled(times: int) -> Interceptor:
     """Lambda refuses the first calls of business logic."""
     return fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, times + 1))
-
-
-def _heir_dies(cloud: LocalCloud) -> Interceptor:
-    """The execution in the full lane is stopped before its first call."""
-    strike = dies(cloud, "AcquireLock")
-    return lambda call, proceed: proceed() if ":express:" in call.execution_arn else strike(call, proceed)

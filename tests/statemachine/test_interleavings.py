@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import A_LEASE, answer, by_recovery, dead, dies, id_of, record_of, result, scripted
+from scenario import answer, dead, id_of, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.engine.service_calls import Call
-from oncekit.local.faults import arrives_late, before, before_call, fails, never_arrives
+from oncekit.local.faults import before
 
 Recover = Callable[..., Execution]
 TWICE = ({"return": "done"}, {"return": "done twice"})
 FAILS = {"raise": "PermanentError", "message": "no money"}
 AGAIN = {"onFailed": "retry"}
 DAY = 86_400
-
-_runs = itertools.count(1)
-
-
-def died_in_finalize(cloud: LocalCloud, request: dict[str, Any]) -> Execution:
-    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
-        return cloud.run(request)
-
-
-def recovery_runs(cloud: LocalCloud, owner: Execution) -> Execution:
-    """The event of a death comes (once more); what was started by others is not waited for."""
-    before_it = {each.arn for each in by_recovery(cloud)}
-    arn = cloud.client("stepfunctions").start_execution(
-        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"],
-        name=f"attack-{next(_runs)}",
-        input=json.dumps({"executionArn": owner.arn, "status": owner.status}),
-    )["executionArn"]
-    ended = cloud.wait(arn)
-    for each in by_recovery(cloud):
-        if each.arn not in before_it:
-            cloud.wait(each.arn)
-    return ended
 
 
 def test_a_permanent_failure_is_not_tried_again_by_the_next_sweep(
@@ -59,69 +33,6 @@ def test_a_permanent_failure_is_not_tried_again_by_the_next_sweep(
     cloud.clock.advance(300)
     recover()
     assert (record_of(cloud, request)["fence"], latches.starts()) == (2, 1)
-
-
-def test_owner_that_waited_long_for_its_lock_is_known_to_have_had_it(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    """A sender that waits more than a hundred events, takes over, dies; its heir fails for good.
-
-    The sweep reads the oldest hundred events only, finds no start of business logic in them, and starts the request
-    again.
-    """
-    request = scripted(*[FAILS] * 4) | AGAIN
-    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=2)):
-        cloud.run(request)
-        waited = cloud.run(request | {"onConflict": "wait"})
-    assert (waited.status, "TakeOverLock" in waited.states) == ("ABORTED", True)
-    recover(waited)
-    assert (record_of(cloud, request)["status"], latches.starts()) == ("FAILED", 1)
-    cloud.clock.advance(300)
-    recover()
-    assert latches.starts() == 1
-
-
-def test_revived_owner_is_not_quarantined_by_a_second_run_of_the_same_recovery(
-    cloud: LocalCloud, latches: Latches
-) -> None:
-    """The event of a death is delivered twice, as EventBridge and Express may; MaxRecoveries is at its minimum.
-
-    The second run comes between ClaimRedrive and RedriveOwner. It ends the claimed lease and counts a recovery once
-    more,
-    and the heir that it starts finds recoveries used up before it looks at anything else.
-    """
-    with cloud.deployed_with({**cloud.parameters, "MaxRecoveries": "1"}):
-        request = scripted(*TWICE)
-        owner = died_in_finalize(cloud, request)
-        with cloud.intercept(before(lambda: recovery_runs(cloud, owner), state="RedriveOwner")):
-            recovery_runs(cloud, owner)
-        cloud.wait(owner.arn)
-        record = record_of(cloud, request)
-        assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
-
-
-def test_a_refused_redrive_is_forgotten_by_who_waits_for_another_claim(cloud: LocalCloud, latches: Latches) -> None:
-    """Refused once, a waiting duplicate is about to quarantine, but another has claimed and redriven the owner.
-
-    It waits by way of ExistingStatus, where nothing forgets the refusal; the next death is quarantined undriven.
-    """
-    request = scripted(*TWICE)
-    owner = died_in_finalize(cloud, request)
-
-    def another() -> None:  # claims and redrives; the owner dies once more, on the way to Finalize
-        cloud.clock.advance(130)
-        with cloud.intercept(dies(cloud, "Finalize")):
-            cloud.run(request)
-            assert cloud.wait(owner.arn).status == "ABORTED"
-
-    with cloud.intercept(
-        fails("ExecutionNotRedrivable", state="RedriveOwner", nth=1), before(another, state="RecordQuarantine")
-    ):
-        waiting = cloud.run(request | {"onConflict": "wait"})
-    assert waiting.states.count("WaitForOwner") > 3
-    cloud.wait(owner.arn)
-    record = record_of(cloud, request)
-    assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
 
 
 @pytest.mark.usefixtures("deceived")
@@ -187,102 +98,3 @@ def test_owner_that_never_started_business_logic_has_used_up_no_attempt(
         recover(dead(cloud, request, "AcquireLock", after=True))
         record = record_of(cloud, request)
         assert (record["status"], latches.starts()) == ("COMPLETED", 1), record.get("error")
-
-
-def test_recovery_s_end_of_a_lease_that_comes_late_leaves_a_claim_alone(cloud: LocalCloud, latches: Latches) -> None:
-    """EndLease names no lease.
-
-    Its first send arrives after an heir has claimed the redrive, and takes the claim away.
-    """
-    request = scripted(*TWICE)
-    owner = died_in_finalize(cloud, request)
-    leases: list[float] = []
-
-    def look() -> None:
-        leases.append(record_of(cloud, request)["leaseExpiresAt"] - cloud.clock.now())
-
-    with cloud.intercept(
-        arrives_late(before_call(state="RedriveOwner"), state="EndLease"), before(look, state="Finalize")
-    ):
-        recovery_runs(cloud, owner)
-        cloud.wait(owner.arn)
-    assert leases and leases[0] > 30
-
-
-def test_business_logic_of_a_careful_request_is_not_started_by_a_second_redrive(
-    cloud: LocalCloud, latches: Latches
-) -> None:
-    """An owner whose newest known state is RecordQuarantine may have come by its lock after that.
-
-    A careful sender tried to quarantine another's lock, was refused, found FAILED, took it by RetryFailed and died
-    there.
-    RetryFailed, AcquireLock and TakeOverLock are no states that its history is asked for, so it is redriven as one
-    that can only
-    finish. It starts business logic and dies; the redrive's answer was lost, so it is sent again, and starts it again.
-    """
-    request = scripted({"unless": "paid up", "then": FAILS, "else": {"return": "paid"}}, onCrash="quarantine")
-    first = dead(cloud, request, "RecordFailure")
-
-    def finish_by_hand() -> None:
-        cloud.client("stepfunctions").redrive_execution(executionArn=first.arn)
-        cloud.wait(first.arn)
-        latches.open("paid up")
-
-    cloud.clock.advance(A_LEASE)
-    with cloud.intercept(
-        fails("ExecutionNotRedrivable", state="RedriveOwner", nth=1),
-        before(finish_by_hand, state="RecordQuarantine"),
-        dies(cloud, "RetryFailed", after=True),
-    ):
-        sender = cloud.run(request | AGAIN)
-    assert record_of(cloud, request)["owner"] == sender.arn
-    began = latches.starts()
-    struck: list[str] = []
-
-    def answer_lost_while_it_dies(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state != "RedriveOwner" or struck:
-            return proceed()
-        struck.append(call.execution_arn)
-        proceed()
-        cloud.wait(sender.arn)
-        raise ConnectionError
-
-    with cloud.intercept(answer_lost_while_it_dies, dies(cloud, "ExecuteBusinessLogic", after=True)):
-        recovery_runs(cloud, sender)
-        cloud.wait(sender.arn)
-    assert latches.starts() - began == 1
-
-
-def test_unreadable_executions_do_not_keep_records_from_recovery(
-    cloud: LocalCloud, latches: Latches, recover: Recover
-) -> None:
-    """Forty requests were refused lately, and asking after them is throttled: the sweep is over before it comes to
-    a record.
-
-    Looking at dead executions comes first and has no bound in time; the 180 seconds of a sweep count from its start, so
-    no page of records is read, and the run may time out.
-    """
-    request = scripted(*TWICE)
-    dead(cloud, request, "ExecuteBusinessLogic")
-    cloud.clock.advance(A_LEASE)
-    for n in range(40):
-        cloud.run({"operation": "x"}, name=f"refused-{n}")
-    with cloud.intercept(fails("ThrottlingException", state="DescribeDeadExecution", nth=0)):
-        recover()
-    assert record_of(cloud, request)["status"] == "COMPLETED"
-
-
-def test_a_refused_request_with_an_odd_key_is_kept_though_its_execution_died(
-    cloud: LocalCloud, recover: Recover
-) -> None:
-    """Recovery asks for the record of whatever looks like a request, before anything has checked it.
-
-    DynamoDB takes keys of at most 2,048 bytes. The execution died while it refused the request, so that it is nowhere;
-    recovery cannot look at the record that cannot be, fails, and forgets the request after three periods.
-    """
-    request = {"operation": "scripted", "idempotencyKey": "k" * 3_000, "payload": {}}
-    owner = dead(cloud, request, "RefuseRequest")
-    # what DynamoDB says; moto does not
-    with cloud.intercept(fails("ValidationException", state="ReadItsRecord", nth=0)):
-        recover(owner)
-    assert [each["error"] for each in cloud.rejected()] in (["InvalidRequest"], ["ExecutionDied"])

@@ -9,7 +9,7 @@ from latches import Latches
 from scenario import A_LEASE, cause, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import answer_lost, answers, arrives_late, before_call, never_arrives
+from oncekit.local.faults import answer_lost, arrives_late, before_call, never_arrives
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "ExecuteBusinessLogic", "Finalize"])
@@ -64,13 +64,3 @@ def test_refusal_that_is_sent_twice_is_kept_at_least_once(cloud: LocalCloud) -> 
     with cloud.intercept(answer_lost(state="RefuseRequest")):
         assert cloud.run({}).error == "InvalidRequest"
     assert {entry["error"] for entry in cloud.rejected()} == {"InvalidRequest"}
-
-
-def test_redrive_whose_answer_is_lost_still_lets_the_owner_finish(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"return": "done"}, {"return": "twice"})
-    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
-        cloud.run(request)
-    with cloud.intercept(answer_lost(state="RedriveOwner"), answers({"status": "FAILED"}, state="CheckOwner", nth=1)):
-        duplicate = cloud.run(request | {"onConflict": "wait"})
-    assert result(cloud, duplicate) == "done"
-    assert latches.starts() == 1

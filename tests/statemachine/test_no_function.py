@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from http_client import Client
 from latches import Latches
 from scenario import A_LEASE, answer, cause, charge, dead, record_of, result, scripted
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import answer_lost, fails, never_arrives
+from oncekit.local.faults import fails
 from oncekit.local.lanes import Lane
 
 ROOT = Path(__file__).parents[2]
@@ -49,60 +48,6 @@ def test_a_request_for_a_missing_function_runs_once_it_is_deployed(cloud: LocalC
     assert record_of(cloud, request)["fence"] == 2
 
 
-@pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answer lost", "never arrives"])
-@pytest.mark.parametrize("state", ["AcquireLock", "KeepRefused", "UndoLock"])
-@pytest.mark.parametrize("lane", LANES)
-def test_calls_of_a_request_without_a_function_may_be_lost(
-    cloud: LocalCloud, fault: Any, state: str, lane: Lane
-) -> None:
-    request = of_nobody()
-    with cloud.intercept(fault(state=state)):
-        assert cloud.run(request, lane=lane).error == "InvalidRequest"
-    assert has_given_back_its_lock(cloud, request)
-    assert {message["error"] for message in cloud.rejected()} == {"InvalidRequest"}
-
-
-UNSENDABLE = {"return": "\ufffe and \uffff", "quoted": '\\"\ufffe'}
-"""What no message of SQS can hold as it is."""
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_a_refused_request_whose_record_is_deleted_is_not_begun_anew(
-    cloud: LocalCloud, latches: Latches, lane: Lane, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The function is there by then; the lock would have the fence of the one that a late UndoLock gives back."""
-    for waits in ("TTL_DELAY_SECONDS", "LOOK_EVERY_SECONDS"):
-        monkeypatch.setattr(f"oncekit.local.ageing.{waits}", 0)
-    request = scripted({"return": 1})
-    missing = fails("ResourceNotFoundException", status=404, state="ExecuteBusinessLogic")
-    with cloud.intercept(missing, answer_lost(state="UndoLock")):
-        refused = cloud.run(request, lane=lane)
-    assert (refused.error, refused.states[-1]) == ("InvalidRequest", "RequestRefused")
-    assert (latches.starts(), len(cloud.rejected())) == (0, 1)
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_odd_characters_page_no_operator_for_a_missing_function(cloud: LocalCloud, lane: Lane) -> None:
-    request = of_nobody(payload=UNSENDABLE)
-    assert cloud.run(request, lane=lane).error == "InvalidRequest"
-    [kept] = cloud.rejected()
-    assert json.loads(kept["inputText"]) == request
-    assert kept["inputText"].isascii()
-    assert has_given_back_its_lock(cloud, request)
-
-
-@pytest.mark.parametrize("more", [{"n": 12345678901234568}, {"long": "x" * 20_000}], ids=["long number", "long text"])
-def test_what_a_message_cannot_hold_exactly_is_kept_for_the_operator(
-    cloud: LocalCloud, client: Client, more: dict[str, Any]
-) -> None:
-    request = of_nobody(payload={**UNSENDABLE, **more})
-    assert cloud.run(request).error == "NeedsAttention"
-    assert client.post("of-nobody", "by-http", request["payload"]).status == 500
-    for key in ("k", "by-http"):
-        assert record_of(cloud, of_nobody(idempotencyKey=key))["status"] == "QUARANTINED"
-    assert cloud.rejected() == []
-
-
 def test_a_function_deleted_between_two_attempts_is_for_the_operator(cloud: LocalCloud, latches: Latches) -> None:
     request = scripted({"raise": "ConnectionError"}, {"return": "never"})
     with cloud.intercept(fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=2)):
@@ -110,25 +55,6 @@ def test_a_function_deleted_between_two_attempts_is_for_the_operator(cloud: Loca
     assert (ended.error, latches.starts()) == ("NeedsAttention", 1)
     record = record_of(cloud, request)
     assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "Lambda.ResourceNotFoundException")
-
-
-def test_a_failed_operation_tried_again_without_its_function_is_kept(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"raise": "PermanentError"}, {"return": "never"})
-    assert cloud.run(request).error == "OperationFailed"
-    gone = fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=0)
-    with cloud.intercept(gone, answer_lost(state="RetryFailed")):
-        assert cloud.run({**request, "onFailed": "retry"}).error == "NeedsAttention"
-    assert record_of(cloud, request)["status"] == "QUARANTINED"
-
-
-@pytest.mark.parametrize("state", ["KeepRefused", "UndoLock"])
-@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
-def test_a_dead_owner_is_followed_by_one_that_gives_the_lock_back(cloud: LocalCloud, on_crash: str, state: str) -> None:
-    request = of_nobody(onCrash=on_crash)
-    dead(cloud, request, state)
-    cloud.clock.advance(A_LEASE)
-    assert cloud.run(request).error == "InvalidRequest"
-    assert has_given_back_its_lock(cloud, request)
 
 
 def test_whoever_takes_over_from_an_owner_that_may_have_begun_asks_the_operator(cloud: LocalCloud) -> None:

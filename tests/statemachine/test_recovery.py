@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import itertools
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -73,18 +71,6 @@ def test_recovery_that_gives_up_is_finished_by_the_next(
     assert len(by_recovery(cloud)) == 1
 
 
-def test_recovering_execution_that_dies_before_its_take_over_is_followed_by_another(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
-    with cloud.intercept(dies(cloud, "ReadRecord")):
-        recover(owner)
-    assert [each.status for each in by_recovery(cloud)] == ["ABORTED"]
-    recover()
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-    assert record_of(cloud, charge())["recoveries"] == 2
-
-
 def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator(
     cloud: LocalCloud, recover: Callable[..., Execution]
 ) -> None:
@@ -110,15 +96,6 @@ def kept_by_five_sweeps(cloud: LocalCloud, recover: Callable[..., Execution]) ->
     return dict(kept)
 
 
-def test_sweep_keeps_a_request_that_jsonata_takes_for_a_function_without_its_input(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    """No function can be called with such a request, so neither the operation machine nor recovery can read it."""
-    unlucky = cloud.run(charge() | {"_jsonata_lambda": True})
-    assert (unlucky.status, unlucky.states) == ("FAILED", ("ReceiveRequest",))
-    assert "operation" not in kept_by_five_sweeps(cloud, recover)
-
-
 def test_a_number_that_no_double_holds_is_refused_once_however_often_recovery_looks(
     cloud: LocalCloud, recover: Callable[..., Execution]
 ) -> None:
@@ -129,40 +106,6 @@ def test_a_number_that_no_double_holds_is_refused_once_however_often_recovery_lo
     recover(unlucky)
     kept = kept_by_five_sweeps(cloud, recover)
     assert "a number that no double can hold" in kept["message"]
-
-
-def test_sweep_goes_through_the_pages_of_executions_that_failed(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    first = dead(cloud, charge(), "AcquireLock")
-    machine, now = cloud.outputs["StateMachineArn"], datetime.fromtimestamp(cloud.clock.now(), UTC)
-    listed = {
-        "executions": [
-            {
-                "executionArn": f"{first.arn[:-1]}{n}",
-                "stateMachineArn": machine,
-                "name": str(n),
-                "status": "ABORTED",
-                "startDate": now,
-                "stopDate": now,
-            }
-            for n in range(100)
-        ],
-        "nextToken": "more",
-    }
-    aborted = listed | {"executions": [{**each, "executionArn": first.arn} for each in listed["executions"][:1]]}
-    calls: list[str] = []
-
-    def pages(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state != "ListExecutions" or call.parameters["statusFilter"] != "ABORTED":
-            return proceed()
-        calls.append(call.parameters.get("nextToken", ""))
-        return copy.deepcopy(aborted if len(calls) > 2 else listed)
-
-    with cloud.intercept(pages):
-        recover()
-    assert calls == ["", "more", "more"]
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
 def test_refused_and_failed_requests_are_not_started_again(
@@ -177,25 +120,6 @@ def test_refused_and_failed_requests_are_not_started_again(
         assert recover(each).output == {"recovered": 0, "left": 0, "isComplete": True, "metrics": []}
     recover()
     assert not by_recovery(cloud)
-
-
-def test_duplicate_that_died_is_no_reason_to_touch_a_live_owner(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    with cloud.intercept(dies(cloud, "ReadRecord")):
-        duplicate = cloud.run(request)
-    arn = cloud.client("stepfunctions").start_execution(
-        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"],
-        name=next(_names),
-        input=json.dumps({"executionArn": duplicate.arn, "status": "ABORTED"}),
-    )["executionArn"]
-    assert cloud.wait(arn).output["recovered"] == 0
-    latches.open("go")
-    assert cloud.wait(owner).output["disposition"] == "EXECUTED"
-    assert latches.starts() == 1
 
 
 def test_attempts_are_bounded_over_all_owners(
@@ -298,14 +222,6 @@ def test_request_that_cannot_get_its_lock_is_kept_as_unavailable(cloud: LocalClo
     assert (kept["error"], kept["input"]) == ("Unavailable", charge())
 
 
-def test_request_that_recovery_could_not_be_given_back_is_refused(cloud: LocalCloud) -> None:
-    quotes = scripted({"return": '"' * 60_000})
-    refused = cloud.run(quotes)
-    assert refused.error == "InvalidRequest"
-    assert "written as a string" in cause(refused)["message"]
-    assert cloud.record(id_of(quotes)) is None
-
-
 def test_largest_request_can_be_recovered(
     cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
 ) -> None:
@@ -314,26 +230,3 @@ def test_largest_request_can_be_recovered(
     owner = dead(cloud, request, "ExecuteBusinessLogic")
     recover(owner)
     assert record_of(cloud, request)["status"] == "COMPLETED"
-
-
-def test_refused_request_that_is_too_large_to_look_at_is_kept_once(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    ended = cloud.run({"operation": "charge-payment", "idempotencyKey": "k", "payload": {"x": '"' * 66_000}})
-    assert ended.error == "InvalidRequest"
-    assert recover(ended).status == "SUCCEEDED"
-    assert [entry["executionArn"] for entry in cloud.rejected()] == [ended.arn]
-
-
-@pytest.mark.usefixtures("deceived")
-def test_recovery_of_a_key_that_was_recovered_long_ago_is_not_taken_for_that_one(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    # The record of the first one has expired and is deleted, so that fences begin again; names stay taken for 90 days.
-    for _ in range(2):
-        recover(dead(cloud, charge(), "ExecuteBusinessLogic"))
-        record = record_of(cloud, charge())
-        assert (record["status"], record["fence"], record["recoveries"]) == ("COMPLETED", 2, 1)
-        cloud.client("dynamodb").delete_item(
-            TableName=cloud.resources["IdempotencyTable"], Key={"id": {"S": id_of(charge())}}
-        )

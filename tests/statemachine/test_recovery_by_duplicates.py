@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import believed_dead, record_of, result, scripted
+from scenario import believed_dead, dead, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.faults import before, fails
@@ -55,6 +55,14 @@ def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud:
     assert cloud.run(request | {"onCrash": "retry"}).error == "NeedsAttention"
     assert latches.starts() == 1
     assert record_of(cloud, request)["error"]["name"] == "OwnerCrashed"
+
+
+def test_owner_that_dies_before_it_keeps_its_answer_is_not_begun_again(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"return": "done"}, {"return": "done twice"})
+    dead(cloud, request, "Finalize")
+    cloud.clock.advance(A_LEASE)
+    assert result(cloud, cloud.run(request | {"onConflict": "wait"})) == "done"
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 1)
 
 
 def test_lease_that_is_over_does_not_cost_a_live_owner_its_lock(cloud: LocalCloud, latches: Latches) -> None:

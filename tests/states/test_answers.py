@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from one_state import ME, NOW, THEIRS, State, Way
-
-from oncekit.local.engine.values import JSONataError
+from one_state import ME, NOW, State, Way
 
 States = Callable[..., State]
 
@@ -85,20 +83,6 @@ def test_the_librarys_own_text_is_kept_as_it_is(state: States) -> None:
     for text in ('{"n": 1.10}', "[1"):
         assert answered(state, {"onceResult": text, "replyToken": TOKEN}) == {"text": text, "inline": True}
     assert answered(state, {"onceResultRef": REF, "replyToken": TOKEN}) == {"resultRef": REF}
-
-
-def test_every_start_of_business_logic_has_a_token_of_its_own(
-    state: States, definitions: dict[str, dict[str, Any]]
-) -> None:
-    """Wherever a lock is taken or renewed, a new one is made: what an earlier attempt was told is of no use to it."""
-    ways = [
-        (name, way)
-        for name, raw in definitions["operation"]["States"].items()
-        for way in (raw, *raw.get("Choices", ()), *raw.get("Catch", ()))
-        if "ExecuteBusinessLogic" in (way.get("Next"), way.get("Default"))
-    ]
-    assert {name for name, _ in ways} == {"AcquireLock", "RetryFailed", "TakeOverLock", "RenewLock", "ExistingStatus"}
-    assert {way["Assign"]["replyToken"] for _, way in ways} == {"{% $uuid() %}"}
 
 
 @pytest.mark.parametrize(
@@ -243,15 +227,6 @@ def test_a_result_for_the_bucket_is_named_by_its_lock_and_handed_over_as_it_is(s
     assert cache.takes({"Payload": REF}, {}) == Way("Finalize", {"answer": {"resultRef": REF}})
 
 
-def test_who_executed_is_told_the_result_and_in_which_attempt(state: States) -> None:
-    finalize = state("Finalize")
-    said = {"disposition": "EXECUTED", "attempt": 2, **SAID}
-    known = {"request": REQUEST, "lock": LOCK}
-    assert finalize.takes({}, {**known, "answer": {"text": "1.10"}}).output == {**said, "result": "1.10"}
-    assert finalize.takes({}, {**known, "answer": {"resultRef": REF}}).output == {**said, "resultRef": REF}
-    assert finalize.raw["End"] is True
-
-
 def test_a_duplicate_is_told_the_stored_result_and_in_which_attempt_it_came(state: States) -> None:
     replay = state("ReturnStoredResponse")
     said = {"disposition": "REPLAYED", "attempt": 3, **SAID}
@@ -262,29 +237,11 @@ def test_a_duplicate_is_told_the_stored_result_and_in_which_attempt_it_came(stat
     assert replay.value("Output", large) == {**said, "resultRef": REF}
 
 
-def test_a_duplicate_of_work_in_progress_is_told_so(state: States) -> None:
-    known = {"request": REQUEST, "record": {"attempts": {"N": "2"}, "owner": {"S": THEIRS}}}
-    assert state("AcknowledgeDuplicate").value("Output", known) == {"disposition": "IN_PROGRESS", "attempt": 2, **SAID}
-    rejected = state("OperationInProgress")
-    cause = json.loads(rejected.value("Cause", known))
-    assert (rejected.raw["Error"], cause.pop("message")) == (
-        "OperationInProgress",
-        "another execution is working on it; ask again later",
-    )
-    assert cause == {"id": ID, "owner": THEIRS}
-
-
 @pytest.mark.parametrize("name", ["OperationFailed", "NeedsAttention"])
 def test_an_error_is_told_by_name_and_message(name: str, state: States) -> None:
     end = state(name)
     cause = end.value("Cause", {"request": REQUEST, "failure": {"name": "E", "message": "m"}})
     assert (end.raw["Error"], json.loads(cause)) == (name, {"id": ID, "name": "E", "message": "m"})
-
-
-def test_a_lost_lock_names_the_id(state: States) -> None:
-    lost = state("LockLost")
-    cause = json.loads(lost.value("Cause", {"request": REQUEST}))
-    assert (lost.raw["Error"], cause["id"], set(cause)) == ("LockLost", ID, {"id", "message"})
 
 
 def test_a_refusal_names_the_id_where_there_is_one(state: States) -> None:
@@ -299,79 +256,8 @@ def kept(state: States, given: Any, message: str = "why") -> Any:
     return state("RefuseRequest").asks(known, given)["MessageBody"]
 
 
-def test_a_refused_request_is_kept_with_the_reason_the_time_and_its_execution(state: States) -> None:
-    said = {
-        "error": "InvalidRequest",
-        "message": "wh\u00fd",
-        "executionArn": ME,
-        "refusedAt": "2026-01-01T00:00:00.000Z",
-    }
-    for given in ({"operation": "é"}, [], "text"):
-        assert kept(state, given, "wh\u00fd") == {**said, "input": given}
-    queues = {name: state(name).raw["Arguments"]["QueueUrl"] for name in ("RefuseRequest", "KeepDeadRequest")}
-    assert len(set(queues.values())) == 1
-
-
 @pytest.mark.parametrize(("size", "is_kept"), [(220_000, True), (220_001, False)])
 def test_a_request_too_large_for_the_queue_is_named_by_its_execution(size: int, is_kept: bool, state: States) -> None:
     told = kept(state, "x" * size)
     assert ("input" in told) is is_kept
     assert ("inputOmitted" in told) is not is_kept
-
-
-def test_a_character_outside_ascii_counts_as_four_bytes_in_the_queue_too(state: States) -> None:
-    assert "input" in kept(state, "é" * 55_000)
-    assert "inputOmitted" in kept(state, "é" * 55_001)
-
-
-@pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff"])
-def test_half_of_a_character_goes_into_the_queue_as_its_escape(half: str, state: States) -> None:
-    given = {"key": f"a{half}b \\ud800", half: [1.5, None]}
-    told = kept(state, given, f"unknown field {half}é")
-    assert json.loads(told["inputText"]) == given
-    assert told["inputText"].isascii() and "input" not in told and told["message"].endswith("??")
-    assert "input" in kept(state, {"key": "\U0001f600"})
-
-
-@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
-def test_what_no_queue_takes_goes_into_it_as_its_escape(character: str, state: States) -> None:
-    given = {"key": f"{character}\\{character}é😀", character: "\\ufffe"}
-    told = kept(state, given)
-    assert json.loads(told["inputText"]) == given
-    assert character not in told["inputText"] and "é😀" in told["inputText"]
-
-
-@pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
-def test_what_jsonata_takes_for_a_function_is_left_out_of_the_queue(name: str, state: States) -> None:
-    assert kept(state, {"payload": {name: True, "x": "\uffff"}})["inputOmitted"] == "read it from the execution"
-    with pytest.raises(JSONataError, match="taken for a function"):  # caught by name: LeaveInputOut
-        kept(state, {name: True, "x": 1})
-    assert "input" in kept(state, {"empty": "", "n": 1.5})
-    assert "input" in kept(state, {"n": 0.1 + 0.2})
-
-
-def test_an_escaped_request_in_the_queue_is_the_request_exactly_or_is_left_out(state: States) -> None:
-    assert kept(state, {"key": "\ufffe", "n": 0.1 + 0.2})["inputOmitted"] == "read it from the execution"
-
-
-@pytest.mark.parametrize(("quotes", "is_kept"), [(54_996, True), (54_997, False)])
-def test_an_escaped_request_is_as_large_as_its_quotes_make_it(quotes: int, is_kept: bool, state: States) -> None:
-    """A quote takes two bytes in the request's text, and four in a message that holds the text as a string."""
-    told = kept(state, '"' * quotes + "\ufffe")
-    assert ("inputText" in told, "inputOmitted" in told) == (is_kept, not is_kept)
-
-
-def test_a_refused_request_that_cannot_be_printed_is_named_by_its_execution(state: States) -> None:
-    refuse, refusal = state("RefuseRequest"), {"error": "InvalidRequest", "message": "wh\u00fd"}
-    assert refuse.fails("States.QueryEvaluationError", {}) == Way("LeaveInputOut")
-    assert refuse.waits("States.QueryEvaluationError") == []
-    again = state("LeaveInputOut").takes(None, {"refusal": refusal})
-    assert again == Way("RefuseRequest", {"refusal": {**refusal, "isUnreadable": True, "isNameless": False}})
-    said = refuse.asks(again.assigned, {"a": float("inf")})["MessageBody"]
-    assert said == {
-        "error": "InvalidRequest",
-        "message": "wh?",
-        "executionArn": ME,
-        "refusedAt": "2026-01-01T00:00:00.000Z",
-        "inputOmitted": "read it from the execution",
-    }

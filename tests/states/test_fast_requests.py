@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -39,38 +38,11 @@ def sized(bytes: int) -> dict[str, Any]:
     return {**LEAST, "payload": {"a": "x" * (bytes - len(json.dumps(empty, separators=(",", ":"))))}}
 
 
-def test_the_fast_lane_reads_before_it_writes(fast: States, state: States) -> None:
-    assert received(fast, LEAST).to == "ReadRecord"
-    assert state("ReceiveRequest").chooses({}, LEAST).to == "AcquireLock"
-
-
 def test_a_request_is_the_same_in_both_lanes_but_for_where_it_is_kept(fast: States, state: States) -> None:
     for given in (LEAST, [{"body": {**LEAST, "onConflict": "wait", "onCrash": "quarantine", "onFailed": "retry"}}]):
         one, other = (lane("ReceiveRequest").chooses({}, given).assigned["request"] for lane in (fast, state))
         assert one.pop("kept") != other.pop("kept")
         assert one == other
-
-
-def test_an_execution_of_the_fast_lane_knows_when_it_ends(fast: States) -> None:
-    known = received(fast, LEAST).assigned
-    del known["request"], known["me"]
-    assert known == {
-        "stopsAt": STOPS_AT,
-        "isKept": False,
-        "isUnread": False,
-        "refusal": {},
-        "gaveUp": False,
-        "handedOver": False,
-        "failedFence": "",
-        "record": {},
-        "ran": False,
-        "isFirst": True,
-        "throttled": False,
-        "backOffSeconds": 4,
-        "wait": {"deadline": STOPS_AT - 15, "seconds": 1},
-        "history": {"pageSize": 40, "pages": 0, "succeeded": False, "decided": False},
-        "redriveRefused": False,
-    }
 
 
 def test_a_run_that_begins_late_ends_when_its_execution_does(fast: States) -> None:
@@ -111,22 +83,6 @@ def test_a_request_is_looked_at_once_where_a_catch_sees_it_fail(fast: States, st
     assert fast("ReceiveRequest", lane=BEFORE).chooses({}, LEAST) == Way("CheckReadable")
     assert looked_at(fast, LEAST) == Way("ReceiveRequest", {"isReadable": True}, LEAST)
     assert state("ReceiveRequest").chooses({}, LEAST).to == "AcquireLock"
-
-
-def test_a_second_execution_refuses_what_the_first_may_have_died_of(
-    state: States,
-) -> None:
-    again = f"again-{'0f' * 20}"
-    receive, check = state("ReceiveRequest"), state("CheckReadable")
-    assert receive.chooses({}, {"payload": {"n": TOO_LARGE_A_NUMBER}}, name=again) == Way("CheckReadable")
-    assert receive.chooses({"isReadable": True}, LEAST, name=again).to == "AcquireLock"
-    for other in (f"x{again}", f"{again}0", f"again-{'0g' * 20}", f"handover-{'0f' * 20}"):
-        assert receive.chooses({}, LEAST, name=other).to == "AcquireLock"
-    for error in ("States.QueryEvaluationError", "States.DataLimitExceeded", "States.Runtime", "SomethingNew"):
-        way = check.fails(error, {}, given=LEAST)
-        assert way is not None and way.to == "RefuseRequest"
-        assert "fast lane" not in way.assigned["refusal"]["message"]
-        assert "the full lane" not in way.assigned["refusal"]["message"]
 
 
 @pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
@@ -175,33 +131,6 @@ EVERYWHERE = ("$string(", "$number(", "$abs(", "$type(", "$sort(", "$keys(", "$r
 """What ReceiveRequest does with every value of a request, or with all of its text, in either lane."""
 
 
-@pytest.mark.parametrize("function", EVERYWHERE)
-def test_a_whole_request_is_evaluated_where_a_catch_sees_it(function: str, fast: States) -> None:
-    receive, check = (fast(name).with_text(function, "$error(") for name in ("ReceiveRequest", "CheckReadable"))
-    given = {**LEAST, "payload": {"b": [1.5], "a": "x"}}
-    with pytest.raises(JSONataError):
-        receive.chooses({}, given)
-    with pytest.raises(JSONataError):
-        check.value("Items", {}, given)
-
-
-def test_each_value_of_a_request_and_all_of_its_text_are_looked_at(fast: States) -> None:
-    given = {"payload": {"b": [0.1, 1e300, 1.5e300, -1.5e300, None, True], "a": "é"}}
-    values = "payload, a b, 0.1~0, 1e+300~0, 1.46484375e+297~0, -1.46484375e+297~0, null, boolean, string"
-    text = '{"payload":{"b":[0.1,1e+300,1.5e+300,-1.5e+300,null,true],"a":"é"}}'
-    [found] = fast("CheckReadable").value("Items", {}, given)
-    assert found == hashlib.sha256(f"{values}{len(text) + 3}{text}".encode()).hexdigest()
-
-
-@pytest.mark.parametrize("error", ["States.DataLimitExceeded", "States.Runtime", "States.Timeout", "SomethingNew"])
-def test_a_request_that_the_full_lane_may_be_able_to_read_is_not_called_invalid(error: str, fast: States) -> None:
-    way = fast("CheckReadable").fails(error, {}, given=LEAST)
-    assert way is not None
-    refusal = way.assigned["refusal"]
-    assert (way.to, refusal["error"], "isUnreadable" in refusal) == ("RefuseInFullLane", "Unavailable", False)
-    assert "the full lane decides" in refusal["message"] and "with the same key" in refusal["message"]
-
-
 # ---- where a request is kept while nobody can ask its execution ----
 
 
@@ -235,14 +164,3 @@ def test_what_fits_beside_an_answer_is_what_the_stack_says(fast: States) -> None
 def test_a_request_that_would_be_rounded_is_kept_in_the_bucket(number: float, fast: States) -> None:
     found = kept(fast, {**LEAST, "payload": {"n": number}})
     assert (found["as"], found["not"]) == ("requestRef", "request")
-
-
-def test_a_request_in_the_bucket_is_named_by_its_execution(fast: States, definitions: dict[str, Any]) -> None:
-    bucket = definitions["fast"]["States"]["KeepInFlight"]["Arguments"]["Bucket"]
-    hashed = hashlib.sha256(b"acme#charge#k").hexdigest()
-    execution = hashlib.sha256(FAST_ID.encode()).hexdigest()[:16]
-    reference = kept(fast, sized(5000))["value"]
-    key = f"inflight/acme/{hashed}/{execution}.json"
-    assert reference == {"M": {"bucket": {"S": bucket}, "key": {"S": key}}}
-    without = {name: value for name, value in sized(5000).items() if name != "tenant"}
-    assert kept(fast, without)["value"]["M"]["key"]["S"].startswith("inflight/default/")

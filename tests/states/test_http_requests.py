@@ -133,18 +133,6 @@ def test_who_prefers_to_wait_is_told_that_it_goes_on(acknowledges: bool, to: str
     assert fast("IsWaitOver").chooses({"wait": over["wait"]}).to == "OperationInProgress"
 
 
-@pytest.mark.parametrize("name", ["HandOver", "RefuseInFullLane", "KeepInFlight", "KeepRequest"])
-def test_whoever_goes_on_gets_the_request_and_not_what_the_api_passed_on(name: str, fast: States) -> None:
-    request = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {"a": 1}}
-    member = "Input" if name in ("HandOver", "RefuseInFullLane") else "Body"
-    known = {
-        "request": {**request, "idHash": "0" * 64, "kept": {"value": {"M": {"key": {"S": "x"}}}}},
-        "about": {"fence": "1"},
-    }
-    assert fast(name).asks({**known, "received": request}, http())[member] == request
-    assert fast(name).asks(known, {"other": 1})[member] == {"other": 1}
-
-
 @pytest.mark.parametrize(
     ("error", "message", "status", "left"),
     [

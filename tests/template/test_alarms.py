@@ -12,12 +12,9 @@ import pytest
 from template_parts import resolver
 
 from oncekit.cli.deployed.rejected.queue import HIDDEN_SECONDS
-from oncekit.local.account import ACCOUNT
-from oncekit.local.events.patterns import matches
 from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
-MOST_METRICS = 10
 Resources = dict[str, dict[str, Any]]
 
 
@@ -32,11 +29,6 @@ def test_every_alarm_says_what_is_wrong_and_tells_the_topic(alarms: Resources) -
         assert name.endswith("Alarm")
         assert len(alarm["AlarmDescription"]) > 40, name
         assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "AlarmTopic"}], name
-
-
-def test_no_alarm_looks_at_more_metrics_than_there_may_be(alarms: Resources) -> None:
-    for name, alarm in alarms.items():
-        assert sum("MetricStat" in each for each in alarm.get("Metrics", ())) <= MOST_METRICS, name
 
 
 def test_every_function_has_alarms_of_its_own(alarms: Resources, functions: Resources) -> None:
@@ -81,15 +73,6 @@ def test_open_operations_that_only_grow_ring_and_a_burst_does_not(
     assert rang is rings
 
 
-@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
-def test_every_hour_of_the_growth_alarm_has_a_sweep(minutes: int) -> None:
-    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
-    alarm = template.section("Resources")["OpenOperationsGrowthAlarm"]["Properties"]
-    hour = int(resolver(template).resolve(alarm["Metrics"][1]["MetricStat"]["Period"]))
-    assert hour >= max(3600, 2 * 60 * minutes)
-    assert alarm["EvaluationPeriods"] * hour <= 86_400
-
-
 DAY = 24 * 60
 LOOKS = range(0, 2 * DAY, 20)
 """Minutes at which somebody looks at the queue, again and again."""
@@ -130,12 +113,6 @@ def test_no_alarm_looks_back_further_than_it_may(alarms: Resources, hours: int) 
             assert period * int(resolve(alarm["EvaluationPeriods"])) <= most, name
 
 
-@pytest.mark.parametrize(("key", "made"), [("", True), (f"arn:aws:kms:us-east-1:{ACCOUNT}:key/mine", False)])
-def test_no_alarm_counts_the_dead_where_events_do_not_tell_them(resources: Resources, key: str, made: bool) -> None:
-    template = load(TEMPLATE, {"EncryptionKeyArn": key})
-    assert resolver(template).holds(resources["DeadExecutionsAlarm"]["Condition"]) is made
-
-
 FAILED_BY_A_REQUEST = ["InvalidRequest", "OperationFailed", "NeedsAttention"]
 DEATHS = [
     ({"status": "FAILED", "error": "States.Runtime"}, True),
@@ -147,21 +124,6 @@ DEATHS = [
     ({"status": "RUNNING", "error": None}, False),
     *(({"status": "FAILED", "error": error}, False) for error in FAILED_BY_A_REQUEST),
 ]
-
-
-@pytest.mark.parametrize(("detail", "is_death"), DEATHS, ids=str)
-def test_an_event_of_a_death_is_told_by_its_status_and_error(
-    resources: Resources, detail: dict[str, str | None], is_death: bool
-) -> None:
-    # AWS's own matcher (aws/event-ruler, ByteMachine.doTransitionOn) takes null for a value that is not in the list.
-    pattern = resources["DeadExecutionRule"]["Properties"]["EventPattern"]
-    pattern = {**pattern, "detail": {**pattern["detail"], "stateMachineArn": ["machine"]}}
-    event = {
-        "source": "aws.states",
-        "detail-type": "Step Functions Execution Status Change",
-        "detail": {"stateMachineArn": "machine", **detail},
-    }
-    assert matches(pattern, event) is is_death
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
@@ -200,9 +162,3 @@ def test_what_recovery_publishes_is_what_the_alarms_look_at(
         alarm = alarms[f"{name}Alarm"]
         assert (alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"]) == ("Once", name, dimensions)
         assert f"'name': '{name}'" in published
-
-
-def test_what_an_alarm_computes_has_a_name_in_its_graph(alarms: Resources) -> None:
-    for name, alarm in alarms.items():
-        computed = [each for each in alarm.get("Metrics", ()) if each.get("ReturnData", True)]
-        assert all(each.get("Label") for each in computed), name

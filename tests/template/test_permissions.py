@@ -106,16 +106,6 @@ def test_a_role_is_assumed_by_its_service_only(resources: Resources) -> None:
         assert trust.get("Condition") == (None if service in SAY_NO_ACCOUNT else bound), role
 
 
-def test_numbers_are_published_in_the_namespace_of_once_only(resources: Resources) -> None:
-    [publish] = [s for s in statements(resources, "RecoveryRole") if "cloudwatch:PutMetricData" in actions(s)]
-    assert publish["Condition"] == {"StringEquals": {"cloudwatch:namespace": "Once"}}
-
-
-def test_roles_are_given_and_refused_nothing(resources: Resources) -> None:
-    roles = [name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"]
-    assert {s["Effect"] for role in roles for s in statements(resources, role)} == {"Allow"}
-
-
 def test_no_permission_is_for_every_action_of_a_service(resources: Resources) -> None:
     roles = [name for name, r in resources.items() if r["Type"] == "AWS::IAM::Role"]
     allowed = [action for role in roles for statement in statements(resources, role) for action in actions(statement)]

@@ -160,7 +160,53 @@ def test_a_name_that_step_functions_refuses_means_another_tenant() -> None:
         assert (problem["status"], problem["detail"]) == (400, "the header Idempotency-Key is missing")
 
 
+SAYS = """it's "so" \\ """
+ENDS = {
+    "lost": ({"status": "FAILED", "error": "LockLost", "cause": json.dumps({"message": SAYS})}, 500, "lock-lost"),
+    "unavailable": ({"status": "FAILED", "error": "Unavailable", "cause": json.dumps({"id": "i"})}, 503, "unavailable"),
+    "timed out": ({"status": "TIMED_OUT", "error": "States.Timeout"}, 503, "unavailable"),
+}
+
+
+@pytest.mark.parametrize(("end", "status", "kind"), ENDS.values(), ids=ENDS)
+def test_an_execution_that_cannot_tell_the_result_is_a_problem(end: Json, status: int, kind: str) -> None:
+    """The other ends are seen in tests/statemachine/test_http_answers.py."""
+    problem, override = answered(json.dumps(end))
+    assert (problem["status"], problem["type"]) == (status, f"urn:problem-type:once:{kind}")
+    assert override["header"].get("Retry-After") == ("2" if status == 503 else None)
+    assert status == 503 or problem["detail"] == SAYS
+
+
 # ---- what is looked up ----
+
+
+def looked_up(answer: Json, now: float = 0) -> tuple[Any, Json]:
+    """What the template of the answer makes of what DynamoDB says, and the overrides."""
+    get = dict(methods())["get /operations/{operation}/{key}"]
+    template = get["x-amazon-apigateway-integration"]["responses"]["default"]["responseTemplates"]["application/json"]
+    context = new_context("live", "GET", now, {})
+    sent = Sent(Method("GET", "", {}), {"operation": "a", "key": "k"}, {}, {}, "")
+    return json.loads(rendered(template, json.dumps(answer), sent, context)), context["responseOverride"]
+
+
+# DynamoDB throttles and refuses with HTTP 400: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/
+# Programming.Errors.html
+@pytest.mark.parametrize(
+    "code", ["ProvisionedThroughputExceededException", "ThrottlingException", "AccessDeniedException"]
+)
+def test_a_record_that_could_not_be_read_is_not_called_unknown(code: str) -> None:
+    body, override = looked_up({"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "x"})
+    assert (override["status"], body["type"]) == (503, "urn:problem-type:once:unavailable")
+    assert override["header"]["Retry-After"] == "2"
+
+
+def test_a_record_that_has_expired_is_unknown() -> None:
+    kept = {"id": {"S": "i"}, "status": {"S": "COMPLETED"}, "attempts": {"N": "1"}, "result": {"S": "[7]"}}
+    for expires, status in ((1_800_000_000, 200), (1_799_999_999, 404)):
+        # As the state machine, which counts whole seconds: an answer that a POST still replays is no unknown one.
+        for now in (1_800_000_000, 1_800_000_000.999):
+            body, override = looked_up({"Item": {**kept, "expiresAt": {"N": str(expires)}}}, now)
+            assert (override["status"], body == [7]) == (status, status == 200)
 
 
 @pytest.mark.parametrize(

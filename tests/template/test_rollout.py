@@ -12,7 +12,6 @@ import yaml
 from metric_math import evaluate
 from template_parts import references, resolver
 
-from oncekit.local.account import ACCOUNT
 from oncekit.local.template import Template, load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -63,12 +62,6 @@ def test_a_gradual_rollout_moves_the_state_machine_and_goes_back_on_failures(
         "Interval": minutes,
         "Alarms": ["OperationRolloutAlarm", "DeadExecutionsAlarm"],
     }
-
-
-def test_a_rollout_does_not_go_back_by_deaths_that_events_do_not_tell() -> None:
-    template = load(TEMPLATE, {"Rollout": "Canary", "EncryptionKeyArn": f"arn:aws:kms:us-east-1:{ACCOUNT}:key/mine"})
-    written = template.section("Resources")["OperationStateMachineAlias"]["Properties"]["DeploymentPreference"]
-    assert resolver(template).resolve(written)["Alarms"] == ["OperationRolloutAlarm"]
 
 
 def rollout_alarms(rollout: str = "Canary") -> dict[str, dict[str, Any]]:
@@ -159,10 +152,3 @@ def test_no_resources_refer_to_each_other_in_a_circle(rollout: str) -> None:
     made = deployed(rollout).section("Resources")
     named = {name: set(references(list(each.values()))) & set(made) for name, each in made.items()}
     assert len(list(TopologicalSorter(named).static_order())) == len(made)
-
-
-@pytest.mark.parametrize("machine", ["OperationStateMachine", "FastStateMachine"])
-def test_the_version_before_stays_so_that_the_alias_can_go_back_to_it(machine: str, resources: Resources) -> None:
-    version = resources[f"{machine}Version"]
-    assert version["DeletionPolicy"] == version["UpdateReplacePolicy"] == "Retain"
-    assert version["Properties"]["StateMachineRevisionId"] == {"Fn::GetAtt": [machine, "StateMachineRevisionId"]}

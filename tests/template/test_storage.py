@@ -9,8 +9,6 @@ from typing import Any, cast
 import pytest
 from once.result_store import ResultStore
 
-from oncekit.local.template import Template
-
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 Resources = dict[str, dict[str, Any]]
 OWN_KEY = {"Fn::If": ["HasEncryptionKey", {"Ref": "EncryptionKeyArn"}, {"Ref": "AWS::NoValue"}]}
@@ -112,10 +110,6 @@ def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> N
     assert not any("requests/".startswith(rule["Prefix"]) for rule in rules if "ExpirationInDays" in rule)
 
 
-def test_a_request_in_flight_outlives_its_operation_however_often_that_is_redriven(resources: Resources) -> None:
-    assert REDRIVES < kept_for("inflight/acme/0a/1b.json", expirations(resources)) <= 60
-
-
 QUEUES = [
     "RejectedRequestsQueue",
     "RecoveryDeadLetterQueue",
@@ -147,12 +141,6 @@ def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: 
     assert resources[name]["UpdateReplacePolicy"] == kept
 
 
-def test_the_lock_table_cannot_be_deleted_by_mistake_in_prod(resources: Resources) -> None:
-    assert resources["IdempotencyTable"]["Properties"]["DeletionProtectionEnabled"] == {
-        "Fn::If": ["IsProd", True, False]
-    }
-
-
 def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forgets(
     functions: Resources, resources: Resources
 ) -> None:
@@ -167,8 +155,3 @@ def test_every_function_and_state_machine_logs_into_a_group_of_its_own_that_forg
     for group in groups:
         assert resources[group]["Type"] == "AWS::Logs::LogGroup"
         assert resources[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
-
-
-def test_no_log_group_is_left_to_be_made_without_retention(translated: Template) -> None:
-    groups = [r for r in translated.section("Resources").values() if r["Type"] == "AWS::Logs::LogGroup"]
-    assert all("RetentionInDays" in group["Properties"] for group in groups)

@@ -37,32 +37,10 @@ def test_every_parameter_is_described_has_a_default_and_bounds(source: Mapping[s
         assert bounds in ({"AllowedValues"}, {"AllowedPattern"}, {"MinValue", "MaxValue"}), name
 
 
-def test_every_default_is_within_its_bounds(source: Mapping[str, Any]) -> None:
-    assert set(parameter_values(source["Parameters"], {})) == set(source["Parameters"])
-
-
-def test_every_parameter_is_used(source: Mapping[str, Any]) -> None:
-    used = set(references([source["Resources"], source["Conditions"], source["Globals"], source["Outputs"]]))
-    assert set(source["Parameters"]) <= used
-
-
 def test_every_parameter_is_shown_in_exactly_one_group(source: Mapping[str, Any]) -> None:
     groups = source["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     shown = [name for group in groups for name in group["Parameters"]]
     assert sorted(shown) == sorted(source["Parameters"])
-
-
-@pytest.mark.parametrize("stage", ["dev", "prod"])
-def test_everything_that_the_deployed_template_refers_to_exists(stage: str) -> None:
-    translated = load(TEMPLATE, {"Stage": stage})
-    there = {*translated.section("Resources"), *translated.section("Parameters"), *PSEUDO}
-    for section in ("Resources", "Outputs", "Conditions"):
-        for name, part in translated.section(section).items():
-            assert set(references(part)) <= there, name
-
-
-def test_every_output_is_described(source: Mapping[str, Any]) -> None:
-    assert all(len(output["Description"]) > 20 for output in source["Outputs"].values())
 
 
 @pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
@@ -129,14 +107,6 @@ def test_caching_a_response_times_out_before_its_task(functions: Resources, defi
         functions["CacheResponseFunction"]["Properties"]["Timeout"]
         < definition["States"]["CacheResponse"]["TimeoutSeconds"]
     )
-
-
-def test_the_layer_is_built_for_the_runtime_of_the_functions(resources: Resources, source: Mapping[str, Any]) -> None:
-    layer = resources["OnceLayer"]
-    settings = source["Globals"]["Function"]
-    assert layer["Metadata"]["BuildMethod"] == settings["Runtime"]
-    assert [layer["Metadata"]["BuildArchitecture"]] == settings["Architectures"] == [{"Ref": "Architecture"}]
-    assert (ROOT / layer["Properties"]["ContentUri"] / "requirements.txt").is_file()
 
 
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])

@@ -34,13 +34,6 @@ def test_an_event_that_requests_an_operation_is_told_by_its_type_and_source(
     assert matches(pattern, {"source": source, "detail-type": kind, "detail": {}}) is starts
 
 
-@pytest.mark.parametrize(("name", "bus"), [("own", "RequestBus"), ("orders", "orders")])
-def test_requests_come_on_the_bus_that_the_parameter_names(resources: Resources, name: str, bus: str) -> None:
-    template = load(TEMPLATE, {"EventBusName": name})
-    assert resolver(template).resolve(resources["RequestRule"]["Properties"]["EventBusName"]) == bus
-    assert resolver(template).holds(resources["RequestBus"]["Condition"]) is (bus == "RequestBus")
-
-
 def assigned(part: Any, variable: str) -> Iterator[Any]:
     """Every value that a part of a definition gives to a variable."""
     if isinstance(part, Mapping):
@@ -51,16 +44,6 @@ def assigned(part: Any, variable: str) -> Iterator[Any]:
     elif isinstance(part, list):
         for each in part:
             yield from assigned(each, variable)
-
-
-def test_every_end_of_the_state_machine_itself_is_no_death(resources: Resources, definition: Mapping[str, Any]) -> None:
-    ends = {state["Error"] for state in definition["States"].values() if state["Type"] == "Fail"}
-    assert {each for each in ends if each.startswith("{%")} == {"{% $refusal.error %}"}
-    # An expression takes what is there and adds to it: the error stays.
-    refusals = [each for each in assigned(definition, "refusal") if each and not isinstance(each, str)]
-    ends = ends - {"{% $refusal.error %}"} | {each["error"] for each in refusals}
-    _, failed = resources["DeadExecutionRule"]["Properties"]["EventPattern"]["detail"]["$or"]
-    assert set(failed["error"][0]["anything-but"]) == ends
 
 
 FILTER = '{"messageAttributes":{"stage":{"stringValue":["prod"]}}}'
