@@ -86,6 +86,13 @@ class Operator(Commands):
         return {"operation": "told", "idempotencyKey": "k", "payload": {"a": 1}, "onCrash": on_crash}
 
     @property
+    def item(self) -> dict[str, Any]:
+        """The record as DynamoDB has it."""
+        table, client = self.cloud.outputs["TableName"], self.cloud.client("dynamodb")
+        item: dict[str, Any] = client.get_item(TableName=table, Key={"id": {"S": ID}})["Item"]
+        return item
+
+    @property
     def record(self) -> dict[str, Any]:
         record = self.cloud.record(ID)
         assert record is not None

@@ -16,10 +16,8 @@ from oncekit.cli.deployed.place import Place
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 
-_EXECUTION = re.compile('[^\\s<>{}\\[\\]?*"#%\\\\^|~`$&,;:/\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff\\ud800-\\udfff]{1,80}')
-"""The names that StartExecution takes."""
-LONGEST_OWNER = 400
-"""Characters of an owner that the state machine looks at."""
+_EXECUTION = re.compile(r"[^\s:]{1,80}")
+"""The name of an execution."""
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
 
 
@@ -73,7 +71,7 @@ class Stack:
         return self.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{name}"
 
     def has_execution(self, arn: str) -> bool:
-        """Whether an ARN could be of one of this stack's operations; a record may have been given any other text."""
+        """Whether an ARN could be of one of this stack's operations."""
         machine, _, name = arn.rpartition(":")
         return machine == self.execution("").removesuffix(":") and _EXECUTION.fullmatch(name) is not None
 
@@ -81,7 +79,7 @@ class Stack:
         """The lane of an owner, told apart as the state machine does: in the fast one is any of this account's."""
         place, express, _ = owner.partition(":express:")
         own = self.outputs[MACHINES[FULL]].partition(":stateMachine:")[0]
-        return FAST if express and place == own and len(owner) <= LONGEST_OWNER else FULL
+        return FAST if express and place == own else FULL
 
     def fast_execution(self, owner: str) -> str | None:
         """The execution in the fast lane that an owner, or its own ARN, names; None where it is none of this stack's.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -11,26 +10,14 @@ from pathlib import Path
 
 LOOK_MS = 200
 """How long it may take until what was deployed just now is followed."""
-QUIET_S = 0.2
-"""How long no file may have changed until they are read: one may be written in pieces."""
-MOST_LOOKS = 10
-"""Whether that is so; a program may write into a followed folder all the time."""
+QUIET_MS = 200
+"""How long no file may have changed until that is reported: one may be written in pieces."""
+BEHIND_S = 0.02
+"""How far the clock that files get their times from may be behind; Linux moves it with its ticks, of at most 10 ms."""
 MADE = ("build", "node_modules", "__pycache__")
 """Folders inside of a followed one that people do not write; nor do they hidden ones, such as .aws-sam and .git."""
-BEHIND_NS = 20_000_000
-"""How far the clock that files get their times from may be behind; Linux moves it with its ticks, of at most 10 ms."""
 VENV = "pyvenv.cfg"
 """In every virtual environment, whatever its name."""
-_OF_AN_EDITOR = re.compile(
-    r"[.#].*"
-    r"|.*(~|#|\.bak|\.orig|\.sw[a-z]|\.kate-swp)"
-    r"|.*\.tmp(\.[\w-]+)*"
-    r"|.*___jb_\w+___"
-    r"|4913"  # Vim tries with this file whether it can write to the folder
-)
-
-State = tuple[int, int]
-"""The time of a file's last change in ns, and its size."""
 
 
 class Watch:
@@ -44,13 +31,12 @@ class Watch:
     ) -> None:
         """`sources` are the files and folders to follow, asked for again and again; they may be missing.
 
-        `on_change` gets files, in a thread of the watch.
+        `on_change` gets files, and folders that are new, in a thread of the watch.
         """
         self._sources = sources
         self._stopping = stopping
         self._on_change = on_change
-        self._told_at = time.time_ns() - BEHIND_NS
-        self._seen = {source: _states(source) for source in sources()}
+        self._told_at = time.time() - BEHIND_S
 
     def start(self) -> None:
         threading.Thread(target=self._follow, daemon=True).start()
@@ -64,13 +50,14 @@ class Watch:
 
     def _follow_folders(self) -> None:
         """Until there are other folders."""
-        from watchfiles import watch
+        from watchfiles import DefaultFilter, watch
 
         sources = set(self._sources())
         folders = _folders(sources)
         looks = watch(
             *folders,
-            watch_filter=None,
+            watch_filter=DefaultFilter(),
+            step=QUIET_MS,
             recursive=False,
             rust_timeout=LOOK_MS,
             yield_on_timeout=True,
@@ -78,56 +65,39 @@ class Watch:
             raise_interrupt=False,
         )
         for number, changes in enumerate(looks):
-            # The first time also without a change: files may have changed before the folders were followed.
-            if (changes or number == 0) and (changed := self._changed_and_quiet()):
+            changed = {path for _, name in changes if _is_of((path := Path(name)), sources)}
+            if number == 0:  # before the folders were followed
+                changed |= {file for file in _files(sources) if _changed_at(file) > self._told_at}
+            if changed:
+                self._told_at = time.time() - BEHIND_S
                 self._on_change(changed)
             if set(self._sources()) != sources or (changes and _folders(sources) != folders):
                 return
 
-    def _changed_and_quiet(self) -> set[Path]:
-        """The same as `changed`, as soon as nothing more does for a moment."""
-        changed: set[Path] = set()
-        for _ in range(MOST_LOOKS):
-            if not (more := self.changed()):
-                break
-            changed |= more
-            self._stopping.wait(QUIET_S)
-        return changed
 
-    def changed(self) -> set[Path]:
-        """The files that were changed, made or deleted since the last call."""
-        changed: set[Path] = set()
-        seen = {source: _states(source) for source in self._sources()}
-        for source, now in seen.items():
-            before = self._seen.get(source)
-            if before is None:  # deployed since; a file as it was then, or newer
-                changed |= {file for file, (time_ns, _) in now.items() if time_ns > self._told_at}
-            else:
-                changed |= {file for file in before.keys() | now.keys() if before.get(file) != now.get(file)}
-        self._seen = seen
-        if changed:
-            self._told_at = time.time_ns() - BEHIND_NS
-        return changed
+def _is_of(path: Path, sources: Iterable[Path]) -> bool:
+    """Whether something that changed is a source, in one or on the way to one, and is what people write."""
+    for source in sources:
+        if source.is_relative_to(path):
+            return True
+        if path.is_relative_to(source):
+            return not any(part in MADE or part.startswith(".") for part in path.relative_to(source).parts)
+    return False
 
 
-def _states(source: Path) -> dict[Path, State]:
-    """The state of each file in a folder, or of the one file."""
-    found = {}
-    for file in _files(source):
-        try:
-            stat = file.stat()
-        except FileNotFoundError:  # an editor's, meanwhile
-            continue
-        found[file] = (stat.st_mtime_ns, stat.st_size)
-    return found
-
-
-def _files(source: Path) -> Iterator[Path]:
+def _files(sources: Iterable[Path]) -> Iterator[Path]:
     """The files that people write."""
-    if source.is_file():
-        yield source
-    for folder, _, names in _walk(source):
-        yield from (folder / name for name in names if not _OF_AN_EDITOR.fullmatch(name))
+    for source in sources:
+        if source.is_file():
+            yield source
+        yield from (folder / name for folder, _, names in _walk(source) for name in names if not name.startswith("."))
+
+
+def _changed_at(file: Path) -> float:
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:  # an editor's, meanwhile
+        return 0
 
 
 def _folders(sources: Iterable[Path]) -> set[Path]:

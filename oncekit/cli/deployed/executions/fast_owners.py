@@ -12,7 +12,6 @@ from oncekit.cli.deployed.records import record as records
 from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
-from oncekit.local.quotas import EXPRESS_SECONDS
 
 MAY_RUN = "MAY_RUN"
 """Its lease is not over."""
@@ -20,9 +19,6 @@ LEASE_OVER = "LEASE_OVER"
 """It has ended, and nobody knows how."""
 ENDED = "ENDED"
 """It holds no lock any more: it finished, or somebody else decided."""
-LONGEST_LEASE = EXPRESS_SECONDS + 840 + 5 + 3600
-"""Seconds, with the largest BusinessTimeoutSeconds and LeaseMarginSeconds. A function with fenced steps can write a
-longer one, which no owner in the fast lane gave itself, and which must not keep an operator away."""
 
 
 def is_fast(stack: Stack, owner: str) -> bool:
@@ -38,16 +34,12 @@ def owner_status(stack: Stack, record: Record) -> str:
 def _status(stack: Stack, record: Record) -> str:
     if record["status"] != "IN_PROGRESS":
         return ENDED
-    if record["leaseExpiresAt"] > stack.now() + LONGEST_LEASE:
-        return records.FOREIGN
     return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
 
 
 def what_becomes(stack: Stack, record: Record) -> str:
     """What happens next to a record in progress whose owner is in the fast lane."""
     status = _status(stack, record)
-    if status == records.FOREIGN:
-        return "its lease is longer than any of that lane: something else wrote the record"
     if status == MAY_RUN:
         left = int(record["leaseExpiresAt"] - stack.now()) + 1
         return f"it may run until its lease is over, in {left} s; then recovery starts its request in the full lane"

@@ -7,7 +7,7 @@ import json
 from oncekit.cli.deployed.executions.attempts import log_group
 from oncekit.cli.deployed.records.record import find, has_expired
 from oncekit.cli.deployed.rejected.message import Rejected
-from oncekit.cli.deployed.requests.fingerprint import fingerprints_of
+from oncekit.cli.deployed.requests.fingerprint import is_other_payload
 from oncekit.cli.deployed.requests.form import fault_of, why_unreadable
 from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.problem import Problem
@@ -64,4 +64,4 @@ def _is_mismatch(stack: Stack, id: str, text: str) -> bool:
         record = find(stack, id)
     except Problem:  # there is none, or nobody knows what it has
         return False
-    return not has_expired(stack, record) and record["fingerprint"] not in fingerprints_of(text)
+    return not has_expired(stack, record) and is_other_payload(text, record["fingerprint"])

@@ -10,7 +10,7 @@ from typing import Any
 
 from oncekit.cli.deployed.records.record import Missing, find, has_expired
 from oncekit.cli.deployed.requests.by_http import Answer, refusal
-from oncekit.cli.deployed.requests.fingerprint import fingerprints_of
+from oncekit.cli.deployed.requests.fingerprint import is_other_payload
 from oncekit.cli.deployed.requests.ways import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import IN_PROGRESS, code_of, message_in
@@ -121,7 +121,7 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
     Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
     fingerprint, and a request that finds another at work is reported in a message, where it would be refused for that.
     """
-    id, wishes = id_in(request) or "", fingerprints_of(request)
+    id = id_in(request) or ""
     seen = ""
     maybe = MAYBE_REFUSED if opened(json.loads(request)).get("onConflict") == "reject" else None
 
@@ -131,7 +131,7 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
             record = find(stack, id)
         except Missing:
             return None
-        if not has_expired(stack, record) and record["fingerprint"] not in wishes:
+        if not has_expired(stack, record) and is_other_payload(request, record["fingerprint"]):
             return Ended(id, "PayloadMismatch", message=OTHER_PAYLOAD)
         seen = str(record["status"])
         if seen == "IN_PROGRESS" or has_expired(stack, record) or (seen == "FAILED" and record["fence"] == failed):

@@ -78,8 +78,6 @@ def read_at(stack: Stack, place: dict[str, str]) -> Kept:
     client = stack.client("s3")
     try:
         return Kept(client.get_object(**place)["Body"].read().decode())
-    except UnicodeDecodeError:
-        return Kept(None, f"in the bucket, but not as UTF-8 text ({place['Key']})")
     except client.exceptions.NoSuchKey:
         return Kept(None, f"not in the bucket ({place['Key']})")
     except ClientError as error:
