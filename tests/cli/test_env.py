@@ -16,7 +16,6 @@ from operating import Operator
 from template_parts import OWN_FUNCTIONS, TEMPLATE
 
 from oncekit.cli.deployed.stack import Stack, connect
-from oncekit.local.template import load
 
 
 @pytest.fixture
@@ -39,14 +38,6 @@ def test_each_function_gets_deployed_names_and_the_containers_endpoint(
     there = f"http://host.docker.internal:{at_its_endpoint.rpartition(':')[2]}"
     assert {each["AWS_ENDPOINT_URL"] for each in told.values()} == {there}
     assert "once up --from-containers" in done.err
-
-
-def test_every_variable_of_the_file_is_declared_because_sam_drops_the_others(
-    operator: Operator, at_its_endpoint: str
-) -> None:
-    declared = load(TEMPLATE).section("Resources")
-    for function, variables in json.loads(operator.once("env", "--sam").out).items():
-        assert set(variables) <= set(declared[function]["Properties"]["Environment"]["Variables"])
 
 
 @pytest.mark.parametrize("was_there", [False, True])
@@ -139,18 +130,6 @@ def test_each_function_that_does_not_declare_the_endpoint_is_told_in_a_line(
     (tmp_path / "other.yaml").write_text(DECLARED + GLOBALS)
     told = undeclared(operator.once("env", "--sam", "--template", "../other.yaml"))
     assert told == ["BuildReportFunction", "CacheResponseFunction"], "Globals are for functions of SAM, here alone"
-
-
-def test_the_template_of_once_declares_all(operator: Operator, at_its_endpoint: str) -> None:
-    assert undeclared(operator.once("env", "--sam", "--template", str(TEMPLATE))) == []
-
-
-def test_a_stack_on_aws_has_no_endpoint_to_declare(
-    on_aws: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "template.yaml").write_text(DECLARED)
-    monkeypatch.chdir(tmp_path)
-    assert on_aws().err == ""
 
 
 def test_a_folder_without_a_template_is_told_and_a_file_that_is_none_is_a_problem(
@@ -268,8 +247,3 @@ def test_a_key_that_the_state_machine_refuses_gets_no_event(operator: Operator) 
     done = operator.once("env", "--event", "-", stdin=json.dumps(request))
     assert (done.code, done.out) == (2, "")
     assert "/idempotencyKey has a control character" in done.err and "it would be refused" in done.err
-
-
-def test_an_event_that_is_no_request_is_a_problem(operator: Operator) -> None:
-    done = operator.once("env", "--event", "-", stdin='{"operation": "place-order"}')
-    assert (done.code, done.out) == (2, "") and "standard input: " in done.err and "idempotencyKey" in done.err

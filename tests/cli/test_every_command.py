@@ -15,9 +15,6 @@ from evil import EVIL, SEEN, assert_calm, python
 from logged import logged, own
 from operating import ID, Operator, put
 
-from oncekit.cli.main import COMMANDS
-from oncekit.local import LocalCloud
-
 
 def assert_shown_calmly(done: Done, code: int = 0) -> None:
     assert done.code == code, done.err
@@ -85,17 +82,6 @@ def test_what_an_evil_function_logged_and_raised_is_shown_calmly(operator: Opera
         assert_shown_calmly(operator.once("show", id), 2)
 
 
-def test_show_of_a_kept_request_with_half_a_pair_ends(operator: Operator) -> None:
-    operator.script({"raise": "NeedsAttention"}, {"return": 7})
-    operator.quarantined()
-    [key] = operator.kept()
-    kept = json.dumps(operator.request() | {"payload": {EVIL: EVIL}})
-    operator.cloud.client("s3").put_object(Bucket=operator.cloud.outputs["ResponseBucketName"], Key=key, Body=kept)
-    done = operator.once("show", ID)
-    assert_shown_calmly(done)
-    assert r"\ud800" in done.out
-
-
 @pytest.mark.parametrize("arguments", [["ls", "--json"], ["show", A_KEY, "--json"], ["retry", "--rejected", "--json"]])
 def test_json_of_evil_things_is_ascii_and_means_the_same(operator: Operator, arguments: list[str]) -> None:
     evil_record(operator)
@@ -130,22 +116,6 @@ def test_interventions_name_an_evil_id_calmly(operator: Operator, command: str) 
     assert len(missing.err.splitlines()) == 1 and WHOLE_SEEN in missing.err
 
 
-def test_release_asks_and_is_done_calmly(operator: Operator) -> None:
-    evil_record(operator)
-    done = operator.once("release", A_KEY, "--yes")
-    assert_shown_calmly(done)
-    assert done.out.startswith(f"✓ acme#told#{WHOLE_SEEN}: released")
-
-
-def test_retry_of_an_evil_request_is_told_calmly(operator: Operator) -> None:
-    operator.script({"raise": "NeedsAttention"}, {"return": 7})
-    operator.quarantined()
-    operator.change({"error": {"name": WHOLE, "message": WHOLE}, "acquiredAt": WHOLE})
-    done = operator.once("retry", ID)
-    assert_shown_calmly(done)
-    operator.cloud.settle()
-
-
 def test_refused_requests_have_one_row_each_and_are_shown_calmly(operator: Operator) -> None:
     refuse(operator)
     for command, code in (("ls", 0), ("retry", 1)):
@@ -154,16 +124,6 @@ def test_refused_requests_have_one_row_each_and_are_shown_calmly(operator: Opera
         rows = [line.split()[1] for line in done.out.splitlines() if line.startswith(("✗", "↻", "✓"))]
         assert sorted(rows) == ["NO_INPUT", "REFUSED_AGAIN", "UNREADABLE"] and SEEN in done.out
     assert_shown_calmly(operator.once("release", "--rejected", "--error", f"E{EVIL}", "--yes"))
-
-
-@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
-def test_refused_requests_are_shown_in_any_encoding(operator: Operator, cloud: LocalCloud, encoding: str) -> None:
-    refuse(operator)
-    plain = {"PYTHONIOENCODING": encoding, "LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}
-    done = python("from oncekit.cli.main import main; main()", "retry", "--rejected", **cloud.environment, **plain)
-    assert done.returncode == 1, done.stderr
-    assert b"\\ud800" in done.stdout and b"\x1b" not in done.stdout + done.stderr
-    cloud.settle()
 
 
 def test_send_and_its_mistakes_are_told_calmly(operator: Operator) -> None:
@@ -238,10 +198,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "arguments",
     [
         ["run", "event.json", "bad.json"],
-        ["run", "event.json", "bad.json", "--concurrently"],
-        ["run", "event.json", "bad.json", "--json"],
         ["run", "event.json", "--draw", "-"],
-        ["demo"],
     ],
     ids=" ".join,
 )
@@ -254,8 +211,6 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err
     if "--draw" in arguments:
         assert "<svg" in out and "the path of event" in out
-    if "--json" in arguments:
-        assert out.isascii() and len(json.loads(out)["executions"]) == 2
 
 
 def test_env_with_evil_values_and_files_are_told_calmly(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -279,23 +234,3 @@ def test_init_and_new_tell_evil_names_calmly(
     assert_shown_calmly(operator.once("init"))
     for arguments in ((EVIL,), ("a", "--function", EVIL), ("a", "--from-rule", f"B/{EVIL}"), ("a", "--example", WHOLE)):
         assert_shown_calmly(operator.once("new", *arguments, "--key", "$.a"), 2)
-
-
-TRIED = {
-    "ls",
-    "show",
-    "send",
-    "doctor",
-    "env",
-    *INTERVENTIONS,
-    "run",
-    "demo",
-    "up",
-    "init",
-    "new",
-}
-
-
-def test_every_command_is_tried_here_with_evil_things() -> None:
-    """`up` is tried in test_up.py."""
-    assert set(COMMANDS) == TRIED

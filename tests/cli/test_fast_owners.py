@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -207,12 +206,6 @@ def test_retry_whose_request_in_flight_is_gone_says_where_it_looked(operator: Op
     assert shown(operator)["requestMissing"]
 
 
-def test_retry_of_what_a_fast_owner_works_on_says_what_becomes_of_it(operator: Operator) -> None:
-    operator.died_fast_in("Finalize")
-    done = operator.once("retry", ID)
-    assert done.code == 3 and "in the fast lane: it may run until its lease is over" in done.err
-
-
 DECISIONS: dict[str, list[str]] = {
     "retry": ["retry", ID, "--json"],
     "resolve": ["resolve", ID, "--failed", "no", "--json"],
@@ -220,8 +213,7 @@ DECISIONS: dict[str, list[str]] = {
 }
 
 
-@pytest.mark.parametrize("decision", DECISIONS)
-@pytest.mark.parametrize("by", ["recovery", "itself"])
+@pytest.mark.parametrize(("decision", "by"), [("retry", "recovery"), ("resolve", "itself"), ("release", "recovery")])
 def test_a_request_that_is_said_to_be_deleted_is_in_no_folder_of_the_bucket(
     operator: Operator, decision: str, by: str
 ) -> None:
@@ -302,20 +294,3 @@ def test_what_the_fast_lane_refused_starts_again_in_the_full_lane(operator: Oper
     assert (message["refused"], message["outcome"]) == (refused.arn, "STARTED")
     assert ":execution:" in message["executionArn"]
     operator.cloud.settle()
-
-
-def test_request_that_the_fast_lane_refused_and_did_not_keep_is_said_to_be_nowhere(operator: Operator) -> None:
-    machine = operator.cloud.outputs["FastStateMachineArn"].replace(":stateMachine:", ":express:")
-    body = {
-        "error": "InvalidRequest",
-        "executionArn": f"{machine}:name:run",
-        "inputOmitted": "read it from the execution",
-        "operation": "charge",
-        "tenant": "acme",
-        "idempotencyKey": "k",
-    }
-    url = operator.cloud.outputs["RejectedQueueUrl"]
-    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
-    [message] = operator.once("retry", "--rejected", "--json").answer["requests"]
-    assert message["outcome"] == "NO_INPUT" and "which keeps none: ask its sender" in message["reason"]
-    assert message["id"] == "acme#charge#k"

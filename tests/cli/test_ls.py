@@ -122,20 +122,6 @@ def test_ls_table_has_its_columns(operator: Operator) -> None:
     assert re.fullmatch(r"↻ +IN_PROGRESS +full +1 +\d+ \w+ +5 min +- +acme#told#late", row)
 
 
-def test_keys_that_dynamodb_leaves_over_are_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from oncekit.cli.deployed.records.open_operations import read_all
-    from oncekit.cli.deployed.stack import Stack
-
-    class Reluctant:
-        def batch_get_item(self, RequestItems: Any) -> Any:  # noqa: N803 - boto3's name
-            first, *rest = RequestItems["t"]["Keys"]
-            return {"Responses": {"t": [first]}, "UnprocessedKeys": {"t": {"Keys": rest}} if rest else {}}
-
-    monkeypatch.setattr("oncekit.cli.deployed.records.open_operations.time.sleep", lambda _: None)
-    stack = Stack("once", {"TableName": "t"}, {}, None, clients={"dynamodb": Reluctant()})
-    assert [each["id"] for each in read_all(stack, ["a", "b", "c"])] == ["a", "b", "c"]
-
-
 def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) -> None:
     assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches --tenant acme.\n"
     mistyped = operator.once("ls", "--operation", "Send Invoice")

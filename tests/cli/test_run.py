@@ -16,7 +16,6 @@ import pytest
 from commands import Done
 from commands import once as command
 
-from oncekit.cli.here.names import shown_name
 from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
@@ -132,26 +131,10 @@ def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Ca
 
 
 @pytest.mark.parametrize(
-    ("arn", "shown"),
-    [
-        ("arn:aws:states:r:1:execution:M:fbb1cd0e-0000-4000-8000-000000000000", "fbb1cd0e"),
-        ("arn:aws:states:r:1:express:M:fbb1cd0e-0000-4000-8000-000000000000:5a5a5a5a-1", "fbb1cd0e"),
-        (f"arn:aws:states:r:1:execution:M:handover-{'a' * 32}-{'b' * 8}-12-3", "handover-aaaaaaaa-bbbbbbbb-12-3"),
-        (f"arn:aws:states:r:1:execution:M:first-{'c' * 40}", "first-cccccccc"),
-    ],
-)
-def test_shown_name_tells_executions_apart(arn: str, shown: str) -> None:
-    assert shown_name(arn) == shown
-
-
-@pytest.mark.parametrize(
     ("arguments", "stdin", "words"),
     [
         (["events/charge-payment.json", "--lane", "slow"], "", ["--lane slow", "full", "fast"]),
-        (["events/charge-payment.json", "--parameter", "Lane"], "", ["NAME=VALUE"]),
         (["events/charge-payment.json", "--parameter", "Lane=slow"], "", ["Lane", "one of full, fast"]),
-        (["events/charge-payment.json", "--parameter", "Lame=fast"], "", ["no parameter Lame", "Lane"]),
-        (["events/charge-payment.json", *FAST[:2], "--parameter", "Lane=full"], "", ["given twice"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),

@@ -127,14 +127,6 @@ def test_keys_of_a_profile_are_not_taken_for_the_local_cloud(
     assert stranger.asked == []
 
 
-def test_wrong_key_is_answered_with_where_the_right_one_is(
-    cloud: LocalCloud, stranger: Stranger, tmp_path: Path
-) -> None:
-    done = run({**of_a_developer(stranger, tmp_path), **local(cloud), "AWS_ACCESS_KEY_ID": "of-yesterday"}, "ls")
-    assert done.returncode == 2 and "once env" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_client_of_aws_after_the_lines_of_up_meets_no_proxy_and_hands_over_no_token(
     cloud: LocalCloud, stranger: Stranger, tmp_path: Path
 ) -> None:
