@@ -6,15 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
+from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, RECORDS, Code
 from oncekit.adoption.operation import Wanted
 from oncekit.adoption.operations_template import ROLES
 from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
-_PROCESSORS = ("Properties", "CompatibleArchitectures")
 AWS_KEY = "alias/aws/sqs"
 OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
@@ -24,11 +23,6 @@ BUSINESS_TIMEOUT = 30
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     """A sentence for each thing to do."""
     function, trigger = wanted.function, wanted.trigger
-    if function is None and template.at("Resources", ONCE_LIBRARY, *_PROCESSORS) != [{"Ref": ARCHITECTURE}]:
-        yield (
-            f"{ONCE_LIBRARY} does not follow the parameter {ARCHITECTURE}, and the new function does: write "
-            f"!Ref {ARCHITECTURE} where {ONCE_LIBRARY} names a processor"
-        )
     if function is not None:
         properties = template.function(function)
         yield from _of_code(template, function, Code.of(properties, template.path.parent))
@@ -67,14 +61,8 @@ def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterat
 
 
 def _has_library(template: ApplicationTemplate, function: str, code: Code) -> bool:
-    """Whether it can import the library; a layer that is not in the template may have it."""
-    layers = [
-        template.resources.get(each.get("Ref", "")) for each in template.layers(function) if isinstance(each, dict)
-    ]
-    places = [(each.get("Properties") or {}).get("ContentUri") for each in layers if each is not None]
-    if len(places) < len(template.layers(function)) or not all(isinstance(each, str) for each in places):
-        return True
-    return has_library(code.folder, [template.path.parent / str(each) for each in places])
+    """Whether it can import the library: any layer may have it."""
+    return bool(template.layers(function)) or has_library(code.folder, [])
 
 
 def _lacking(queue: str, properties: Mapping[str, object]) -> Iterator[str]:

@@ -41,20 +41,24 @@ class ApplicationTemplate(YamlFile):
             raise Problem(f"{self.path} has a resource {ONCE} of its own: rename that one")
         return True
 
-    @property
-    def is_read_before_sam(self) -> bool:
-        """Whether another transform follows references before SAM makes its aliases and roles, and finds none of them.
+    def check_transforms(self) -> None:
+        """Raises Problem for a template that SAM does not transform, or not first.
 
-        Source: https://github.com/aws/serverless-application-model/issues/2778
+        LanguageExtensions follows references before SAM makes its aliases and roles, and finds none of them:
+        https://github.com/aws/serverless-application-model/issues/2778
         """
         transform = self.value.get("Transform")
-        return isinstance(transform, list) and EXTENSIONS in transform
+        transforms = transform if isinstance(transform, list) else [transform]
+        if SAM not in transforms:
+            raise Problem(f"{self.path} is not a template of SAM: it needs Transform: {SAM}")
+        if EXTENSIONS in transforms:
+            raise Problem(
+                f"{self.path} has Transform: {EXTENSIONS}, which does not find the roles and the aliases that SAM "
+                "makes: move the functions for Once to a template without it"
+            )
 
     def add_once(self) -> None:
-        """For the stage dev. Raises Problem for a template that is not SAM's."""
-        transform = self.value.get("Transform")
-        if SAM not in (transform if isinstance(transform, list) else [transform]):
-            raise Problem(f"{self.path} is not a template of SAM: it needs Transform: {SAM}")
+        """For the stage dev."""
         self.append(("Resources",), text("once.yaml", stage=f"dev # {WHY_PROD}").splitlines(), apart=True)
 
     def add_library(self) -> None:
@@ -97,7 +101,7 @@ class ApplicationTemplate(YamlFile):
         """The logical id of the role of a function, its own or the one that SAM makes; None where none can be named."""
         match self.function(logical_id).get("Role"):
             case None:
-                return None if self.is_read_before_sam else f"{logical_id}Role"
+                return f"{logical_id}Role"
             case {"Fn::GetAtt": [str() as role, "Arn"]}:
                 return role
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import ARCHITECTURE, EXTENSIONS, ApplicationTemplate
+from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
@@ -69,6 +69,7 @@ class Additions:
         there = template.parent / folder.NAME / folder.OPERATIONS
         check_inside(template.parent, template, there)
         application = ApplicationTemplate(template)
+        application.check_transforms()
         if not application.has_once or not there.is_file():
             raise Problem(f"{template} has no Once yet: run `once init` first")
         return cls(template.parent, application, OperationsTemplate(there))
@@ -112,11 +113,6 @@ class Additions:
 
     def _new_function(self, wanted: Wanted) -> str:
         """Its parameter."""
-        if self.template.is_read_before_sam:
-            raise Problem(
-                f"{self.template.path} has Transform: {EXTENSIONS}, which does not find the role and the alias that "
-                "SAM makes: write the function yourself, and name it with --function"
-            )
         operation, places = wanted.operation, wanted.operation.places
         function = text("function.yaml", **places) + (text("function_table.yaml", **places) if wanted.step else "")
         resources = [function.rstrip("\n").split("\n"), *parts("log_group.yaml", **places)]
@@ -134,12 +130,7 @@ class Additions:
     def _known_function(self, logical_id: str) -> str:
         """Its parameter."""
         properties = self.template.function(logical_id)
-        alias = properties.get("AutoPublishAlias")
-        value = f"!Ref {logical_id}.Alias" if alias else f"!GetAtt {logical_id}.Arn"
-        if alias and self.template.is_read_before_sam:
-            if not isinstance(alias, str):
-                raise Problem(f"{logical_id}: write its AutoPublishAlias as a name: {EXTENSIONS} finds no alias")
-            value = f"!Sub ${{{logical_id}.Arn}}:{alias}"
+        value = f"!Ref {logical_id}.Alias" if properties.get("AutoPublishAlias") else f"!GetAtt {logical_id}.Arn"
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
         return f"{logical_id}Arn"
 

@@ -17,7 +17,6 @@ import yaml
 from adoption.conftest import APPLICATION, Application
 
 from oncekit import application
-from oncekit.adoption import texts
 from oncekit.cli.here.demo import stage
 from oncekit.local.template import parse
 
@@ -52,10 +51,7 @@ def test_what_is_made_beside_an_application_is_not_committed(foreign: Applicatio
     ("there", "then"),
     [
         (b"*.log", b"*.log\n.aws-sam/\nbuild/local/\n.pytest_cache/\n__pycache__/\nenv.json\n"),
-        (
-            b"# \xff\r\n/build\r\n**/__pycache__/\r\n.aws-sam/**\r\n",
-            b"# \xff\r\n/build\r\n**/__pycache__/\r\n.aws-sam/**\r\n.pytest_cache/\r\nenv.json\r\n",
-        ),
+        (b"/.aws-sam\r\n", b"/.aws-sam\r\nbuild/local/\r\n.pytest_cache/\r\n__pycache__/\r\nenv.json\r\n"),
         ("\n".join(ENTRIES).encode(), "\n".join(ENTRIES).encode()),
     ],
 )
@@ -182,6 +178,11 @@ def test_a_folder_with_other_files_and_no_template_is_left_alone(empty: Applicat
     ("old", "new", "told"),
     [
         ("Transform: AWS::Serverless-2016-10-31", "", "is not a template of SAM"),
+        (
+            "AWS::Serverless-2016-10-31",
+            "[AWS::LanguageExtensions, AWS::Serverless-2016-10-31]",
+            "does not find the roles",
+        ),
         ("    Ledger:\n", "    Once:\n", "has a resource Once of its own"),
         ("Resources:", "Resources: [", "is not YAML"),
     ],
@@ -334,8 +335,7 @@ def test_an_operation_that_is_there_is_not_written_again(ready: Application) -> 
 def test_without_an_example_the_test_of_a_known_function_waits_for_a_payload(ready: Application) -> None:
     done = ready.once("new", "bill", "--function", "BillCustomer", "--gets", "payload")
     assert "Write a payload that BillCustomer takes into events/bill.json" in done.err
-    first = ready.pytest("-rs", "tests")
-    assert first.returncode == 0 and "1 skipped" in first.stdout and "has no payload" in first.stdout, first.stdout
+    assert "has no payload" in ready.text("tests/test_bill.py")
     event = json.loads(ready.text("events/bill.json"))
     event["payload"] = json.loads(ready.text("samples/invoice.json"))
     (ready.folder / "events" / "bill.json").write_text(json.dumps(event))
@@ -408,40 +408,28 @@ def test_a_function_that_imports_once_without_its_layer_is_told(ready: Applicati
         "Handler: reserve.handler\n", "Handler: reserve.handler\n            Layers: [!Ref OnceLibrary]\n"
     )
     everywhere = text.replace("        Timeout: 20 ", "        Layers: [!Ref OnceLibrary]\n        Timeout: 20 ")
-    foreign_layer = text.replace("        Timeout: 20 ", "        Layers: [!Ref Unknown]\n        Timeout: 20 ")
-    library = texts.text("library.yaml").replace("\n", "\n    ")
     for number, changed in enumerate((layer, everywhere)):
-        template.write_text(changed.replace("Resources:\n", f"Resources:\n    {library}\n", 1))
+        template.write_text(changed)
         assert "layer" not in ready.once("new", f"reserve-a{number}", "--function", "Warehouse").err
-    template.write_text(foreign_layer)
-    assert "layer" not in ready.once("new", "reserve-b", "--function", "Warehouse").err
     template.write_text(text)
     (ready.folder / "warehouse" / "requirements.txt").write_text("oncekit\n")
     assert "layer" not in ready.once("new", "reserve-c", "--function", "Warehouse").err
 
 
 BATCHES = {
-    "in the handler": (
-        {"reserve": 'def handler(message, context):\n    return [1 for _ in message["Records"]]\n'},
-        True,
-    ),
     "by get": ({"reserve": 'def handler(event, context):\n    return event.get("Records", [])\n'}, True),
     "in a module that it imports": (
         {"reserve": "from inner import work\ndef handler(event, context):\n    return work.all(event)\n"}
-        | {"inner/__init__": "", "inner/work": "from . import more\n", "inner/more": 'event = {}\nevent["Records"]\n'},
+        | {
+            "inner/__init__": "",
+            "inner/work": "from . import more\n",
+            "inner/more": 'def f(event): event["Records"]\n',
+        },
         True,
     ),
     "by Powertools": (
         {"reserve": "from aws_lambda_powertools.utilities.batch import BatchProcessor\ndef handler(e, _): 1\n"},
         True,
-    ),
-    "not in a text": (
-        {"reserve": 'def handler(event, context):\n    """event["Records"]"""\n    # event["Records"]\n'},
-        False,
-    ),
-    "not in the answer of a service": (
-        {"reserve": 'def handler(event, context):\n    return kinesis.get_records()["Records"], answer["Records"]\n'},
-        False,
     ),
     "not in another function's module": (
         {
@@ -492,21 +480,3 @@ def test_the_demo_is_played_on_the_sample_where_the_template_here_is_another(for
         assert stage(None) == application.folder() / application.TEMPLATE
     told = foreign.once("demo", "--template", "template.yaml")
     assert told.code == 2 and "has no ProviderLedgerTable" in told.err
-
-
-# ---- another transform before SAM ----
-
-
-def test_no_role_or_alias_of_sam_is_named_where_language_extensions_come_first(foreign: Application) -> None:
-    template = foreign.folder / "template.yaml"
-    both = "Transform: [AWS::LanguageExtensions, AWS::Serverless-2016-10-31]"
-    template.write_text(template.read_text().replace("Transform: AWS::Serverless-2016-10-31", both, 1))
-    assert foreign.once("init").code == 0
-    before = state_of(foreign)
-    done = foreign.once("new", "send-invoice")
-    assert done.code == 2 and "does not find the role and the alias" in done.err and state_of(foreign) == before
-    assert foreign.once("new", "write-receipt", "--function", "WriteReceipt").code == 0
-    assert "WriteReceiptArn: !Sub ${WriteReceipt.Arn}:prod" in foreign.text("template.yaml")
-    done = foreign.once("new", "bill", "--function", "BillCustomer", "--gets", "request")
-    assert done.code == 0 and "BillCustomerRole" not in foreign.text("template.yaml")
-    assert "the role of BillCustomer is not in the template: add its name to FunctionRoles and StepRoles" in done.err

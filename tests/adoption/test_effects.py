@@ -38,8 +38,6 @@ def test_it_has_all_effects(once_cloud):
     assert len(once_cloud.rows("Ledger")) == 2 and not once_cloud.denials()
 
 
-def test_it_takes_effect_once_whatever_breaks(once_matrix):
-    once_matrix(REQUEST)
 """
 NEW = ("new", "bill-customer", "--function", "BillCustomer")
 EXAMPLE = ("--example", "samples/invoice.json")
@@ -71,13 +69,13 @@ def test_an_adopted_function_with_every_kind_of_effect_passes(foreign: Applicati
     assert_passes(foreign)
 
 
-def test_a_function_that_imports_once_later_passes_after_once_new_again(foreign: Application) -> None:
+def test_a_function_that_imports_once_later_is_given_what_it_needs_by_once_new_again(foreign: Application) -> None:
     foreign.once("init")
     foreign.once(*NEW, *EXAMPLE)
     import_once(foreign)
     done = foreign.once(*NEW)
     assert (done.code, done.out) == (0, "template.yaml\nonce/operations.yaml\n"), done.err
-    assert_passes(foreign, "-k", "not breaks")
+    assert "PayloadOnlyOperations" not in settings(foreign) and settings(foreign)["StepRoles"]
     again = foreign.once(*NEW)
     assert (again.code, again.out) == (0, "") and "nothing to do" in again.err
 
@@ -123,7 +121,7 @@ def test_each_role_is_named_once_by_the_logical_id_that_the_template_has(foreign
     assert [given[each["Ref"]] for each in roles] == roles and "WarehouseRole" not in given
 
 
-@pytest.mark.parametrize("role", ["arn:aws:iam::123456789012:role/clerk", "!Ref RoleArn", "!ImportValue Clerk"])
+@pytest.mark.parametrize("role", ["arn:aws:iam::123456789012:role/clerk", "!Ref RoleArn"])
 def test_a_role_that_is_not_in_the_template_is_told(foreign: Application, role: str) -> None:
     template = foreign.folder / "template.yaml"
     own = f"CodeUri: billing/\n            Role: {role}\n"

@@ -58,16 +58,14 @@ def test_init_in_an_empty_folder_writes_through_no_link(empty: Application, outs
     assert_refused(empty, outside, INIT)
 
 
-@pytest.mark.parametrize("name", ["functions", "tests", "events/pay.json", "template.yaml", "once/operations.yaml"])
+@pytest.mark.parametrize("name", ["functions", "events/pay.json", "once/operations.yaml"])
 def test_new_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
     foreign.once(*INIT)
     lead_outside(foreign, outside, name)
     assert_refused(foreign, outside, NEW)
 
 
-@pytest.mark.parametrize(
-    "name", ["once", "once/statemachine", "once/template.yaml", "once/template.yaml.new", "once/.installed.json"]
-)
+@pytest.mark.parametrize("name", ["once", "once/statemachine", "once/template.yaml.new", "once/.installed.json"])
 def test_an_upgrade_writes_through_no_link(foreign: Application, outside: Path, name: str) -> None:
     foreign.once(*INIT)
     (foreign.folder / "once/shared/once/step.py").unlink()
@@ -75,10 +73,9 @@ def test_an_upgrade_writes_through_no_link(foreign: Application, outside: Path, 
     assert_refused(foreign, outside, UPGRADE)
 
 
-@pytest.mark.parametrize("command", [INIT, UPGRADE])
 @pytest.mark.parametrize(
-    "name",
-    ["../../outside/credentials", "{outside}/credentials", "../samconfig.toml", "a\0b", "shared/../operations.yaml"],
+    ("command", "name"),
+    [(INIT, "{outside}/credentials"), (UPGRADE, "../samconfig.toml"), (UPGRADE, "shared/../operations.yaml")],
 )
 def test_an_upgrade_reads_and_deletes_only_files_of_the_copy(
     foreign: Application, outside: Path, name: str, command: tuple[str, ...]

@@ -71,14 +71,6 @@ def test_endpoint_is_declared_for_sam_local_alone_as_in_the_template_of_once(our
     assert declared == known
 
 
-def test_a_second_operation_declares_nothing_again(ours: Application) -> None:
-    once = ours.text("template.yaml"), ours.text("once/operations.yaml")
-    assert ours.once("new", "ship").code == 0
-    for name, before in zip(("template.yaml", "once/operations.yaml"), once, strict=True):
-        for line in ("  Architecture:", "RunsInSamLocal:", "Architecture: !Ref Architecture"):
-            assert ours.text(name).count(line) == before.count(line), (name, line)
-
-
 def test_a_parameter_and_a_condition_that_are_there_stay_as_they_are(foreign: Application) -> None:
     template, own = foreign.folder / "template.yaml", "Architecture: {Type: String, Default: x86_64}"
     text = template.read_text()
@@ -88,23 +80,6 @@ def test_a_parameter_and_a_condition_that_are_there_stay_as_they_are(foreign: Ap
     value = parse(began(foreign, "pay").text("template.yaml"), template)
     assert value["Parameters"] == {"Architecture": {"Type": "String", "Default": "x86_64"}}
     assert list(value["Conditions"]) == ["A", "RunsInSamLocal"]
-
-
-def test_a_library_for_one_processor_is_told(ours: Application) -> None:
-    assert "OnceLibrary" not in ours.once("new", "ship").err
-    template = ours.folder / "template.yaml"
-    fixed = template.read_text().replace(
-        "CompatibleArchitectures: [!Ref Architecture]", "CompatibleArchitectures: [arm64]"
-    )
-    template.write_text(fixed)
-    told = "OnceLibrary does not follow the parameter Architecture, and the new function does"
-    assert told in ours.once("new", "bill").err
-
-
-def test_adopting_a_function_declares_nothing_in_its_template(foreign: Application) -> None:
-    foreign.once("init")
-    assert foreign.once("new", "reserve", "--function", "Warehouse").code == 0
-    assert "Architecture" not in foreign.text("template.yaml") + foreign.text("once/operations.yaml")
 
 
 def test_lines_of_the_page_lead_the_functions_of_an_application_to_once_up(

@@ -74,10 +74,6 @@ def test_ends_of_lines_stay_as_they_are(tmp_path: Path) -> None:
     assert edited(tmp_path, windows, "Outputs") == f"{windows}    New: 1\r\n"
 
 
-def test_a_last_line_without_an_end_gets_one(tmp_path: Path) -> None:
-    assert edited(tmp_path, TEMPLATE.rstrip(), "Outputs") == f"{TEMPLATE}    New: 1\n"
-
-
 @pytest.mark.parametrize(
     "text",
     [
