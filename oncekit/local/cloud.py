@@ -23,7 +23,6 @@ from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyo
 from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
-from oncekit.local.expressions import quick_update_expressions
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.calls import Calls
 from oncekit.local.gateway.listener import Gateway, GatewayServer
@@ -36,7 +35,6 @@ from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
 from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.quick_calls import quick_calls
 from oncekit.local.quick_start import import_interpreter
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
@@ -138,8 +136,6 @@ class Cloud:
         self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
-        self._stack.enter_context(quick_update_expressions())
-        self._stack.enter_context(quick_calls())
         self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)

@@ -230,18 +230,6 @@ def test_function_signs_with_a_key_of_its_own(cloud: LocalCloud) -> None:
     assert len(seen) == 2
 
 
-def test_call_of_a_function_that_can_be_read_in_two_ways_is_refused(cloud: LocalCloud) -> None:
-    cloud.add_function("one", FUNCTIONS / "probe", role="BuildReportRole")
-    answer = cloud.functions.invoke(FunctionName=f"{PREFIX}one", Payload=json.dumps({"do": "variables"}))
-    key = json.loads(answer["Payload"].read())["AWS_ACCESS_KEY_ID"]
-    assume = "Action=AssumeRole&Version=2011-06-15&RoleArn=arn:aws:iam::123456789012:role/any&RoleSessionName=xx"
-    refused(ask(cloud, "GET", f"/?{assume}", "", **signed("sts", key)), "AccessDenied")
-    refused(ask(cloud, "POST", "/", f"{assume}&Action=GetCallerIdentity", **FORM, **signed("sts", key)), "twice")
-    path = f"/{cloud.outputs['ResponseBucketName']}/responses/k"
-    refused(ask(cloud, "PUT", path, "x", **{"X-Amz-Target": "x.GetObject"}, **signed("s3", key)), "X-Amz-Target")
-    refused(ask(cloud, "DELETE", path, "", **signed("s3control", key)), "s3control")
-
-
 def test_key_of_an_assumed_role_is_let_in_and_held_against_that_role(cloud: LocalCloud) -> None:
     sts = boto3.client("sts", endpoint_url=cloud.endpoint_url, **keys(cloud.environment))
     role = cloud.permissions.arn_of("BuildReportRole")

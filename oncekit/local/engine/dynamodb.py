@@ -27,7 +27,6 @@ from moto.dynamodb.parsing.ast_nodes import (
     UpdateExpressionSetAction,
 )
 from moto.dynamodb.parsing.expressions import UpdateExpressionParser
-from moto.dynamodb.parsing.validators import ActionCountValidator, OverlappingPathsValidator
 from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
@@ -63,7 +62,7 @@ class IdempotentParameterMismatch(DynamodbException):
 
 @contextmanager
 def patch(clock: Clock) -> Iterator[None]:
-    with _atomic(), _quick(), _updated_attributes(), conditions.patch(), _tokens(clock):
+    with _atomic(), _updated_attributes(), conditions.patch(), _tokens(clock):
         yield
 
 
@@ -141,17 +140,3 @@ def _whole(expression: str) -> list[str]:
         if len(path) == 1 and isinstance(path[0], ExpressionAttributeName | ExpressionAttribute):
             found.append(path[0].children[0])
     return found
-
-
-@contextmanager
-def _quick() -> Iterator[None]:
-    """Two of moto's validators ask every node for all clauses below it; the root's answer holds the others' already."""
-
-    def only_the_root(self: Any, node: Any) -> Any:
-        return self.process(node)
-
-    with replaced(
-        (ActionCountValidator, "traverse", only_the_root),
-        (OverlappingPathsValidator, "traverse", only_the_root),
-    ):
-        yield

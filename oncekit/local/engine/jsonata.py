@@ -26,7 +26,6 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine import expression
 from oncekit.local.engine.history import record
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.quick_jsonata import quick_values
 from oncekit.local.engine.values import JSONataError, bound
 
 _VARIABLE = re.compile(r"\$(\w+)")
@@ -137,7 +136,6 @@ def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
 
     with (
         expression.strict_syntax(),
-        quick_values(),
         replaced((StringJSONata, "_eval_body", eval_body), (ConditionStringJSONata, "_eval_body", eval_condition)),
     ):
         yield

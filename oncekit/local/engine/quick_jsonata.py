@@ -1,15 +1,8 @@
-"""Makes jsonata-python faster where its way is long: names, flags of lists, truths, and what a path names."""
+"""What most paths of JSONata name, members of a variable: looked up at once, since the engine's way there is long."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
-
-from jsonata import Jsonata
-from jsonata.utils import Utils
-
-from oncekit.local.engine.patching import replaced
 
 _MORE_THAN_NAMES = (
     "predicate",
@@ -42,26 +35,3 @@ def names_below_a_variable(path: Any) -> tuple[str, ...] | None:
     if not plain or first.type != "variable" or not first.value or any(each.type != "name" for each in others):
         return None
     return tuple(str(each.value) for each in path.steps)
-
-
-@contextmanager
-def quick_values() -> Iterator[None]:
-    """In the engine's own classes: a list sets no flag of its own that the class has, a truth is one as it is, and
-    whether a value is a function is asked without an import.
-    """
-    boolize, function = Jsonata.boolize, Jsonata.JFunctionCallable
-
-    def quick_boolize(value: Any) -> bool:
-        return value if type(value) is bool else boolize(value)
-
-    def is_a_function(value: Any) -> bool:
-        return isinstance(value, function)
-
-    flags = ("sequence", "outer_wrapper", "tuple_stream", "keep_singleton", "cons")
-    with replaced(
-        *((Utils.JList, flag, False) for flag in flags),
-        (Utils.JList, "__init__", list.__init__),
-        (Jsonata, "boolize", staticmethod(quick_boolize)),
-        (Utils, "is_function", staticmethod(is_a_function)),
-    ):
-        yield

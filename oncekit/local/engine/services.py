@@ -13,7 +13,6 @@ JSON text, a point in time ISO 8601. The name of an error is made of the service
 from __future__ import annotations
 
 import datetime
-import functools
 import importlib
 import json
 import pkgutil
@@ -28,7 +27,6 @@ from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
-    state_task_service,
     state_task_service_sqs,
 )
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
@@ -210,15 +208,10 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
         return failure
 
     to_boto_request_value = StateTaskService._to_boto_request_value
-    # Of the same few names, thousands of times; each is three searches.
-    snake_case = functools.cache(state_task_service.camel_to_snake_case)
-    sfn_case = functools.cache(StateTaskService._to_sfn_cased)
     # A body that is not text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
     with (
         _calls_through(service_calls),
         replaced(
-            (state_task_service, "camel_to_snake_case", snake_case),
-            (StateTaskService, "_to_sfn_cased", staticmethod(sfn_case)),
             (StateTaskService, "_eval_execution", _eval_execution),
             (StateTaskService, "_to_boto_request_value", to_boto_value),
             (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),

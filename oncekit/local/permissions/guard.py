@@ -20,19 +20,9 @@ ANYTHING = None
 MOST_DENIALS = 1000
 MOST_ALLOWED = 10_000
 
-# What a service calls a refusal where it is neither JSON's AccessDeniedException nor XML's AccessDenied.
-_CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError", "ec2": "UnauthorizedOperation"}
-_XML = {
-    "cloudformation",
-    "autoscaling",
-    "iam",
-    "monitoring",
-    "rds",
-    "sts",
-    "elasticloadbalancing",
-    "route53",
-    "cloudfront",
-}
+# What a service calls a refusal where it is not JSON's AccessDeniedException.
+_CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError"}
+_CODES |= dict.fromkeys(("cloudformation", "iam", "monitoring", "sts"), "AccessDenied")
 _STATUS_400 = {"dynamodb", "states", "kms", "logs", "secretsmanager", "ssm", "events", "kinesis"}
 
 
@@ -192,7 +182,7 @@ class Permissions:
 
 
 def _error(service: str, operation: str, message: str) -> ClientError:
-    code = _CODES.get(service, "AccessDenied" if service in _XML else "AccessDeniedException")
+    code = _CODES.get(service, "AccessDeniedException")
     status = 400 if service in _STATUS_400 else 403
     return ClientError(
         {

@@ -50,14 +50,9 @@ class HttpGuard:
         if signed is None or caller is None:
             return None
         service = signed.service
-        if why := ambiguity(service, environ):
-            return _refused(service, environ, why)
-        try:
-            asked = asked_for(service, environ)
-        except _unreadable() as error:
-            return in_protocol(service, environ, _malformed(error))
+        asked = asked_for(service, environ)
         if asked is None:
-            return _refused(service, environ, "it is not an operation that botocore knows")
+            return _refused(service, environ)
         try:
             self._guard.check(caller, service, asked.operation, asked.parameters)
         except ClientError as error:
@@ -65,59 +60,15 @@ class HttpGuard:
         return None
 
 
-def _unreadable() -> tuple[type[Exception], ...]:
-    """What reading a body may end in."""
-    from moto.core.parse import RequestParserError
-
-    return RequestParserError, ValueError, RecursionError
-
-
-def _malformed(error: Exception) -> ClientError:
-    said = {"Code": "MalformedXML", "Message": f"the body of the request cannot be read: {type(error).__name__}"}
-    return ClientError({"Error": said, "ResponseMetadata": {"HTTPStatusCode": 400}}, "Unreadable")  # type: ignore[typeddict-item]
-
-
-def ambiguity(service: str, environ: Environ) -> str | None:
-    """Why the guard and moto could read a request in two ways, which none does that a client of AWS makes."""
-    if service in _SIGNED_FOR_NOTHING:
-        return f"nothing is signed for {service} here"
-    if _is_rest(service):
-        return f"{service} has no X-Amz-Target" if "HTTP_X_AMZ_TARGET" in environ else None
-    if any(name == "Action" for name, _ in parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)):
-        return "its Action does not stand in its body"
-    names = [name for name, _ in _form(environ)] if environ.get("CONTENT_TYPE", "").startswith(_FORM) else []
-    if len(set(names)) != len(names):
-        return "a name is there twice"
-    return "it has an X-Amz-Target and a form" if names and "HTTP_X_AMZ_TARGET" in environ else None
-
-
-_FORM = "application/x-www-form-urlencoded"
-_SIGNED_FOR_NOTHING = {"s3express", "s3control", "s3-control", "s3-object-lambda", "s3-outposts"}
-"""What moto takes for S3 or for a part of it, while the guard would look for another service's operations."""
-
-
-def _form(environ: Environ) -> list[tuple[str, str]]:
-    return parse_qsl(_body(environ).decode("utf-8", "replace"), keep_blank_values=True)
-
-
-@functools.cache
-def _is_rest(service: str) -> bool:
-    """Whether method and path say what is asked for. Services that botocore names otherwise are none of these."""
-    from moto.core.utils import get_service_model
-
-    known = service in _loader().list_available_services("service-2")
-    return service == "s3" or (known and get_service_model(service).protocol.startswith("rest"))
-
-
-def _refused(service: str, environ: Environ, why: str) -> Response:
-    message = f"the local cloud refuses what it could not hold against the caller's role: {why}"
+def _refused(service: str, environ: Environ) -> Response:
+    message = "the local cloud refuses what it cannot hold against the caller's role: botocore knows no such operation"
     error: Any = {"Error": {"Code": "AccessDenied", "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 403}}
     return in_protocol(service, environ, ClientError(error, "unknown"))
 
 
 def asked_for(service: str, environ: Environ) -> Asked | None:
     """What a request asks of the service that it is signed for; None when that has no such operation."""
-    if not _is_rest(service) and (by_name := _by_name(environ)) is not None:
+    if (by_name := _by_name(environ)) is not None:
         return by_name
     if service == "s3" and (of_object := _of_an_object(environ)) is not None:
         return of_object
@@ -133,7 +84,7 @@ def _by_name(environ: Environ) -> Asked | None:
     if target := environ.get("HTTP_X_AMZ_TARGET"):
         return Asked(target.rpartition(".")[2], _json(_body(environ)))
     if environ.get("CONTENT_TYPE", "").startswith(_FORM):
-        form = dict(_form(environ))
+        form = dict(parse_qsl(_body(environ).decode("utf-8", "replace"), keep_blank_values=True))
         if "Action" in form:
             return Asked(form["Action"], form)
     if (rpc := re.fullmatch(r"/service/[^/]+/operation/([^/]+)", environ["PATH_INFO"])) is not None:
@@ -141,6 +92,7 @@ def _by_name(environ: Environ) -> Asked | None:
     return None
 
 
+_FORM = "application/x-www-form-urlencoded"
 _OF_AN_OBJECT = {"PUT": "PutObject", "GET": "GetObject", "HEAD": "HeadObject"}
 
 
@@ -185,9 +137,8 @@ def _rest(name: str, environ: Environ) -> Asked | None:
 
 def _services(signed_for: str) -> Iterator[str]:
     """The names in botocore of the services whose requests may be signed for this one, the likeliest first."""
-    likely = [each for each in _loader().list_available_services("service-2") if each.startswith(signed_for)]
-    yield from sorted(likely, key=len)
-    yield from (each for each in _all_services().get(signed_for, ()) if each not in likely)
+    known = _loader().list_available_services("service-2")
+    yield from sorted((each for each in known if each.startswith(signed_for)), key=len)
 
 
 @functools.cache
@@ -195,16 +146,6 @@ def _loader() -> Any:
     from botocore.loaders import create_loader
 
     return create_loader()
-
-
-@functools.cache
-def _all_services() -> Mapping[str, list[str]]:
-    """By what is signed for. Takes seconds: for a service whose name in botocore does not begin like that."""
-    found: dict[str, list[str]] = {}
-    for name in _loader().list_available_services("service-2"):
-        metadata = _loader().load_service_model(name, "service-2")["metadata"]
-        found.setdefault(metadata.get("signingName") or metadata["endpointPrefix"], []).append(name)
-    return found
 
 
 def _body(environ: Environ) -> bytes:
@@ -233,7 +174,7 @@ def in_protocol(service: str, environ: Environ, error: ClientError) -> Response:
     told = f"<Code>{escape(code)}</Code><Message>{escape(message)}</Message>"
     if service == "s3":
         return Response(f"<Error>{told}</Error>", status, headers, content_type="application/xml")
-    if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+    if environ.get("CONTENT_TYPE", "").startswith(_FORM):
         body = f"<ErrorResponse><Error><Type>Sender</Type>{told}</Error><RequestId>local</RequestId></ErrorResponse>"
         return Response(body, status, headers, content_type="text/xml")
     if service == "sqs":

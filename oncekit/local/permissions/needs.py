@@ -43,19 +43,11 @@ _ACTIONS = {
     ("s3", "HeadBucket"): "ListBucket",
     ("s3", "ListObjects"): "ListBucket",
     ("s3", "ListObjectsV2"): "ListBucket",
-    ("s3", "ListObjectVersions"): "ListBucketVersions",
     ("s3", "ListBuckets"): "ListAllMyBuckets",
-    ("s3", "ListParts"): "ListMultipartUploadParts",
-    ("s3", "ListMultipartUploads"): "ListBucketMultipartUploads",
     ("s3", "CreateMultipartUpload"): "PutObject",
     ("s3", "UploadPart"): "PutObject",
     ("s3", "CompleteMultipartUpload"): "PutObject",
-    ("s3", "SelectObjectContent"): "GetObject",
     ("lambda", "Invoke"): "InvokeFunction",
-    ("lambda", "InvokeAsync"): "InvokeFunction",
-    ("lambda", "InvokeWithResponseStream"): "InvokeFunction",
-    ("bedrock", "Converse"): "InvokeModel",
-    ("bedrock", "ConverseStream"): "InvokeModelWithResponseStream",
     ("sns", "PublishBatch"): "Publish",
     ("sqs", "SendMessageBatch"): "SendMessage",
     ("sqs", "DeleteMessageBatch"): "DeleteMessage",
@@ -63,12 +55,7 @@ _ACTIONS = {
 }
 
 _OF_NO_RESOURCE = {
-    "cloudwatch:GetMetricData",
-    "cloudwatch:GetMetricStatistics",
-    "cloudwatch:ListMetrics",
     "cloudwatch:PutMetricData",
-    "dynamodb:DescribeEndpoints",
-    "dynamodb:DescribeLimits",
     "dynamodb:ListTables",
     "lambda:ListFunctions",
     "s3:ListAllMyBuckets",
@@ -114,7 +101,6 @@ _OF_A_TRANSACTION = {
     "ConditionCheck": "ConditionCheckItem",
     "Get": "GetItem",
 }
-_PARTIQL = {"SELECT": "PartiQLSelect", "INSERT": "PartiQLInsert", "UPDATE": "PartiQLUpdate", "DELETE": "PartiQLDelete"}
 
 
 def _of_dynamodb(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
@@ -126,11 +112,6 @@ def _of_dynamodb(prefix: str, operation: str, parameters: Parameters) -> Iterato
     elif operation in ("BatchGetItem", "BatchWriteItem"):
         for table in parameters.get("RequestItems", {}):
             yield Need(f"dynamodb:{operation}", _table(table))
-    elif operation in ("ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction"):
-        statements = parameters.get("Statements") or parameters.get("TransactStatements") or [parameters]
-        for statement in statements:
-            verb = str(statement["Statement"]).split(maxsplit=1)[0].upper()
-            yield Need(f"dynamodb:{_PARTIQL.get(verb, operation)}", None)
     elif "TableName" in parameters:
         table = _table(parameters["TableName"])
         index = parameters.get("IndexName")
@@ -156,9 +137,7 @@ def _of_s3(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need
     bucket = bucket if bucket.startswith("arn:") else f"arn:aws:s3:::{bucket}"
     if operation == "DeleteObjects":
         for each in parameters["Delete"]["Objects"]:
-            yield Need(
-                "s3:DeleteObjectVersion" if "VersionId" in each else "s3:DeleteObject", f"{bucket}/{each['Key']}"
-            )
+            yield Need("s3:DeleteObject", f"{bucket}/{each['Key']}")
         return
     if source := parameters.get("CopySource"):
         where = source if isinstance(source, str) else f"{source['Bucket']}/{source['Key']}"
@@ -168,8 +147,6 @@ def _of_s3(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need
     if action == "s3:PutObject":
         yield Need(action, f"{bucket}/{parameters['Key']}", _of_a_write(operation, parameters))
         return
-    if action in ("s3:GetObject", "s3:DeleteObject") and "VersionId" in parameters:
-        action += "Version"
     yield Need(action, f"{bucket}/{parameters['Key']}" if "Key" in parameters else bucket)
 
 
@@ -208,33 +185,22 @@ def _of_lambda(prefix: str, operation: str, parameters: Parameters) -> Iterator[
     yield Need(f"lambda:{_ACTIONS.get((prefix, operation), operation)}", function_arn(name, qualifier))
 
 
-_MACHINE = re.compile(r"(arn:[^:]+:states:[^:]+:[^:]+:stateMachine:[^:]+):(.+)")
+_MACHINE = re.compile(r"(arn:[^:]+:states:[^:]+:[^:]+:stateMachine:[^:]+):.+")
 
 
 def _of_states(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
     """AWS holds who starts by an alias or a version against the ARN of the state machine, never against the alias's."""
     for need in _of_any_service(prefix, operation, parameters):
-        qualified = _MACHINE.fullmatch(need.resource or "")
-        if qualified is None:
-            yield need
-        else:
-            yield Need(need.action, qualified[1], (("states:StateMachineQualifier", qualified[2]),))
+        yield Need(need.action, _MACHINE.sub(r"\1", need.resource) if need.resource else None)
 
 
 def _of_events(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
     if operation != "PutEvents":
         yield from _of_any_service(prefix, operation, parameters)
-    for entry in parameters.get("Entries", []) if operation == "PutEvents" else []:
+        return
+    for entry in parameters["Entries"]:
         bus = entry.get("EventBusName", "default")
-        context = (("events:detail-type", str(entry.get("DetailType"))), ("events:source", str(entry.get("Source"))))
-        yield Need("events:PutEvents", bus if bus.startswith("arn:") else arn("events", f"event-bus/{bus}"), context)
-
-
-def _of_sns(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
-    if operation == "Publish" and "PhoneNumber" in parameters:
-        yield Need("sns:Publish", ANY)
-    else:
-        yield from _of_any_service(prefix, operation, parameters)
+        yield Need("events:PutEvents", bus if bus.startswith("arn:") else arn("events", f"event-bus/{bus}"))
 
 
 def _of_cloudwatch(prefix: str, operation: str, parameters: Parameters) -> Iterator[Need]:
@@ -249,7 +215,6 @@ _RULES: Mapping[str, Callable[[str, str, Parameters], Iterator[Need]]] = {
     "events": _of_events,
     "lambda": _of_lambda,
     "s3": _of_s3,
-    "sns": _of_sns,
     "sqs": _of_sqs,
     "states": _of_states,
 }

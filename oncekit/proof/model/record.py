@@ -18,8 +18,6 @@ from moto.dynamodb.comparisons import Func, Op, get_filter_expression
 from moto.dynamodb.models import DynamoDBBackend, dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
-from oncekit.local.expressions import quick_update_expressions
-
 Record = str | None
 LEDGER = "ledger"
 REGION = "eu-west-1"
@@ -89,7 +87,7 @@ def table(name: str, kind: type[Table] = Table) -> Iterator[Table]:
     """The record's table and the ledger, empty."""
     import boto3
 
-    with mock_aws(), quick_update_expressions():
+    with mock_aws():
         client: Any = boto3.client(
             "dynamodb",
             region_name=REGION,
