@@ -68,7 +68,6 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     ("line", "values"),
     [
         ("once ls --status ", ["IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED"]),
-        ("once ls --lane f", ["full", "fast"]),
         ("once run --lane fa", ["fast"]),
         ("once send --via e", ["eventbridge"]),
     ],

@@ -67,18 +67,6 @@ def test_ls_chooses_by_status_lease_tenant_and_operation(operator: Operator) -> 
     assert listed(operator, "--operation", "other")[0] == ["acme#other#now"]
 
 
-def test_ls_chooses_by_the_lane_of_the_owner_also_of_what_is_finished(operator: Operator) -> None:
-    operator.cloud.run(operator.request() | {"idempotencyKey": "done"}, lane="fast")
-    operator.died_fast_in("Finalize")
-    put(operator, "acme#told#full", "IN_PROGRESS", 5)
-    assert listed(operator, "--lane", "fast")[0] == ["default#told#k"]
-    assert listed(operator, "--lane", "full")[0] == ["acme#told#full"]
-    done = operator.once("ls", "--lane", "fast", "--status", "COMPLETED", "--json").answer["operations"]
-    assert [each["id"] for each in done] == ["default#told#done"]
-    assert "that matches --status FAILED --lane fast" in operator.once("ls", "--lane", "fast", "--status", "FAILED").out
-    assert "--lane slow: there are full, fast" in operator.once("ls", "--lane", "slow").err
-
-
 def finish(operator: Operator, id: str, status: str, at: str, expires: int = 4_000_000_000) -> None:
     """A record of a finished operation; `put` would give it a lease."""
     texts = {"id": id, "status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "finishedAt": at}

@@ -18,12 +18,10 @@ from oncekit.cli.deployed.records.open_operations import since
 from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
 from oncekit.cli.deployed.rejected.queue import Which, handle
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.lanes import chosen
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, short, tell
-from oncekit.local.lanes import MACHINES, Lane
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 """Of a tenant or an operation."""
@@ -46,15 +44,6 @@ Status = Annotated[
 Overdue = Annotated[bool, typer.Option("--overdue", help="Only operations in progress whose lease is over.")]
 Tenant = Annotated[str | None, typer.Option("--tenant", metavar="NAME", help="Only of this tenant.")]
 Operation = Annotated[str | None, typer.Option("--operation", metavar="NAME", help="Only of this operation.")]
-OfLane = Annotated[
-    str | None,
-    typer.Option(
-        "--lane",
-        metavar="LANE",
-        autocompletion=lambda: list(MACHINES),
-        help="Only with an owner in this lane: fast or full.",
-    ),
-]
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="List N operations at most.")]
 Refused = Annotated[bool, typer.Option("--rejected", help="The refused requests instead, and what can be done.")]
 
@@ -64,7 +53,6 @@ def ls(
     overdue: Overdue = False,
     tenant: Tenant = None,
     operation: Operation = None,
-    lane: OfLane = None,
     rejected: Refused = False,
     error: Error = None,
     limit: Limit = 100,
@@ -87,7 +75,7 @@ def ls(
     JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}; of refused requests
     {requests: [...]}, as `once retry` has them.
     """
-    asked = Asked(tuple(status or ()), overdue, tenant, operation, chosen(lane))
+    asked = Asked(tuple(status or ()), overdue, tenant, operation)
     if rejected:
         raise typer.Exit(_rejected(Place(stack, profile, region), asked, error, limit, as_json))
     if error is not None:
@@ -103,7 +91,6 @@ class Asked:
     is_overdue: bool
     tenant: str | None
     operation: str | None
-    lane: Lane | None
 
     def check(self) -> None:
         """Raises Problem where there can be none."""
@@ -118,10 +105,6 @@ class Asked:
     @property
     def _names(self) -> tuple[tuple[str, str | None], ...]:
         return ("--tenant", self.tenant), ("--operation", self.operation)
-
-    def has_lane(self, operation: Mapping[str, Any]) -> bool:
-        """Whether the lane of a listed operation is asked for: the record says it, not its id."""
-        return self.lane in (None, operation["lane"])
 
     @property
     def chosen(self) -> Sequence[str]:
@@ -142,8 +125,7 @@ class Asked:
     def __str__(self) -> str:
         """As it was asked."""
         words = [f"--status {each}" for each in self.statuses] + ["--overdue"] * self.is_overdue
-        named = (*self._names, ("--lane", self.lane))
-        return " ".join([*words, *(f"{option} {name}" for option, name in named if name)])
+        return " ".join([*words, *(f"{option} {name}" for option, name in self._names if name)])
 
 
 def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
@@ -151,11 +133,9 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 
     def work(stack: Stack) -> int:
         if asked.are_open:
-            found = open_operations.open_operations(
-                stack, asked.chosen, asked.is_overdue, asked.wants, limit, asked.has_lane
-            )
+            found = open_operations.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit)
         else:
-            found = finished_operations.finished_operations(stack, asked.chosen, asked.wants, limit, asked.has_lane)
+            found = finished_operations.finished_operations(stack, asked.chosen, asked.wants, limit)
             tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
         if not as_json and found["operations"]:
             _print_table(found["operations"], stack.now(), asked)
@@ -166,8 +146,8 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 
 def _rejected(place: Place, asked: Asked, error: str | None, limit: int, as_json: bool) -> int:
     asked.check()
-    if asked.statuses or asked.is_overdue or asked.lane:
-        raise Problem("--rejected: a refused request has no status, lease or lane; choose with --tenant or --operation")
+    if asked.statuses or asked.is_overdue:
+        raise Problem("--rejected: a refused request has no status and no lease; choose with --tenant or --operation")
 
     def work(stack: Stack) -> int:
         found = handle(stack, "list", Which(error, lambda id: asked.wants(id or "")), limit)

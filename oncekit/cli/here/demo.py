@@ -10,7 +10,7 @@ import typer
 
 from oncekit import application
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.options import Json, Template
+from oncekit.cli.options import Template
 from oncekit.cli.problem import Problem
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import tell as info
@@ -24,35 +24,30 @@ LEDGER = "ProviderLedgerTable"
 """What only a template with the sample's operations has."""
 
 
-def demo(as_json: Json = False, template: Template = None) -> None:
+def demo(template: Template = None) -> None:
     """Show what Once does, and check each step.
 
     The steps are a charge and its duplicates, crashes, a large result, and another payload under the same key.
-    The exit code is 1 if a check fails. JSON: {held, checks: [{check, ok, expected, seen}],
-    ledgers: [{order, withOnce, withoutOnce}]}.
+    The exit code is 1 if a check fails.
     """
-    raise typer.Exit(tell(as_json, template))
+    raise typer.Exit(tell(template))
 
 
-def tell(as_json: bool, template: Path | None) -> int:
+def tell(template: Path | None) -> int:
     path = stage(template)
     from oncekit.cli.here.report import tell_denials
     from oncekit.cli.here.telling import Telling
     from oncekit.cli.paper import Paper
-    from oncekit.cli.terminal import say_json
 
-    paper = Paper(error=False, quiet=as_json)
+    paper = Paper(error=False)
     telling = Telling(paper)
     started = time.monotonic()
     with local_cloud(path) as cloud:
         _read_out(cloud, telling)
         tell_denials(cloud.denials())
-    held, made = telling.held, len(telling.checks)
-    if as_json:
-        say_json({"held": held == made, "checks": telling.checks, "ledgers": telling.ledgers})
-    else:
-        paper.line()
-        paper.line(f"{held} of {made} checks held, in {time.monotonic() - started:.1f} s.")
+    held, made = sum(telling.checks), len(telling.checks)
+    paper.line()
+    paper.line(f"{held} of {made} checks held, in {time.monotonic() - started:.1f} s.")
     return 0 if held == made else 1
 
 

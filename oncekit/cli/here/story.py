@@ -171,4 +171,4 @@ def _both_ledgers(
     cloud: LocalCloud, tell: Telling, request: dict[str, Any], deliveries: Sequence[dict[str, Any]], crashes: int = 0
 ) -> None:
     order = request["payload"]["orderId"]
-    tell.ledger(order, rows(cloud, order), without_once(cloud, deliveries, crashes))
+    tell.ledger(rows(cloud, order), without_once(cloud, deliveries, crashes))

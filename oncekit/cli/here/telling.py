@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
 
 from oncekit.cli.here.ledger import Row
 from oncekit.cli.outcomes import COLOURS
@@ -15,12 +14,12 @@ MOST_ROWS = 3
 
 
 class Telling:
-    """Says each check as it is made, shows paths and ledgers as they are, and remembers checks and ledgers."""
+    """Says each check as it is made, shows paths and ledgers as they are, and remembers which checks held."""
 
     def __init__(self, paper: Paper) -> None:
         self._paper = paper
-        self.checks: list[dict[str, Any]] = []
-        self.ledgers: list[dict[str, Any]] = []
+        self.checks: list[bool] = []
+        """Of each whether it held."""
 
     def title(self, text: str) -> None:
         self._paper.line()
@@ -28,14 +27,10 @@ class Telling:
 
     def check(self, what: str, expected: object, seen: object) -> None:
         ok = expected == seen
-        self.checks.append({"check": what, "ok": ok, "expected": expected, "seen": seen})
+        self.checks.append(ok)
         mark = "✓" if ok else "✗"
         self._paper.line(mark, COLOURS[mark], end="")
         self._paper.line(f" {what}" + ("" if ok else f": expected {expected}, saw {seen}"), "" if ok else COLOURS["✗"])
-
-    @property
-    def held(self) -> int:
-        return sum(check["ok"] for check in self.checks)
 
     def path(self, execution: Execution) -> None:
         path = self._paper.path("  ", style="dim")
@@ -45,11 +40,8 @@ class Telling:
         else:
             path.end()
 
-    def ledger(self, order: str, with_once: Sequence[Row], without: Sequence[Row]) -> None:
+    def ledger(self, with_once: Sequence[Row], without: Sequence[Row]) -> None:
         """Both ledgers side by side. What a plain function calls its charges is made at random, and says nothing."""
-        self.ledgers.append(
-            {"order": order, "withOnce": list(map(str, with_once)), "withoutOnce": list(map(str, without))}
-        )
         rows = [str(each) for each in with_once], [each.money for each in without]
         left, right = map(_shown, rows)
         head = "ledger with Once"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oncekit.cli.deployed.records.attributes import listable
@@ -35,7 +35,6 @@ def finished_operations(
     statuses: Sequence[str],
     wanted: Callable[[str], bool],
     limit: int,
-    shown: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> dict[str, Any]:
     """{operations, isComplete, read: {records, units}}: at most `limit`, the last finished first among those found.
 
@@ -48,8 +47,7 @@ def finished_operations(
         read["records"] += page["ScannedCount"]
         read["units"] += page.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
         records = [plain_item(listable(item)) for item in page["Items"] if wanted(item["id"]["S"])]
-        listed = (described(stack, each) for each in records if not has_expired(stack, each))
-        found += filter(shown, listed)
+        found += (described(stack, each) for each in records if not has_expired(stack, each))
         if "LastEvaluatedKey" in page and (len(found) >= limit or read["records"] >= MOST_READ):
             is_complete = False
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -26,11 +26,10 @@ def open_operations(
     overdue: bool,
     wanted: Callable[[str], bool],
     limit: int,
-    shown: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> dict[str, Any]:
     """{operations, isComplete}: at most `limit`; complete when there are no more.
 
-    `wanted` judges an id, before its record is read; `shown` an operation as it would be listed.
+    `wanted` judges an id, before its record is read.
     """
     keys = heapq.merge(
         *(_shard(stack, f"{status}#{x}", overdue, limit) for status in statuses for x in "0123456789abcdef")
@@ -43,7 +42,7 @@ def open_operations(
         for record in read_all(stack, [id for id in dict.fromkeys(batch) if id not in found]):
             operation = described(stack, record)
             is_due = operation["overdue"] or not overdue
-            if record["status"] in statuses and is_due and shown(operation):  # the index lags behind
+            if record["status"] in statuses and is_due:  # the index lags behind
                 found[record["id"]] = operation
     more = next(ids, None) is not None or len(looked_at) >= MOST_KEYS
     ordered = sorted(found.values(), key=lambda each: (each["leaseExpiresAt"], each["id"]))
