@@ -5,7 +5,7 @@ lanes.py           the two lanes; http_request.py has the request in an executio
 cloud.py           a cloud for any template: deploys it, runs it, and can be reset
 executions.py      finds executions, and waits until they end
 kept_files.py      a cache on disk for what takes long to make
-read_yaml.py       reads YAML, each text only once
+read_yaml.py       reads YAML
 template.py        template.yaml with its parameters, translated from SAM to CloudFormation
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions

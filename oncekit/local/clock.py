@@ -45,45 +45,10 @@ class Clock(Protocol):
 
 
 class RealClock:
-    """The wall clock."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-
-    def now(self) -> float:
-        return time.time()
-
-    def sleep(self, seconds: float, wanted: Callable[[], bool] = _always) -> None:
-        end = time.monotonic() + seconds
-        with self._changed:
-            while wanted() and (left := end - time.monotonic()) > 0:
-                self._changed.wait(left)
-
-    def enter(self) -> None:
-        pass
-
-    def leave(self) -> None:
-        pass
-
-    def wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
-
-    def real_seconds(self, seconds: float) -> float | None:
-        return seconds
-
-    def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
-        timer = threading.Timer(max(0.0, when - self.now()), action)
-        timer.daemon = True
-        timer.start()
-        return timer.cancel
-
-
-class MovableClock(RealClock):
     """The wall clock, and what it was moved ahead by hand; sleepers and timers follow."""
 
     def __init__(self) -> None:
-        super().__init__()
+        self._changed = threading.Condition()
         self._ahead = 0.0
         self._alarms: dict[int, _Alarm] = {}
         self._numbers = itertools.count()
@@ -110,6 +75,19 @@ class MovableClock(RealClock):
         with self._changed:
             while wanted() and (left := end - self.now()) > 0:
                 self._changed.wait(left)
+
+    def enter(self) -> None:
+        pass
+
+    def leave(self) -> None:
+        pass
+
+    def wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def real_seconds(self, seconds: float) -> float | None:
+        return seconds
 
     def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
         with self._changed:

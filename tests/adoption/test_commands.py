@@ -290,7 +290,7 @@ WRONG = [
     (("pay", "--from-rule", "ShopBus/{", "--key", "$.id"), "is not an event pattern"),
     (("pay", "--from-rule", "ShopBus/Paid"), "--key is needed"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "id"), "a path begins with $"),
-    (("pay", "--from-rule", "ShopBus/Paid", "--key", "$.a[*]"), "a path with * is a list"),
+    (("pay", "--from-rule", "ShopBus/Paid", "--key", "$.a[*]"), "is not a path that is supported here"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "$['a']"), "without quotes"),
     (("pay", "--from-queue", "WarehouseQueue", "--key", "$"), "name a member of the message"),
     (("pay", "--key", "$.id"), "give --from-rule or --from-queue or --http"),

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, succeed, task, types
 
 from oncekit.local import LocalCloud
@@ -85,31 +84,6 @@ def test_outer_variables_are_read_inside_and_inner_ones_stay_there(machine: Exec
         "Ask": succeed("[$sum, $exists($inner)]"),
     }
     assert machine(states, [1, 2, 3]).output == [36, False]
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification",
-    "states in inner scopes MUST NOT assign to a variable with the same name as a variable in an outer scope",
-)
-@pytest.mark.parametrize("place", ["state", "rule", "catch", "default", "parallel", "deeper"])
-def test_assigning_an_outer_variable_inside_is_refused_at_creation(cloud: LocalCloud, place: str) -> None:
-    twice = {"v": 2}
-    choice = {"Type": "Choice", "Choices": [{"Condition": "{% true %}", "Next": "E"}], "Default": "E"}
-    rule = {"Condition": "{% true %}", "Next": "E", "Assign": twice}
-    caught = {"ErrorEquals": ["States.ALL"], "Next": "E", "Assign": twice}
-    inside: dict[str, Given] = {
-        "state": {"E": pass_on(Assign=twice)},
-        "rule": {"C": {**choice, "Choices": [rule]}, "E": END},
-        "catch": {"C": read(cloud, Catch=[caught], Next="E"), "E": END},
-        "default": {"C": {**choice, "Assign": twice}, "E": END},
-    }
-    inner = inside.get(place, inside["state"])
-    if place == "parallel":
-        branching: Given = {"Type": "Parallel", "Branches": [{"StartAt": "E", "States": inner}], "End": True}
-    else:
-        branching = each(states={"Deep": each(states=inner)} if place == "deeper" else inner)
-    with pytest.raises(ClientError, match=r"InvalidDefinition.*'v'"):
-        create(cloud, {"Set": pass_on(Assign={"v": 1}, Next="M"), "M": branching})
 
 
 @pytest.mark.aws(

@@ -104,7 +104,6 @@ def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
         ('{"gone": <$.body.gone>}', {"a": 1}, {"gone": ""}),
         ('{"gone": <$.body.id>}', "not JSON", {"gone": ""}),
         ('{"count": <$.attributes.ApproximateReceiveCount>}', "x", {"count": "1"}),
-        ('{"pipe": <aws.pipes.pipe-name>}', "x", {"pipe": "once-Pipe"}),
         ("<$.body>", "plain", "plain"),
         ('{"fixed": true}', "x", {"fixed": True}),
     ],
@@ -193,21 +192,6 @@ def test_input_that_is_not_json_ends_in_the_dead_letter_queue(stand: Stand, temp
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
 )
-def test_express_that_fails_gives_its_message_back(stand: Stand) -> None:
-    stand.deploy(worker(type="EXPRESS") + QUEUES + pipe(way="REQUEST_RESPONSE"))
-    send(stand, "fail")
-    send(stand, "fine")
-    assert sorted(execution.status for execution in stand.executions()) == ["FAILED", "SUCCEEDED"]
-    assert bodies(stand, "Requests") == ["fail"]
-    until_visible_again(stand, 3)
-    assert [execution.status for execution in stand.executions()].count("FAILED") == 3
-    assert (bodies(stand, "Requests"), bodies(stand, "Dead")) == ([], ["fail"])
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Pipes SQS source",
-    "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",
-)
 def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
     stand.deploy(worker() + QUEUES + pipe('{"body": <$.body>}'))
     with stand.cloud.lose_events(twice):
@@ -225,7 +209,7 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
 @pytest.mark.parametrize(
     ("resource", "message"),
     [
-        (pipe(way="REQUEST_RESPONSE"), "a Standard state machine needs InvocationType FIRE_AND_FORGET"),
+        (pipe(way="REQUEST_RESPONSE"), "with InvocationType FIRE_AND_FORGET"),
         (pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"), "from a queue to a state machine"),
         (pipe(Enrichment="arn:aws:lambda:us-east-1:123456789012:function:f"), "without enrichment"),
         (pipe(filters=[{"body": "x"}]), "is not a valid pattern"),

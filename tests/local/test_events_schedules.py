@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import time
-
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 
-from oncekit.local import RealClock
 from oncekit.local.events import Delivery
 from oncekit.local.events.deliveries import iso
-from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
-from oncekit.local.events.schedules import Schedule, ScheduleRuns
 from oncekit.local.intrinsics import TemplateError
 
 pytestmark = pytest.mark.ours
@@ -104,20 +98,6 @@ def test_unchanged_schedule_keeps_its_rhythm_and_reset_begins_it_anew(stand: Sta
     assert stand.executions() == []
     stand.clock.advance(1)
     assert len(stand.executions()) == 1
-
-
-def test_in_real_time_turns_come_by_themselves() -> None:
-    clock, activity, taken = RealClock(), Activity(), []
-    delivery_queue = DeliveryQueue(clock, activity)
-    runs = ScheduleRuns(clock, delivery_queue, lambda shipment: taken.append(shipment.delivery.at))
-    runs.run([Schedule("s", "arn", 0.05, {"Arn": "arn:aws:states:::m"}, enabled=True)])
-    began = time.monotonic()
-    while len(taken) < 3 and time.monotonic() - began < 10:
-        time.sleep(0.01)
-    runs.run([])
-    delivery_queue.close()
-    assert len(taken) >= 3
-    assert [round(b - a, 6) for a, b in itertools.pairwise(taken[:3])] == [0.05, 0.05], "each at its own time"
 
 
 @pytest.mark.parametrize("expression", ["rate(1 minutes)", "rate(5 minute)", "rate(0 minutes)", "cron(0 3 * * ? *)"])

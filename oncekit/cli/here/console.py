@@ -22,7 +22,7 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Prospect, Refused
 from oncekit.console.requests import id_of
-from oncekit.local.clock import MovableClock
+from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
 
@@ -108,11 +108,11 @@ class LocalActions:
 
     def ahead(self) -> float | None:
         clock = self._cloud.clock
-        return clock.ahead if isinstance(clock, MovableClock) else None
+        return clock.ahead if isinstance(clock, RealClock) else None
 
     def advance(self, seconds: float) -> str:
         clock = self._cloud.clock
-        if not isinstance(clock, MovableClock):
+        if not isinstance(clock, RealClock):
             raise Refused("this clock cannot be moved")
         clock.advance(seconds)
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"

@@ -102,7 +102,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
     from oncekit.cli.here.ends import watching
     from oncekit.cli.here.kept_logs import KeptLogs
     from oncekit.cli.here.up_environment import kept_while_up
-    from oncekit.local.clock import MovableClock
+    from oncekit.local.clock import RealClock
     from oncekit.local.request_rules import HOST_OF_CONTAINERS
 
     opened: list[LocalCloud] = []
@@ -116,7 +116,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
             each.put(line)
 
     names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, MovableClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
+    with local_cloud(path, RealClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
         news = News(cloud, path)
         opened.append(cloud)
         kept.append(KeptLogs(cloud))

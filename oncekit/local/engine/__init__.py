@@ -19,7 +19,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     executions.py          starts, stops, redrives
     descriptions.py        the answer of DescribeExecution
     views.py, repeats.py   outdated answers; Express executions that run more than once
-    programs.py, scopes.py definitions parsed once, and the scopes of their variables
+    programs.py            definitions parsed once
     dynamodb.py            atomic writes, tokens of transactions
     conditions.py          conditions on attributes that do not exist, or have another type
 """
@@ -76,7 +76,6 @@ def install(
         limits,
         programs,
         runs,
-        scopes,
         services,
         states,
         tasks,
@@ -98,7 +97,6 @@ def install(
             runs.patch(),
             executions.patch(clock, repeats),
             programs.patch(None if kept_in is None else programs.KeptPrograms(*kept_in)),
-            scopes.patch(),
             dynamodb.patch(clock),
         ):
             patched.enter_context(each)

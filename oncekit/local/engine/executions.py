@@ -279,7 +279,7 @@ class ExecutionApi:
         told = [views.seen(each, now) for each in reversed(machine.executions)]
         found = [each for each in told if each is not None and wanted in (None, each["status"])]
         found.sort(key=time_of, reverse=True)
-        first, size, more = page_of(response, len(found), now)
+        first, size, more = page_of(response, len(found))
         page = [{name: each[name] for name in IN_A_LIST if name in each} for each in found[first : first + size]]
         return ActionResult({"executions": page, **more})
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
 from oncekit.local.deployed import Deployed
 from oncekit.local.events import queues, rules
@@ -35,8 +34,7 @@ class Exchange:
         self._schedules: list[Schedule] = []
         self._schedule_runs = ScheduleRuns(clock, self._delivery_queue, self._attempts.ship)
         self._open_pipes: list[Pipe] = []
-        self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, self._await_end, guard)
-        self._awaited: dict[str, Callable[[str], None]] = {}
+        self._pipes = Pipes(clock, self._delivery_queue, self._attempts.ship, guard)
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -83,23 +81,7 @@ class Exchange:
             event = status_event(execution, self._clock.now())
             self._delivery_queue.soon(lambda: rules.publish(event))
         if ended:
-            self._tell_end(execution)
             self._activity.end()
-
-    def _await_end(self, arn: str, then: Callable[[str], None]) -> None:
-        from moto.stepfunctions.parser.models import stepfunctions_parser_backends
-
-        self._awaited[arn] = then
-        for machine in stepfunctions_parser_backends[ACCOUNT][REGION].state_machines:
-            for execution in machine.executions:
-                if execution.exec_arn == arn and execution.status != "RUNNING":
-                    self._tell_end(execution)
-
-    def _tell_end(self, execution: Any) -> None:
-        then = self._awaited.pop(execution.exec_arn, None)
-        if then is not None:
-            status = str(execution.status)
-            self._delivery_queue.soon(lambda: then(status))
 
     def _route(self, rule: Any, event: Event) -> None:
         if self._on and rules.is_for(rule, event):
@@ -156,7 +138,6 @@ class Exchange:
             yield wait
         finally:
             wait()
-            self._awaited.clear()
             self._attempts.made.clear()
             self._attempts.fates = []
             self._on = on
@@ -174,9 +155,7 @@ def _is_run(logical_id: str, each: Deployed) -> bool:
 
 
 def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
-    machines = _of_type(resources, "AWS::StepFunctions::StateMachine").values()
-    types = {machine.ref: str(machine.properties.get("StateMachineType", "STANDARD")) for machine in machines}
     for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items():
         if each.properties.get("DesiredState") != "STOPPED":
             with readable(logical_id):
-                yield pipe_of(logical_id, each.ref, each.attributes("Arn"), each.properties, types)
+                yield pipe_of(logical_id, each.ref, each.properties)

@@ -7,80 +7,49 @@ everything. Here, as on AWS:
 - an array in the event matches when one of its elements does, also when the elements are objects;
 - values match by type and value: "1" is not 1, and 1.0 is 1;
 - `exists` applies to leaves: for an object it is false, also if the object has members;
-- a name with dots is a path: `{"a.b": ["x"]}` is `{"a": {"b": ["x"]}}`, in pattern and event alike;
 - `anything-but` needs a value, and null is one; a member that does not exist does not match it.
+
+Of AWS's comparisons there are `prefix`, `suffix`, `equals-ignore-case`, `numeric`, `exists`, and `anything-but` with
+values; a pattern with another one, such as `wildcard` or `cidr`, is refused.
 """
 
 from __future__ import annotations
 
-import functools
-import ipaddress
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 
 class PatternError(ValueError):
-    """A pattern that AWS would refuse."""
+    """A pattern that AWS would refuse, or that the local cloud does not support."""
 
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
     """Whether an event matches the pattern. Raises PatternError."""
-    return _matches(_undotted(pattern), _undotted(event))
-
-
-def _undotted(value: Any) -> Any:
-    """The value with every name that has dots taken for a path."""
-    if isinstance(value, list):
-        return [_undotted(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    whole: dict[str, Any] = {}
-    for name, member in value.items():
-        *path, last = name.split(".")
-        place = whole
-        for step in path:
-            inner = place.get(step)
-            place[step] = place = dict(inner) if isinstance(inner, dict) else {}
-        known, new = place.get(last), _undotted(member)
-        place[last] = {**known, **new} if isinstance(known, dict) and isinstance(new, dict) else new
-    return whole
-
-
-def _matches(pattern: Mapping[str, Any], event: Any) -> bool:
     return all(_member_matches(name, wanted, event) for name, wanted in pattern.items())
 
 
 def check(pattern: Any, where: str = "the pattern") -> None:
-    """Raises PatternError, with the place, for what AWS would refuse."""
+    """Raises PatternError, with the place, for what AWS would refuse or the local cloud does not support."""
     if not isinstance(pattern, dict) or not pattern:
         raise PatternError(f"{where} is {pattern!r}, but must be an object with members")
     for name, wanted in pattern.items():
         place = f"{where}.{name}"
-        if name == "$or":
-            if not isinstance(wanted, list) or len(wanted) < 2:
-                raise PatternError(f"{place} must be an array of at least two patterns")
+        if name == "$or" and isinstance(wanted, list) and len(wanted) > 1:
             for each in wanted:
                 check(each, place)
-        elif isinstance(wanted, list):
-            _check_alternatives(wanted, place)
-        else:
+        elif not isinstance(wanted, list) and name != "$or":
             check(wanted, place)
-
-
-def _check_alternatives(wanted: list[Any], place: str) -> None:
-    if not wanted:
-        raise PatternError(f"{place} must not be empty")
-    for each in wanted:
-        if isinstance(each, list):
-            raise PatternError(f"{place} has an array in an array")
-        if isinstance(each, dict):
-            _comparison(each, place)
+        elif not wanted or name == "$or" or any(isinstance(each, list) for each in wanted):
+            raise PatternError(f"{place} must be an array of values or comparisons; $or has at least two patterns")
+        else:
+            for each in wanted:
+                if isinstance(each, dict):
+                    _comparison(each, place)
 
 
 def _member_matches(name: str, wanted: Any, event: Any) -> bool:
-    if name == "$or" and isinstance(wanted, list):
-        return any(_matches(each, event) for each in wanted)
+    if name == "$or":
+        return any(matches(each, event) for each in wanted)
     value = event.get(name, _NOTHING) if isinstance(event, dict) else _NOTHING
     if isinstance(wanted, dict):
         return _nested_matches(wanted, value)
@@ -90,20 +59,16 @@ def _member_matches(name: str, wanted: Any, event: Any) -> bool:
 def _nested_matches(wanted: Mapping[str, Any], value: Any) -> bool:
     if isinstance(value, list):
         return any(_nested_matches(wanted, each) for each in value)
-    return _matches(wanted, value if isinstance(value, dict) else {})
+    return matches(wanted, value if isinstance(value, dict) else {})
 
 
-class _Nothing:
-    """Stands for a member that is not there."""
-
-
-_NOTHING = _Nothing()
+_NOTHING = object()
+"""Stands for a member that is not there."""
 
 
 def _alternative_matches(wanted: Any, value: Any) -> bool:
-    leaves = [each for each in (value if isinstance(value, list) else [value]) if not isinstance(each, (dict, list))]
-    if isinstance(value, _Nothing):
-        leaves = []
+    values = [] if value is _NOTHING else value if isinstance(value, list) else [value]
+    leaves = [each for each in values if not isinstance(each, (dict, list))]
     if isinstance(wanted, dict):
         if "exists" in wanted:
             return bool(leaves) is wanted["exists"]
@@ -126,49 +91,24 @@ Test = Callable[[Any], bool]
 
 def _comparison(filter_: Mapping[str, Any], place: str) -> Test:
     """The test that a comparison such as {"prefix": "a"} makes. Raises PatternError."""
-    if len(filter_) != 1:
-        raise PatternError(f"{place} has a comparison with {len(filter_)} members, but only one is possible")
-    [(name, wanted)] = filter_.items()
-    if name == "exists" and isinstance(wanted, bool):
-        return lambda _value: wanted
-    make = _COMPARISONS.get(name)
-    test = make(wanted) if make is not None else None
+    test = None
+    if len(filter_) == 1:
+        [(name, wanted)] = filter_.items()
+        test = _COMPARISONS[name](wanted) if name in _COMPARISONS else None
     if test is None:
-        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which EventBridge does not support")
+        raise PatternError(f"{place} has the comparison {dict(filter_)!r}, which the local cloud does not support")
     return test
 
 
-def _of_text(compare: Callable[[str, str], bool]) -> Callable[[Any], Test | None]:
-    """A comparison of texts; {"equals-ignore-case": text} leaves case out of it."""
+def _exists(wanted: Any) -> Test | None:
+    return (lambda _value: wanted) if isinstance(wanted, bool) else None
 
+
+def _of_text(compare: Callable[[str, str], bool]) -> Callable[[Any], Test | None]:
     def make(wanted: Any) -> Test | None:
-        if isinstance(wanted, dict) and set(wanted) == {"equals-ignore-case"}:
-            other = wanted["equals-ignore-case"]
-            if isinstance(other, str):
-                return lambda value: isinstance(value, str) and compare(value.lower(), other.lower())
-        if isinstance(wanted, str):
-            return lambda value: isinstance(value, str) and compare(value, wanted)
-        return None
+        return (lambda value: isinstance(value, str) and compare(value, wanted)) if isinstance(wanted, str) else None
 
     return make
-
-
-def _ignoring_case(wanted: Any) -> Test | None:
-    if not isinstance(wanted, str):
-        return None
-    return lambda value: isinstance(value, str) and value.lower() == wanted.lower()
-
-
-@functools.cache
-def _wildcard(wanted: str) -> re.Pattern[str]:
-    parts = re.findall(r"\\[*\\]|[\s\S]", wanted)
-    return re.compile("".join(".*" if part == "*" else re.escape(part[-1]) for part in parts), re.DOTALL)
-
-
-def _like(wanted: Any) -> Test | None:
-    if not isinstance(wanted, str) or "**" in wanted:
-        return None
-    return lambda value: isinstance(value, str) and _wildcard(wanted).fullmatch(value) is not None
 
 
 _ORDERS: Mapping[str, Callable[[float, float], bool]] = {
@@ -184,39 +124,12 @@ def _numeric(wanted: Any) -> Test | None:
     if not isinstance(wanted, list) or len(wanted) not in (2, 4):
         return None
     pairs = list(zip(wanted[::2], wanted[1::2], strict=True))
-    if len(pairs) == 2 and (pairs[0][0] not in (">", ">=") or pairs[1][0] not in ("<", "<=")):
-        return None  # a range goes from below to above
     if any(order not in _ORDERS or not _is_number(bound) for order, bound in pairs):
         return None
     return lambda value: _is_number(value) and all(_ORDERS[order](value, bound) for order, bound in pairs)
 
 
-def _cidr(wanted: Any) -> Test | None:
-    try:
-        network = ipaddress.ip_network(wanted, strict=False)
-    except ValueError:
-        return None
-
-    def test(value: Any) -> bool:
-        try:
-            return ipaddress.ip_address(value) in network
-        except ValueError:
-            return False
-
-    return test
-
-
 def _anything_but(wanted: Any) -> Test | None:
-    if isinstance(wanted, dict):
-        if len(wanted) != 1 or not set(wanted) <= {"prefix", "suffix", "equals-ignore-case", "wildcard"}:
-            return None
-        [(name, given)] = wanted.items()
-        texts = given if isinstance(given, list) else [given]
-        if any(not isinstance(each, str) or (not each and name in ("prefix", "suffix")) for each in texts):
-            return None
-        tests = [_COMPARISONS[name](each) for each in texts]
-        known = [test for test in tests if test is not None]
-        return (lambda value: not any(test(value) for test in known)) if len(known) == len(tests) else None
     others = wanted if isinstance(wanted, list) else [wanted]
     if not others or any(not isinstance(each, (str, int, float)) for each in others):
         return None
@@ -226,9 +139,8 @@ def _anything_but(wanted: Any) -> Test | None:
 _COMPARISONS: Mapping[str, Callable[[Any], Test | None]] = {
     "prefix": _of_text(str.startswith),
     "suffix": _of_text(str.endswith),
-    "equals-ignore-case": _ignoring_case,
-    "wildcard": _like,
+    "equals-ignore-case": _of_text(lambda value, wanted: value.lower() == wanted.lower()),
     "numeric": _numeric,
-    "cidr": _cidr,
+    "exists": _exists,
     "anything-but": _anything_but,
 }

@@ -3,10 +3,10 @@
 - The target gets an array, also for one message. With an InputTemplate, the template makes each element.
 - If a body is JSON text, filters and templates can use its members. A message that does not match the filter is
   deleted. A template that is only one path breaks such a body (templates.py): `{"body": <$.body>}` keeps it.
-- FIRE_AND_FORGET: the messages are deleted once the execution has started. REQUEST_RESPONSE, for Express machines only:
-  once it has succeeded. Otherwise they stay, hidden until their visibility timeout is over, and are tried again then,
-  until the queue's redrive policy moves them to the dead-letter queue. A pipe has no retries or dead-letter queue of
-  its own for a queue.
+- FIRE_AND_FORGET, the one type of invocation that is supported: the messages are deleted once the execution has
+  started. Otherwise they stay, hidden until their visibility timeout is over, and are tried again then, until the
+  queue's redrive policy moves them to the dead-letter queue. A pipe has no retries or dead-letter queue of its own for
+  a queue.
 - A body that is not JSON does not match a filter that uses its members (and is deleted!); placeholders that use its
   members are empty. As a value it is put between quotes, but not escaped: with a quote, a backslash or a line break in
   it, the input is not JSON. A message whose input is not JSON, or is too large for an execution, stays, and ends in the
@@ -30,23 +30,15 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
-from oncekit.local.events.deliveries import Delivery, Refusal, iso
+from oncekit.local.events.deliveries import Delivery, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.paths import PathError
 from oncekit.local.events.patterns import PatternError, check, matches
-from oncekit.local.events.targets import WAITS
 from oncekit.local.events.templates import TargetError, check_template, piped
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.permissions import Caller, Guard
 
 Ship = Callable[[Shipment], None]
-AwaitEnd = Callable[[str, Callable[[str], None]], None]
-"""Calls the function with the status of the execution of that ARN when it has ended."""
-OWN = {
-    f"aws.pipes.{name}"
-    for name in ("pipe-arn", "pipe-name", "source-arn", "target-arn", "event", "event.json", "event.ingestion-time")
-}
-"""Placeholders that a pipe knows by itself."""
 ONE_ATTEMPT = RetryPolicy(attempts=0)
 
 
@@ -55,7 +47,6 @@ class Pipe:
     """A pipe as deployed."""
 
     name: str
-    arn: str
     source: str
     """ARN of the queue."""
     target: str
@@ -63,8 +54,6 @@ class Pipe:
     batch_size: int
     patterns: tuple[Mapping[str, Any], ...]
     template: str | None
-    waits: bool
-    """Whether it waits for the execution's result."""
     role: str | None
     """ARN."""
 
@@ -76,22 +65,11 @@ class Pipe:
         seen = {**record, "body": looked_into(record["body"])}
         return not self.patterns or any(matches(pattern, seen) for pattern in self.patterns)
 
-    def input_of(self, records: list[dict[str, Any]], now: float) -> str:
+    def input_of(self, records: list[dict[str, Any]]) -> str:
         """What the target gets. Raises Refusal."""
         if self.template is None:
             return text_of(records)
-        own = {
-            "aws.pipes.pipe-arn": self.arn,
-            "aws.pipes.pipe-name": self.name,
-            "aws.pipes.source-arn": self.source,
-            "aws.pipes.target-arn": self.target,
-            "aws.pipes.event.ingestion-time": iso(now, "milliseconds"),
-        }
-        made = []
-        for each in records:
-            seen = {**each, "body": looked_into(each["body"])}
-            made.append(piped(self.template, seen, {**own, "aws.pipes.event": seen, "aws.pipes.event.json": seen}))
-        return text_of(made)
+        return text_of([piped(self.template, {**each, "body": looked_into(each["body"])}) for each in records])
 
 
 def looked_into(body: str) -> Any:
@@ -103,18 +81,18 @@ def looked_into(body: str) -> Any:
     return value if isinstance(value, (dict, list)) else body
 
 
-def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any], types: Mapping[str, str]) -> Pipe:
-    """A pipe from its properties; `types` are those of state machines, by ARN. Raises TemplateError."""
+def pipe_of(logical_id: str, name: str, properties: Mapping[str, Any]) -> Pipe:
+    """A pipe from its properties. Raises TemplateError."""
     source, target = str(properties["Source"]), str(properties["Target"])
-    if source.split(":")[2] != "sqs" or target.split(":")[2] != "states" or "Enrichment" in properties:
-        raise TemplateError(
-            f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, without enrichment"
-        )
     given = properties.get("SourceParameters") or {}
     parameters = properties.get("TargetParameters") or {}
-    way = (parameters.get("StepFunctionStateMachineParameters") or {}).get("InvocationType", "REQUEST_RESPONSE")
-    if way == "REQUEST_RESPONSE" and types.get(":".join(target.split(":")[:7]), "STANDARD") == "STANDARD":
-        raise TemplateError(f"{logical_id}: a Standard state machine needs InvocationType FIRE_AND_FORGET")
+    way = (parameters.get("StepFunctionStateMachineParameters") or {}).get("InvocationType")
+    from_queue_to_machine = source.split(":")[2] == "sqs" and target.split(":")[2] == "states"
+    if not from_queue_to_machine or way != "FIRE_AND_FORGET" or "Enrichment" in properties:
+        raise TemplateError(
+            f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, with InvocationType "
+            "FIRE_AND_FORGET and without enrichment"
+        )
     patterns = []
     for filter_ in (given.get("FilterCriteria") or {}).get("Filters", []):
         try:
@@ -126,12 +104,10 @@ def pipe_of(logical_id: str, name: str, arn: str, properties: Mapping[str, Any],
     size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
     template = parameters.get("InputTemplate")
     try:
-        check_template(template or "", OWN)
+        check_template(template or "")
     except (TargetError, PathError) as error:
         raise TemplateError(f"{logical_id}: {error}") from error
-    return Pipe(
-        name, arn, source, target, size, tuple(patterns), template, way == "REQUEST_RESPONSE", properties.get("RoleArn")
-    )
+    return Pipe(name, source, target, size, tuple(patterns), template, properties.get("RoleArn"))
 
 
 def record_of(message: Any, queue: Any) -> dict[str, Any]:
@@ -160,14 +136,11 @@ def record_of(message: Any, queue: Any) -> dict[str, Any]:
 class Pipes:
     """Runs pipes: they look into their queues when a message comes, or is visible again."""
 
-    def __init__(
-        self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, await_end: AwaitEnd, guard: Guard
-    ) -> None:
+    def __init__(self, clock: Clock, delivery_queue: DeliveryQueue, ship: Ship, guard: Guard) -> None:
         self._clock = clock
         self._guard = guard
         self._delivery_queue = delivery_queue
         self._ship = ship
-        self._await_end = await_end
         self._running: list[Pipe] = []
         self._looks: dict[str, Callable[[], None]] = {}
 
@@ -209,22 +182,16 @@ class Pipes:
             return
         text, refusal = "", None
         try:
-            text = pipe.input_of(wanted, self._clock.now())
+            text = pipe.input_of(wanted)
         except Refusal as error:
             refusal = error
 
         def done(delivery: Delivery) -> None:
-            if delivery.outcome != "delivered":
-                return
-            if pipe.waits:
-                self._await_end(
-                    delivery.result, lambda status: self._delete(pipe, wanted if status == "SUCCEEDED" else [])
-                )
-            else:
+            if delivery.outcome == "delivered":
                 self._delete(pipe, wanted)
 
         delivery = Delivery("pipe", pipe.name, pipe.target, text, self._clock.now(), event={"Records": wanted})
-        target = {"Arn": pipe.target, "RoleArn": pipe.role, WAITS: pipe.waits}
+        target = {"Arn": pipe.target, "RoleArn": pipe.role}
         self._ship(Shipment(delivery, target, ONE_ATTEMPT, refusal=refusal, done=done))
 
     def _delete(self, pipe: Pipe, records: list[dict[str, Any]]) -> None:

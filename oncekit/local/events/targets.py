@@ -12,8 +12,6 @@ from oncekit.local.events.deliveries import Refusal
 from oncekit.local.permissions import Caller, Guard
 
 Clients = Callable[[str], Any]
-WAITS = "Waits"
-"""In a target: whoever starts the state machine waits for the end of the execution."""
 
 # Which error of an API EventBridge calls what is not documented; that what cannot go better is not tried again, is.
 _FINAL = {
@@ -69,8 +67,7 @@ class Targets:
         caller = Caller(target.get("RoleArn"), sender)
         try:
             if is_state_machine(arn):
-                operation = "StartSyncExecution" if target.get(WAITS) else "StartExecution"
-                self._guard.check(caller, "states", operation, {"stateMachineArn": arn})
+                self._guard.check(caller, "states", "StartExecution", {"stateMachineArn": arn})
                 return self.start(arn, text)
             group = target.get("SqsParameters", {}).get("MessageGroupId")
             return self.put(arn, text, caller, **({"MessageGroupId": group} if group else {}))

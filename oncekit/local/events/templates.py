@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from oncekit.local.engine.limits import text_of
-from oncekit.local.events.deliveries import Event, Refusal, iso
+from oncekit.local.events.deliveries import Event, Refusal
 from oncekit.local.events.paths import MISSING, find
 
 _TOKEN = re.compile(r'\\.|"|<(?P<name>[^<>]+)>', re.DOTALL)
@@ -67,13 +67,7 @@ def check_json(text: str) -> str:
     return text
 
 
-OWN = {
-    f"aws.events.{name}" for name in ("rule-arn", "rule-name", "event.ingestion-time", "event", "event.json")
-}  # fmt: skip
-"""Placeholders that a rule knows by itself."""
-
-
-def target_input(target: Mapping[str, Any], event: Event, rule_arn: str, rule_name: str) -> str:
+def target_input(target: Mapping[str, Any], event: Event) -> str:
     """What a target of a rule gets for an event. Raises Refusal."""
     if "Input" in target:
         return str(target["Input"])
@@ -83,35 +77,22 @@ def target_input(target: Mapping[str, Any], event: Event, rule_arn: str, rule_na
     if "InputTransformer" not in target:
         return text_of(event.body)
     paths = target["InputTransformer"].get("InputPathsMap") or {}
-    head = {"detailType" if name == "detail-type" else name: value for name, value in event.body.items()}
-    del head["detail"]
-    own = {
-        "aws.events.rule-arn": rule_arn,
-        "aws.events.rule-name": rule_name,
-        "aws.events.event.ingestion-time": iso(event.ingested_at, "milliseconds"),
-        "aws.events.event": head,
-        "aws.events.event.json": event.body,
-    }
     template = str(target["InputTransformer"]["InputTemplate"])
-    text = filled(template, lambda name: own[name] if name in own else find(paths[name], event.body))
+    text = filled(template, lambda name: find(paths[name], event.body))
     return text if template.lstrip().startswith('"') else check_json(text)
 
 
-def piped(template: str, record: Mapping[str, Any], own: Mapping[str, Any]) -> Any:
-    """What a pipe makes of a record of its source; `own` are the variables `aws.pipes.*`. Raises Refusal."""
-
-    def value_of(name: str) -> Any:
-        return find(name, record) if name.startswith("$") else own[name]
-
+def piped(template: str, record: Mapping[str, Any]) -> Any:
+    """What a pipe makes of a record of its source. Raises Refusal."""
     if (alone := _TOKEN.fullmatch(template.strip())) is not None and alone["name"] is not None:
-        value = value_of(alone["name"])
+        value = find(alone["name"], record)
         if isinstance(value, dict | list):
             raise Refusal("INVALID_JSON", f"The input is not valid JSON: {_without_quotes(value)}")
-    return json.loads(check_json(filled(template, value_of)))
+    return json.loads(check_json(filled(template, lambda name: find(name, record))))
 
 
 class TargetError(ValueError):
-    """A target, or the template of a pipe, that AWS would not take."""
+    """A target, or the template of a pipe, that AWS would not take, or with a placeholder of AWS's own (`aws.*`)."""
 
 
 def check_target(target: Mapping[str, Any]) -> None:
@@ -123,13 +104,13 @@ def check_target(target: Mapping[str, Any]) -> None:
     paths = transformer.get("InputPathsMap") or {}
     for path in (*paths.values(), target.get("InputPath", "$")):
         find(path, {})
-    if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths) - OWN:
+    if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths):
         raise TargetError(f"InputTemplate for target {name} contains invalid placeholder {min(unknown)}.")
 
 
-def check_template(template: str, own: set[str]) -> None:
+def check_template(template: str) -> None:
     """Checks the template of a pipe. Raises TargetError or PathError."""
-    for name in placeholders(template) - own:
+    for name in placeholders(template):
         if not name.startswith("$"):
             raise TargetError(f"the template contains invalid placeholder {name}")
         find(name, {})

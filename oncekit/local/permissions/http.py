@@ -70,8 +70,6 @@ def asked_for(service: str, environ: Environ) -> Asked | None:
     """What a request asks of the service that it is signed for; None when that has no such operation."""
     if (by_name := _by_name(environ)) is not None:
         return by_name
-    if service == "s3" and (of_object := _of_an_object(environ)) is not None:
-        return of_object
     for name in _services(service):
         asked = _rest(name, environ)
         if asked is not None:
@@ -93,18 +91,6 @@ def _by_name(environ: Environ) -> Asked | None:
 
 
 _FORM = "application/x-www-form-urlencoded"
-_OF_AN_OBJECT = {"PUT": "PutObject", "GET": "GetObject", "HEAD": "HeadObject"}
-
-
-def _of_an_object(environ: Environ) -> Asked | None:
-    """The plainest calls of S3 without its model, which takes a twentieth of a second to read."""
-    operation = _OF_AN_OBJECT.get(environ["REQUEST_METHOD"])
-    path = environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")  # as WSGI has it
-    bucket, _, key = path.removeprefix("/").partition("/")
-    if operation is None or not key or environ.get("QUERY_STRING") or "HTTP_X_AMZ_COPY_SOURCE" in environ:
-        return None
-    given = {"IfMatch": environ.get("HTTP_IF_MATCH"), "IfNoneMatch": environ.get("HTTP_IF_NONE_MATCH")}
-    return Asked(operation, {"Bucket": bucket, "Key": key, **{name: each for name, each in given.items() if each}})
 
 
 def _rest(name: str, environ: Environ) -> Asked | None:

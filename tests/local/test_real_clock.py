@@ -1,4 +1,4 @@
-"""The clock of `once up`: the wall clock, which can be moved ahead."""
+"""The clock of `once up` and `once run --real-time`: the wall clock, which can be moved ahead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from oncekit.local.clock import MovableClock
+from oncekit.local.clock import RealClock
 
 pytestmark = pytest.mark.ours
 
@@ -17,7 +17,7 @@ SOON = 20
 
 
 def test_it_is_the_wall_clock_until_it_is_moved_and_never_goes_back() -> None:
-    clock = MovableClock()
+    clock = RealClock()
     assert abs(clock.now() - time.time()) < SOON
     clock.advance(FAR)
     clock.advance(-FAR)
@@ -25,7 +25,7 @@ def test_it_is_the_wall_clock_until_it_is_moved_and_never_goes_back() -> None:
 
 
 def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
-    clock = MovableClock()
+    clock = RealClock()
     sleeping, over = threading.Event(), threading.Event()
 
     def sleep() -> None:
@@ -41,7 +41,7 @@ def test_who_sleeps_wakes_when_the_time_is_moved_past_the_end() -> None:
 
 
 def test_what_was_due_happens_once_when_the_time_is_moved_there() -> None:
-    clock = MovableClock()
+    clock = RealClock()
     happened: list[str] = []
     due, last = threading.Event(), threading.Event()
 
