@@ -3,9 +3,8 @@
 S3: a rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight
 UTC" (User Guide, *Lifecycle configuration elements*). AWS may delete it later; here it is deleted at that moment.
 
-DynamoDB: "deletes expired items within a few days of their expiration time", and never one that expired more than five
-years ago (Developer Guide, *Using time to live*). Until then it can be read and written, and conditions see it. Here it
-is deleted `TTL_DELAY_SECONDS` after it expired.
+DynamoDB: "deletes expired items within a few days of their expiration time" (Developer Guide, *Using time to live*).
+Until then it can be read and written, and conditions see it. Here it is deleted `TTL_DELAY_SECONDS` after it expired.
 
 Both are checked whenever a bucket or a table is used.
 """
@@ -25,7 +24,6 @@ from oncekit.local.engine.patching import replaced
 DAY = 86_400
 TTL_DELAY_SECONDS = 2 * DAY
 """AWS says a few days, and not how many."""
-TTL_OLDEST_SECONDS = 5 * 365 * DAY
 LOOK_EVERY_SECONDS = 3600
 """The shortest time between two searches of a table."""
 
@@ -108,7 +106,5 @@ def _expire_items(table: Any, now: float) -> None:
     for hash_value, found in list(table.items.items()):
         for range_value, item in list(found.items()) if table.has_range_key else [(None, found)]:
             value = item.attrs.get(attribute)
-            if value is not None and value.type == "N":
-                over = now - float(value.value)
-                if TTL_DELAY_SECONDS <= over <= TTL_OLDEST_SECONDS:
-                    table.delete_item(hash_value, range_value)
+            if value is not None and value.type == "N" and now - float(value.value) >= TTL_DELAY_SECONDS:
+                table.delete_item(hash_value, range_value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import logging
 import re
@@ -156,29 +155,16 @@ def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, A
         with readable(f"{path}: {name}"):
             _name_files(resource)
 
-    def translated(resources: Mapping[str, Any]) -> dict[str, Any]:
-        template = copy.deepcopy({**source, "Resources": resources})
-        with no_other_cloud(), _quick_translator():
-            body: dict[str, Any] = transform(template, values, NoManagedPolicies())
-        return body
-
-    def fails_alone(name: str) -> bool:
-        try:
-            translated({name: source["Resources"][name]})
-        except InvalidDocumentException:  # as one that refers to another, which is not there now
-            return False
-        except Exception:
-            return True
-        return False
-
     try:
-        return translated(source["Resources"])
+        with no_other_cloud(), _quick_translator():
+            body: dict[str, Any] = transform(source, values, NoManagedPolicies())
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
     except Exception as error:  # it checks most of what it reads; what it does not, it fails on with anything
-        what = next(filter(fails_alone, source["Resources"]), "the template")
         told = f"{type(error).__name__}: {error}"
-        raise TemplateError(f"{path}: SAM's translator fails on {what}, which it cannot read: {told}") from error
+        advice = "`sam validate --lint` says what is wrong with it"
+        raise TemplateError(f"{path}: SAM's translator cannot read it ({told}); {advice}") from error
+    return body
 
 
 @contextmanager

@@ -75,20 +75,6 @@ def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None
 
 
 @pytest.mark.aws(
-    "DynamoDB Developer Guide, Time to Live",
-    "The TTL attribute value must be a datetimestamp with an expiration of no more than five years in the",
-)
-def test_item_that_expired_more_than_five_years_ago_stays(cloud: LocalCloud) -> None:
-    clock: Any = cloud.clock
-    clock.advance(DAY)
-    put(cloud, "old", clock.now() - 6 * 365 * DAY)
-    put(cloud, "milliseconds", clock.now() * 1000)
-    clock.advance(10 * DAY)
-    assert cloud.record("old")
-    assert cloud.record("milliseconds")
-
-
-@pytest.mark.aws(
     "Step Functions Developer Guide, Quotas",
     "After this time, you can no longer retrieve or view the execution history.",
 )

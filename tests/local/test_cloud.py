@@ -143,18 +143,6 @@ def test_a_stack_can_become_prod_and_dev_again_with_its_records_and_answers(clou
     assert cloud.run(large).output == {**first.output, "disposition": "REPLAYED"}
 
 
-def test_the_url_of_a_queue_leads_to_this_cloud_also_for_who_sends_where_it_points(cloud: LocalCloud) -> None:
-    for output in ("RequestQueueUrl", "RejectedQueueUrl"):
-        assert cloud.outputs[output].startswith(f"{cloud.endpoint_url}/")
-
-
-def test_queue_whose_properties_changed_keeps_its_messages(cloud: LocalCloud) -> None:
-    url, client = cloud.outputs["RequestQueueUrl"], cloud.client("sqs")
-    client.send_message(QueueUrl=url, MessageBody="kept")
-    with cloud.deployed_with({"MaxReceiveCount": 6}):
-        assert [each["Body"] for each in client.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
-
-
 @pytest.mark.aws("Step Functions Developer Guide, Handling errors", "Retries are treated as state transitions.")
 def test_retried_task_counts_as_a_transition_each_time(cloud: LocalCloud) -> None:
     def throttled_once(call: Call, proceed: Any) -> Any:

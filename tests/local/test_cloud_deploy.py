@@ -114,14 +114,6 @@ def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(projec
     assert list(left_out(stack.resources)) == ["Odd (AWS::Odd::Thing)"]
 
 
-def test_resource_that_moto_cannot_make_is_only_named_also_when_it_changes(project: Project) -> None:
-    for value in "ab":
-        unnamed = f"  Setting: {{ Type: AWS::SSM::Parameter, Properties: {{ Type: String, Value: {value} }} }}\n"
-        stack = project.deploy(unnamed)
-        assert stack.resources["Setting"].ref == "once-Setting"
-        assert list(left_out(stack.resources)) == ["Setting (AWS::SSM::Parameter)"]
-
-
 def test_event_of_a_function_from_a_queue_is_left_out_and_told(project: Project) -> None:
     mapping = "  Reads: { Type: AWS::Lambda::EventSourceMapping, Properties: { FunctionName: !Ref Echo } }\n"
     stack = project.deploy(TABLE.format(name="deploy-m", key="id") + FUNCTION + mapping)

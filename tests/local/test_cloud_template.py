@@ -92,25 +92,6 @@ def test_sam_becomes_cloudformation_and_code_stays_where_it_is(path: Path) -> No
     assert function["Properties"]["Code"]["S3Key"] == "functions/echo/"
 
 
-def test_translation_is_kept_and_made_again_when_the_template_changes(path: Path, tmp_path: Path) -> None:
-    first = load(path, {"Name": "x"}, cache=tmp_path / "cache")
-    kept = {each: each.stat().st_ino for each in (tmp_path / "cache").iterdir()}
-    assert load(path, {"Name": "x"}, cache=tmp_path / "cache") == first
-    assert {each: each.stat().st_ino for each in (tmp_path / "cache").iterdir()} == kept != {}
-    path.write_text(TEMPLATE.replace("Default: 3", "Default: 2"))
-    assert load(path, {"Name": "x"}, cache=tmp_path / "cache").parameters["Days"] == "2"
-    assert load(path, {"Name": "x", "Days": 5}, cache=tmp_path / "cache").parameters["Days"] == "5"
-
-
-def test_damaged_translation_is_made_again(path: Path, tmp_path: Path) -> None:
-    load(path, {"Name": "x"}, cache=tmp_path / "cache")
-    kept = list((tmp_path / "cache").iterdir())
-    assert kept
-    for each in kept:
-        each.write_text("{")
-        assert load(path, {"Name": "x"}, cache=tmp_path / "cache").parameters["Days"] == "3"
-
-
 def test_what_sam_refuses_is_said_in_its_words(path: Path) -> None:
     path.write_text(TEMPLATE.replace("CodeUri: functions/echo/,", ""))
     with pytest.raises(TemplateError, match=r"Echo.*CodeUri"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,12 +31,6 @@ def execute(cloud: LocalCloud) -> Run:
         return cloud.wait(arn) if wait else arn
 
     return run
-
-
-@pytest.fixture
-def plain(cloud: LocalCloud) -> str:
-    cloud.add_function("plain-echo", Path(__file__).parents[1] / "functions" / "plain_echo")
-    return "plain-echo"
 
 
 def value(execute: Run, expression: str, given: Any = None) -> Any:
@@ -169,27 +162,6 @@ def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: Local
 
 
 @pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "must appear alone in a Catcher and cannot catch the States.DataLimitExceeded terminal error or Runtime",
-)
-def test_catch_of_all_does_not_catch_a_result_that_is_too_large(execute: Run, plain: str, cloud: LocalCloud) -> None:
-    task = {
-        "Type": "Task",
-        "Resource": "arn:aws:states:::lambda:invoke",
-        "Arguments": {
-            "FunctionName": f"{cloud.outputs['FunctionPrefix']}-{plain}",
-            "Payload": {"payload": {"bytes": 300_000}},
-        },
-        "End": True,
-    }
-    end = {"B": {"Type": "Succeed"}}
-    caught = [{"ErrorEquals": ["States.ALL"], "Next": "B"}]
-    named = [{"ErrorEquals": ["States.DataLimitExceeded"], "Next": "B"}]
-    assert execute({"A": {**task, "Catch": caught}, **end}).error == "States.DataLimitExceeded"
-    assert execute({"A": {**task, "Catch": named}, **end}).status == "SUCCEEDED"
-
-
-@pytest.mark.aws(
     model="stepfunctions",
     says="Length constraints apply to the payload size, and are expressed as bytes in UTF-8 encoding.",
 )
@@ -216,25 +188,3 @@ def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -
         "B": {"Type": "Succeed", "Output": "{% $v %}"},
     }
     assert execute(states, text).output == text
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "If the error recurs more times than specified, retries cease and normal error handling resumes.",
-)
-def test_retries_are_counted_and_take_no_real_time(execute: Run, cloud: LocalCloud) -> None:
-    retry = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 3600, "MaxAttempts": 3}]
-    with cloud.intercept(never_arrives(nth=range(1, 4))):
-        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "SUCCEEDED"
-    with cloud.intercept(never_arrives(nth=range(1, 5))):
-        assert execute({"A": dynamodb(cloud, Retry=retry)}).status == "FAILED"
-
-
-@pytest.mark.aws(
-    model="stepfunctions",
-    says="If the execution is closed or if the input is different, it returns a 400 ExecutionAlreadyExists error.",
-)
-def test_start_with_the_name_of_another_input_is_refused(cloud: LocalCloud) -> None:
-    cloud.run({}, name="taken")
-    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
-        cloud.start({"other": 1}, name="taken")

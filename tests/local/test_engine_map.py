@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_machines import END, Execute, create, executes, start, succeed, task, types
+from engine_machines import END, Execute, executes, succeed, task, types
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
@@ -52,16 +52,6 @@ def test_results_come_in_the_order_of_the_items(machine: Execute) -> None:
 
 
 @pytest.mark.aws(unconfirmed="V32")
-def test_no_items_are_no_iterations(machine: Execute) -> None:
-    assert machine({"M": each()}, []).output == []
-
-
-@pytest.mark.aws(unconfirmed="V32")
-def test_items_that_are_no_list_are_an_error_of_evaluation(machine: Execute) -> None:
-    assert machine({"M": each()}, "text").error == "States.QueryEvaluationError"
-
-
-@pytest.mark.aws(unconfirmed="V32")
 def test_item_selector_sees_the_maps_input_the_item_and_its_index(machine: Execute) -> None:
     selected = {
         "all": "{% $states.input.x %}",
@@ -97,17 +87,6 @@ def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: Local
     assert execution.output == {"Error": "Custom", "Cause": "of x"}
     kinds = types(execution)
     assert kinds.index("MapIterationFailed") < kinds.index("MapStateFailed") < kinds.index("SucceedStateEntered")
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Map",
-    "If any iteration fails, entire Map state fails, and all iterations are terminated",
-)
-def test_error_caught_inside_does_not_reach_the_map(machine: Execute, cloud: LocalCloud) -> None:
-    caught = [{"ErrorEquals": ["States.ALL"], "Output": "caught", "Next": "E"}]
-    with cloud.intercept(fails("ThrottlingException", nth=1)):
-        inside = {"R": read(cloud, Catch=caught, Output="read", Next="E"), "E": END}
-        assert machine({"M": each(states=inside, MaxConcurrency=1)}, [1, 2]).output == ["caught", "read"]
 
 
 @pytest.mark.aws(
@@ -195,21 +174,6 @@ def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: L
     assert cloud.clock.now() == before + 3600
 
 
-@pytest.mark.aws(unconfirmed="V24")
-def test_stop_ends_every_iteration(cloud: LocalCloud) -> None:
-    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "R"}, "R": read(cloud)}
-    cloud.clock.enter()
-    try:
-        arn = start(cloud, create(cloud, {"M": each(states=inside)}), [1, 2, 3])
-        assert cloud.stop(arn).status == "ABORTED"
-    finally:
-        cloud.clock.leave()
-    assert cloud.describe(arn).events[-1]["type"] == "ExecutionAborted"
-    assert not [
-        t for t in threading.enumerate() if t.name.startswith(cloud.describe(arn).name) and t.join(5) is not None
-    ]
-
-
 @pytest.mark.aws(
     "Amazon States Language specification",
     "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
@@ -268,13 +232,3 @@ def test_results_of_a_map_are_bounded_together(machine: Execute, letters: int, e
     state = each(items="{% [1..30] %}", states=inner, Output="{% $count($states.result) %}")
     execution = machine({"M": state})
     assert (execution.error, execution.output) == (error, None if error else 30)
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "error is also reported when an entire state machine execution runs longer than the specified",
-)
-def test_time_limit_of_the_machine_ends_every_iteration(machine: Execute) -> None:
-    inside = {"W": {"Type": "Wait", "Seconds": 100, "Next": "D"}, "D": END}
-    execution = machine({"M": each(states=inside)}, [1, 2, 3], TimeoutSeconds=30)
-    assert execution.status == "TIMED_OUT"

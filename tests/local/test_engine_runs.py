@@ -163,14 +163,6 @@ def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variabl
     assert [event["id"] for event in redriven.events] == list(range(1, len(kinds) + 1))
 
 
-@pytest.mark.aws(unconfirmed="V11")
-def test_redrive_of_a_machine_out_of_time_has_its_whole_time_again(machine: Execute, cloud: LocalCloud) -> None:
-    states = {"W": {"Type": "Wait", "Seconds": 20, "Next": "X"}, "X": {"Type": "Wait", "Seconds": 20, "Next": "E"}}
-    late = machine({**states, "E": END}, TimeoutSeconds=30)
-    assert (late.status, late.states) == ("TIMED_OUT", ("W", "X"))
-    assert redrive(cloud, late.arn).states == ("W", "X", "X", "E")
-
-
 @pytest.mark.aws(model="stepfunctions", says="Execution is SUCCEEDED and cannot be redriven.")
 def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, cloud: LocalCloud) -> None:
     running = create(cloud, {"W": {"Type": "Wait", "Seconds": 20, "Next": "E"}, "E": END})
@@ -322,15 +314,6 @@ def test_each_retrier_has_attempts_of_its_own(machine: Execute, cloud: LocalClou
     assert attempts == [0, 1, 2, 3]
 
 
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors", "A value of 0 specifies that the error is never retried."
-)
-def test_max_attempts_of_zero_is_no_retry(machine: Execute, cloud: LocalCloud) -> None:
-    retry = [{"ErrorEquals": ["DynamoDB.AmazonDynamoDBException"], "MaxAttempts": 0}, {"ErrorEquals": ["States.ALL"]}]
-    with cloud.intercept(never_arrives(nth=1)):
-        assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
-
-
 # ---- data ----
 
 
@@ -398,27 +381,6 @@ def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCl
 
 
 @pytest.mark.aws(
-    "DynamoDB Developer Guide, Condition expressions",
-    "the operation succeeds only if a specific ConditionExpression evaluates to true",
-)
-def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
-    table = cloud.outputs["TableName"]
-
-    def attempt(key: str) -> bool:
-        update = {"TableName": table, "Key": {"id": {"S": key}}, "UpdateExpression": "SET a = :a"}
-        given = {"ConditionExpression": "attribute_not_exists(id)", "ExpressionAttributeValues": {":a": {"N": "1"}}}
-        try:
-            cloud._service_calls.quickly("dynamodb", "update_item", {**update, **given})
-        except ClientError:
-            return False
-        return True
-
-    with forced_switching(), ThreadPoolExecutor(8) as pool:
-        for number in range(20):
-            assert sum(pool.map(attempt, [f"k{number}"] * 8)) == 1
-
-
-@pytest.mark.aws(
     "Step Functions Developer Guide, Handling errors",
     "acts as a wildcard that matches any known error name except for States.Timeout",
 )
@@ -443,11 +405,3 @@ def test_of_many_conditional_writes_one_wins(cloud: LocalCloud) -> None:
 def test_wildcards_match_what_they_say(name: str, error: str, caught: bool) -> None:
     named = SimpleNamespace(error_names=[SimpleNamespace(error_name=name)])
     assert matches(named, error) is caught
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors", "Output of a state is larger than payload size quota."
-)
-def test_output_over_256_kib_is_refused_by_name(machine: Execute) -> None:
-    output = succeed("$join($map([1..300], function($n) { $pad('', 1000, 'x') }))")
-    assert machine({"B": output}).error == "States.DataLimitExceeded"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from engine_machines import END, Execute, create, executes, start, succeed, task, types
+from engine_machines import END, Execute, create, executes, start, succeed, task
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails, never_arrives, times_out
@@ -134,20 +134,6 @@ def test_start_under_a_name_that_is_taken_says_so(machine: Execute, cloud: Local
     assert machine({"S": starting}).error == "Sfn.ExecutionAlreadyExistsException"
     missing = {**arguments, "StateMachineArn": f"{created}gone"}
     assert machine({"S": task("aws-sdk:sfn:startExecution", missing)}).error == "Sfn.StateMachineDoesNotExistException"
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, AWS SDK integrations",
-    "Parameters in Step Functions are expressed in PascalCase, even when the native service API is camelCase",
-)
-@pytest.mark.aws(unconfirmed="V12")
-def test_execution_history_is_in_pascal_case(machine: Execute) -> None:
-    ended = machine({"P": {"Type": "Pass", "Next": "E"}, "E": END}, "secret")
-    arguments = {"ExecutionArn": ended.arn, "IncludeExecutionData": False, "ReverseOrder": True, "MaxResults": 3}
-    output = machine({"H": task("aws-sdk:sfn:getExecutionHistory", arguments)}).output
-    assert [each["Type"] for each in output["Events"]] == list(reversed(types(ended)))[:3]
-    assert output["Events"][-1]["StateEnteredEventDetails"]["Name"] == "E"
-    assert "secret" not in json.dumps(output)
 
 
 @pytest.mark.aws(unconfirmed="V30")

@@ -78,15 +78,6 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
     assert stand.messages("Requests") == []
 
 
-@pytest.mark.aws(model="pipes", says="The maximum number of records to include in each batch.")
-def test_batch_has_as_many_members_as_there_are_messages(stand: Stand) -> None:
-    stand.deploy(worker() + QUEUES)
-    for body in "abc":
-        send(stand, body)
-    stand.deploy(worker() + QUEUES + pipe(size=2))
-    assert [[record["body"] for record in given] for given in stand.inputs()] == [["a", "b"], ["c"]]
-
-
 @pytest.mark.aws(
     "EventBridge User Guide, Pipes input transformation",
     "EventBridge transforms these fields into valid JSON so sub-values can be referenced directly",
@@ -219,12 +210,3 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
 def test_pipe_that_aws_or_the_local_cloud_would_not_take_is_named(stand: Stand, resource: str, message: str) -> None:
     with pytest.raises(TemplateError, match=f"Pipe: .*{message}"):
         stand.deploy(worker() + QUEUES + resource)
-
-
-@pytest.mark.aws("EventBridge User Guide, Pipes filtering", "If there is a mismatch, EventBridge drops the message.")
-def test_filter_that_asks_for_a_member_deletes_a_body_that_is_not_json(stand: Stand) -> None:
-    """On AWS, too: a filter on the body and a promise to lose nothing do not go together."""
-    stand.deploy(worker() + QUEUES + pipe(filters=[{"body": {"operation": [{"exists": True}]}}]))
-    send(stand, "not JSON")
-    assert stand.inputs() == []
-    assert bodies(stand, "Requests") == bodies(stand, "Dead") == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -44,18 +43,6 @@ def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> 
 
 
 @pytest.mark.aws(
-    model="sqs", says="The length of time, in seconds, for which the delivery of all messages in the queue is delayed."
-)
-def test_delayed_message_comes_after_its_delay(stand: Stand) -> None:
-    stand.deploy(BOTH)
-    sqs = Sqs(stand, "Requests")
-    sqs.send("a", DelaySeconds=30)
-    assert sqs.receive() == []
-    stand.clock.advance(30)
-    assert [message["Body"] for message in sqs.receive()] == ["a"]
-
-
-@pytest.mark.aws(
     model="sqs",
     says="When the ReceiveCount for a message exceeds the maxReceiveCount for a queue, Amazon SQS moves the",
 )
@@ -86,9 +73,6 @@ def test_message_that_is_given_back_is_visible_at_once(stand: Stand) -> None:
 def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) -> None:
     stand.deploy(BOTH)
     sqs = Sqs(stand, "Requests")
-    began = time.monotonic()
-    assert sqs.receive(WaitTimeSeconds=1) == []
-    assert 0.9 <= time.monotonic() - began < 5
     threading.Timer(0.2, sqs.send, ["a"]).start()
     assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
 
@@ -119,12 +103,3 @@ def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(s
     sqs.send("young")
     stand.clock.advance(100)
     assert [message["Body"] for message in sqs.receive(MaxNumberOfMessages=10)] == ["young"]
-
-
-@pytest.mark.aws(model="sqs", says="The limit of how many bytes a message can contain before Amazon SQS rejects it.")
-def test_message_may_have_a_mebibyte_in_utf_8_and_no_more(stand: Stand) -> None:
-    stand.deploy(BOTH)
-    sqs = Sqs(stand, "Requests")
-    sqs.send("ü" * (512 * 1024))
-    with pytest.raises(ClientError, match="Message must be shorter than 1048576 bytes"):
-        sqs.send("ü" * (512 * 1024) + "x")

@@ -89,13 +89,6 @@ def test_own_bus_has_its_own_rules(stand: Stand) -> None:
     assert stand.inputs() == ["o-1"]
 
 
-@pytest.mark.ours
-def test_bus_that_is_not_of_the_template_is_there(stand: Stand) -> None:
-    stand.deploy(worker() + rule("InputPath: $.detail.id", "EventBusName: arn:aws:events:us-east-1:1:event-bus/theirs"))
-    put(stand, EventBusName="theirs")
-    assert stand.inputs() == ["o-1"]
-
-
 @pytest.mark.aws(
     model="events",
     says="Input, InputPath, and InputTransformer are mutually exclusive and optional parameters of a target.",
@@ -281,15 +274,3 @@ def test_rule_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stan
     stand.deploy(worker() + odd)
     assert list(left_out(stand.stack.resources)) == ["Rule (AWS::Events::Rule)"]
     assert stand.cloud.client("events").list_rules()["Rules"] == []
-
-
-@pytest.mark.aws(
-    "EventBridge User Guide, Retry policy",
-    "If an event isn't delivered after all retry attempts are exhausted, the event is dropped",
-)
-def test_without_a_dead_letter_queue_the_event_is_gone(stand: Stand) -> None:
-    stand.deploy(worker() + rule("RetryPolicy: { MaximumRetryAttempts: 0 }"))
-    with stand.cloud.lose_events(throttled):
-        put(stand)
-        stand.cloud.settle()
-    assert [each.outcome for each in stand.cloud.deliveries()] == ["dropped"]

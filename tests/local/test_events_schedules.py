@@ -50,16 +50,6 @@ def test_time_does_not_run_away_when_nothing_else_is_there(stand: Stand) -> None
 
 
 @pytest.mark.aws(unconfirmed="V36")
-def test_input_knows_its_turn(stand: Stand) -> None:
-    target = 'Input: \'{"at": "<aws.scheduler.scheduled-time>", "by": "<aws.scheduler.schedule-arn>"}\''
-    stand.deploy(worker() + schedule(target=target))
-    stand.clock.advance(300)
-    [given] = stand.inputs()
-    assert given["at"] == stand.executions()[0].events[0]["timestamp"].replace(".000Z", "Z")
-    assert given["by"] == "arn:aws:scheduler:us-east-1:123456789012:schedule/default/once-Sweep"
-
-
-@pytest.mark.aws(unconfirmed="V36")
 def test_turn_that_cannot_be_taken_is_in_the_dead_letter_queue(stand: Stand) -> None:
     policy = "RetryPolicy: { MaximumRetryAttempts: 2, MaximumEventAgeInSeconds: 60 }"
     target = f"{policy}\n        DeadLetterConfig: {{ Arn: !GetAtt Dead.Arn }}"

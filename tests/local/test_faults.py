@@ -7,7 +7,6 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from botocore.exceptions import ClientError
 from engine_machines import END, Execute, create, executes, start, task
 from event_stand import Stand, worker
 
@@ -100,30 +99,6 @@ def test_description_may_be_that_before_the_last_change(machine: Execute, cloud:
             assert machine(describing(arn)).error == "Sfn.ExecutionDoesNotExistException"
         with cloud.intercept(stale(execution="another")):
             assert machine(describing(arn)).output == "RUNNING"
-    finally:
-        cloud.clock.leave()
-
-
-@pytest.mark.aws(
-    model="stepfunctions", says="The results are best effort and may not reflect very recent updates and changes."
-)
-def test_clients_are_told_what_was_true_too_and_nothing_is_changed_by_it(cloud: LocalCloud) -> None:
-    arn = revived(cloud)
-    client = cloud.client("stepfunctions")
-    machine_arn = client.describe_execution(executionArn=arn)["stateMachineArn"]
-    try:
-        with cloud.stale():
-            told = client.describe_execution(executionArn=arn)
-            assert (told["status"], told["error"]) == ("FAILED", "DynamoDB.ThrottlingException")
-            assert told["redriveStatus"] == "REDRIVABLE"
-            listed = client.list_executions(stateMachineArn=machine_arn, statusFilter="FAILED")["executions"]
-            assert [each["executionArn"] for each in listed] == [arn]
-            with pytest.raises(ClientError, match="ExecutionNotRedrivable"):
-                client.redrive_execution(executionArn=arn)
-        with cloud.stale(2 * HOUR):
-            assert client.list_executions(stateMachineArn=machine_arn)["executions"] == []
-        told = client.describe_execution(executionArn=arn)
-        assert (told["status"], told["redriveStatus"], "error" in told) == ("RUNNING", "NOT_REDRIVABLE", False)
     finally:
         cloud.clock.leave()
 

@@ -194,12 +194,3 @@ def test_a_bucket_is_emptied_at_once_and_filled_at_its_rate_and_never_over() -> 
 def test_each_method_has_a_bucket_of_its_own() -> None:
     throttle = Throttle(Limits(rate=1, burst=1), VirtualClock())
     assert [taken(throttle, 2, method) for method in ("GET /x", "POST /x", "GET /y")] == [1, 1, 1]
-
-
-@pytest.mark.ours
-def test_a_stage_without_limits_takes_every_request() -> None:
-    one = {"HttpMethod": "GET", "ResourcePath": "/x", "ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 1}
-    assert Limits.of({}) is Limits.of({"MethodSettings": [one]}) is None
-    assert taken(Throttle(None, VirtualClock()), 9) == 9
-    every = {"HttpMethod": "*", "ResourcePath": "/*", "ThrottlingRateLimit": "3", "ThrottlingBurstLimit": "4"}
-    assert Limits.of({"MethodSettings": [one, every]}) == Limits(3, 4)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
-from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, environment
+from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
 
 pytestmark = pytest.mark.ours
 SHARED = Path(__file__).parents[2] / "shared"
@@ -116,16 +116,6 @@ def test_the_library_is_there_for_a_function_that_has_it(
     assert call(runtime, "has-it") == "Request"
 
 
-@pytest.mark.aws(unconfirmed="V37")
-def test_context_tells_of_the_invocation(runtime: LambdaRuntime) -> None:
-    runtime.register("told", probe(timeout=5, memory=128))
-    call(runtime, "told")
-    context = call(runtime, "told", "context")
-    assert (context["memory"], context["version"]) == ("128", "1")
-    assert context["request_id"] == runtime.invocations[-1].request_id
-    assert 4000 < context["left"] <= 5000
-
-
 # ---- errors ----
 
 
@@ -135,11 +125,6 @@ def test_error_is_as_the_runtime_client_tells_it(runtime: LambdaRuntime) -> None
     assert (error["errorType"], error["errorMessage"]) == ("ValueError", "no such order")
     assert error["requestId"] == runtime.invocations[0].request_id
     assert "in fail" in error["stackTrace"][-1]
-
-
-@pytest.mark.aws(unconfirmed="V4")
-def test_result_that_is_no_json_is_an_error(runtime: LambdaRuntime) -> None:
-    assert failure(runtime, "probe", "return a set")["errorType"] == "Runtime.MarshalError"
 
 
 @pytest.mark.aws(model="lambda", says="For synchronous invocations, the maximum payload size is 6 MB.")
@@ -214,16 +199,6 @@ def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_erro
     runtime.register("broken", FunctionSpec(tmp_path, handler=handler))
     assert [failure(runtime, "broken")["errorType"] for _ in range(3)] == [error] * 3
     assert [each.outcome for each in runtime.invocations] == [error] * 3
-
-
-@pytest.mark.aws(unconfirmed="V37")
-def test_init_without_an_end_is_a_timeout(
-    runtime: LambdaRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(environment, "INIT_SECONDS", 0.3)
-    (tmp_path / "app.py").write_text("import time; time.sleep(60)")
-    runtime.register("stuck", FunctionSpec(tmp_path, timeout=1))
-    assert failure(runtime, "stuck")["errorType"] == "Sandbox.Timedout"
 
 
 # ---- no process is left behind ----

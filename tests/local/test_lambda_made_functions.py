@@ -70,19 +70,6 @@ def test_function_that_a_client_made_runs_with_its_layer_until_it_is_deleted(clo
     assert cloud.run({**REQUEST, "idempotencyKey": "other"}).error == "InvalidRequest"
 
 
-def test_function_that_a_client_made_may_do_what_its_role_may(cloud: LocalCloud) -> None:
-    code = """
-import boto3
-
-def handler(event, context):
-    boto3.client("dynamodb").scan(TableName=event["payload"]["table"])
-"""
-    told = cloud.client("lambda").get_function_configuration(FunctionName="once_op-place-order")
-    make(cloud, Role=told["Role"], Code={"ZipFile": zipped(code)})
-    cloud.run({**REQUEST, "payload": {"table": cloud.resources["OrdersTable"]}, "onCrash": "quarantine"})
-    assert [each.action for each in cloud.denials()] == ["dynamodb:Scan"]
-
-
 @pytest.mark.parametrize(
     ("more", "code"),
     [

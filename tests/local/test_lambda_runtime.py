@@ -88,26 +88,6 @@ def test_unknown_function_and_alias_are_named_in_the_refusal(
     assert runtime.invocations == []
 
 
-@pytest.mark.aws(model="lambda", says="For synchronous invocations, the maximum payload size is 6 MB.")
-def test_event_may_have_six_mebibytes_and_no_more(runtime: LambdaRuntime) -> None:
-    limit = 6 * 1024 * 1024
-    runtime.invoke(FunctionName="probe", Payload='{"do":"pid","x":"' + "x" * (limit - 19) + '"}')
-    code, message, status = refusal(runtime, FunctionName="probe", Payload='"' + "x" * (limit - 1) + '"')
-    assert (code, status) == ("RequestTooLargeException", 413)
-    assert message.startswith(f"{limit + 1} byte payload is too large")
-
-
-@pytest.mark.aws(
-    model="lambda",
-    says="Validate parameter values and verify that the user or role has permission to invoke the function.",
-)
-def test_dry_run_starts_nothing_and_asynchronous_invocation_is_refused(runtime: LambdaRuntime) -> None:
-    assert runtime.invoke(FunctionName="probe", InvocationType="DryRun")["StatusCode"] == 204
-    assert refusal(runtime, FunctionName="nobody", InvocationType="DryRun")[0] == "ResourceNotFoundException"
-    assert refusal(runtime, FunctionName="probe", InvocationType="Event")[0] == "InvalidParameterValueException"
-    assert runtime.invocations == []
-
-
 def test_each_of_the_invocations_at_one_time_has_a_process_of_its_own(runtime: LambdaRuntime, tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as pool:
         latch = str(tmp_path / "latch")
@@ -146,14 +126,6 @@ def test_new_code_of_the_same_length_runs_after_it_is_registered_again(runtime: 
         assert answer["ExecutedVersion"] == str(version)
 
 
-def test_function_that_is_registered_as_it_is_stays_warm_and_has_no_new_version(runtime: LambdaRuntime) -> None:
-    runtime.register("same", probe())
-    warm = call(runtime, "same", "pid")
-    runtime.register("same", probe())
-    assert call(runtime, "same", "pid") == warm
-    assert runtime.invoke(FunctionName="same:live", Payload="{}")["ExecutedVersion"] == "1"
-
-
 def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path: Path) -> None:
     latch, ready = tmp_path / "latch", tmp_path / "ready"
     call(runtime, "probe", a=1)
@@ -170,14 +142,6 @@ def test_every_start_is_remembered_with_its_end(runtime: LambdaRuntime, tmp_path
         assert third.ended_at is None
         latch.touch()
     assert runtime.invocations[2].outcome == "succeeded"
-
-
-def test_what_a_function_prints_is_there_when_the_invocation_has_ended(runtime: LambdaRuntime) -> None:
-    many = "\n".join(["x" * 50] * 1000)  # more than can be read in the time that an answer takes
-    for number in range(20):
-        call(runtime, "probe", "say", line=f"{many}\nline {number}")
-        assert runtime.logs("probe")[-1] == f"LINE {number}"
-    assert runtime.logs("nobody") == []
 
 
 def test_each_line_is_handed_on_as_it_is_printed() -> None:

@@ -203,15 +203,6 @@ def test_event_whose_rule_may_not_start_the_machine_is_a_dead_letter(cloud: Loca
     assert "is not authorized to perform: states:StartExecution" in letter["ERROR_MESSAGE"]
 
 
-@pytest.mark.aws(unconfirmed="V36")
-def test_sweep_that_may_not_be_started_is_a_dead_letter(cloud: LocalCloud) -> None:
-    with without(cloud, "RecoveryScheduleRole", "states:StartExecution"), cloud.delivering():
-        cloud.clock.advance(301)
-        cloud.settle()
-    [letter] = waiting(cloud, "RecoveryDeadLetterQueue")
-    assert letter["ERROR_CODE"] == "AccessDeniedException"
-
-
 @pytest.mark.aws(
     "EventBridge User Guide, Pipes SQS source",
     "When your pipe returns an error, EventBridge keeps it in the queue. After the visibility timeout",

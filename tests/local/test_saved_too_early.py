@@ -12,7 +12,7 @@ import pytest
 
 from oncekit.local import LocalCloud, moto_resources
 from oncekit.local.deployed import Deployed
-from oncekit.local.template import TemplateError, load
+from oncekit.local.template import TemplateError
 
 pytestmark = pytest.mark.ours
 
@@ -103,19 +103,6 @@ def test_a_long_definition_is_not_in_what_is_said_of_it(edited: Edited) -> None:
             TYPE.format("Serverless::StateMachine", "{ DefinitionUri: machine.json, Role: 'arn:aws:iam::1:role/r' }")
         )
     assert len(str(refused.value)) < 1_000, str(refused.value)[:2_000]
-
-
-def test_a_fault_of_the_translator_is_said_with_the_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from samtranslator.model.sam_resources import SamSimpleTable
-
-    def to_cloudformation(*_: object, **__: object) -> None:
-        raise KeyError("odd")
-
-    monkeypatch.setattr(SamSimpleTable, "to_cloudformation", to_cloudformation)
-    path = tmp_path / "template.yaml"
-    path.write_text(f"{HEAD}  N: {{ Type: AWS::Serverless::SimpleTable }}\n")
-    with pytest.raises(TemplateError, match=r"SAM's translator fails on N, which it cannot read: KeyError: 'odd'$"):
-        load(path, cache=tmp_path / "cache")
 
 
 def test_what_a_failed_deployment_made_and_changed_is_undone(edited: Edited) -> None:

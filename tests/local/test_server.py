@@ -29,7 +29,3 @@ def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None
         early.settimeout(20)
         assert early.recv(12) == b"HTTP/1.1 403"
     server.close()
-
-
-def test_an_endpoint_that_was_never_open_can_be_closed() -> None:
-    Server(AccessKeys(lambda _: None), HttpGuard(lambda _: None, Permissions())).close()
