@@ -229,12 +229,6 @@ def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched
     assert about.startswith(f"{outcome}: overdue") and "`once ls --overdue`" in advice
 
 
-def test_operations_in_progress_are_counted_and_fine(operator: Watched) -> None:
-    put(operator, "acme#charge-payment#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
-    assert found(operator) == {}
-    assert re.search("✓ open +1 in progress", operator.once("doctor").out)
-
-
 @pytest.mark.parametrize(
     ("queue", "name", "next_command"),
     [
@@ -275,12 +269,3 @@ def test_what_stops_every_look_ends_the_command(operator: Watched, call: str, co
     operator.refuse(call, code)
     done = operator.once("doctor")
     assert (done.code, done.out) == (2, "") and "--profile" in done.err
-
-
-# ---- which stack ----
-
-
-def test_commands_that_are_advised_work_at_the_same_place(operator: Watched) -> None:
-    put(operator, "acme#charge-payment#a", "QUARANTINED", 1)
-    [(_, advice)] = found(operator, "--region", "us-east-1").values()
-    assert "`once show ID --region us-east-1`" in advice

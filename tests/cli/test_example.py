@@ -28,12 +28,6 @@ def test_it_is_the_first_request_of_the_application(events: Path) -> None:
     assert shown.payload == """'{"name": "it'"'"'s"}'"""
 
 
-def test_that_of_the_sample_comes_first(events: Path) -> None:
-    (events / "build.json").write_text(request("build"))
-    (events / "charge-payment.json").write_text(request("charge-payment"))
-    assert example_of(events.parent / "template.yaml").operation == "charge-payment"
-
-
 def test_a_key_that_would_end_the_comment_is_not_shown(events: Path) -> None:
     (events / "evil.json").write_text(request("evil", "k\nrm -rf ~"))
     assert example_of(events.parent / "template.yaml").operation == "charge-payment"

@@ -10,7 +10,6 @@ from operating import ID, Operator, put
 
 from oncekit.cli.deployed.executions.fast_owners import no_history
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.execution import Execution
 from oncekit.local.faults import never_arrives, runs_twice
 
 SMALL, LARGE = {"a": 1}, {"a": "x" * 5000}
@@ -25,14 +24,6 @@ def request(operator: Operator, payload: dict[str, Any]) -> dict[str, Any]:
 def shown(operator: Operator) -> dict[str, Any]:
     answer: dict[str, Any] = operator.once("show", ID, "--json").answer
     return answer
-
-
-def quarantined_fast(operator: Operator) -> Execution:
-    """An owner in the fast lane that quarantined its own record."""
-    operator.script({"raise": "NeedsAttention"}, {"return": 8})
-    ended = operator.cloud.run(operator.request(), lane="fast")
-    assert ended.error == "NeedsAttention" and operator.record["status"] == "QUARANTINED"
-    return ended
 
 
 # ---- looking ----
@@ -54,12 +45,6 @@ def test_show_tells_what_the_record_says_of_an_owner_that_cannot_be_asked(operat
     assert shown(operator)["ownerStatus"] == "LEASE_OVER"
 
 
-def test_show_names_the_object_that_a_large_request_is_kept_in(operator: Operator) -> None:
-    operator.died_fast_in("Finalize", request(operator, LARGE))
-    bucket = operator.cloud.outputs["ResponseBucketName"]
-    assert shown(operator)["requestKept"].startswith(f"s3://{bucket}/inflight/default/")
-
-
 def test_show_follows_the_lock_back_to_the_fast_owner_that_it_was_taken_from(operator: Operator) -> None:
     operator.script({"return": 7}, {"return": 8})
     on_retry = operator.request("retry")
@@ -69,17 +54,6 @@ def test_show_follows_the_lock_back_to_the_fast_owner_that_it_was_taken_from(ope
     answer = shown(operator)
     assert [(each["lane"], each["status"]) for each in answer["owners"]] == [("full", "SUCCEEDED"), ("fast", "ENDED")]
     assert answer["owners"][0]["owner"] == heir.arn and answer["owners"][1]["owner"].startswith(dead.arn)
-
-
-def test_show_lists_what_the_fast_lane_handed_over(operator: Operator) -> None:
-    operator.script({"return": 7}, {"return": 8})
-    on_retry = operator.request("retry")
-    operator.died_fast_in("Finalize", on_retry)
-    operator.lease_over()
-    operator.cloud.run(on_retry, lane="fast")
-    operator.cloud.settle()
-    [started] = shown(operator)["started"]
-    assert ":handover-" in started["execution"] and started["status"] == "SUCCEEDED"
 
 
 def test_ls_says_the_lane_of_each_owner(operator: Operator) -> None:
@@ -101,20 +75,6 @@ def test_fast_execution_has_no_picture_but_a_reason_and_where_to_look(operator: 
 
 
 FAST_ARN = "arn:aws:states:eu-west-1:1:express:FastStateMachine-x:name:run"
-
-
-@pytest.mark.parametrize(
-    ("level", "words"), [("ERROR", "errors only"), ("ALL", "every state"), ("OFF", "its log is off (ExecutionLog)")]
-)
-def test_on_aws_the_command_reads_the_log_of_that_execution(level: str, words: str) -> None:
-    id = "arn:aws:cloudformation:eu-west-1:1:stack/shop/0b7c"
-    said = no_history(Stack("shop", {}, {"ExecutionLog": level}, None, id=id), FAST_ARN)
-    assert words in said
-    command = (
-        "aws logs filter-log-events --log-group-name /aws/vendedlogs/states/shop-fast "
-        f"--filter-pattern '{{ $.execution_arn = \"{FAST_ARN}\" }}'"
-    )
-    assert (command in said) is (level != "OFF")
 
 
 def test_in_once_up_the_terminal_shows_the_path_of_what_has_ended() -> None:
@@ -167,21 +127,6 @@ def test_release_while_recovery_is_at_work_leaves_business_logic_to_the_next_req
     with operator.cloud.intercept(release_first):
         operator.sweep()
     assert (released, operator.starts) == ([0], starts)
-
-
-def test_release_of_a_lock_that_its_fast_owner_gave_up_is_possible_at_once(operator: Operator) -> None:
-    operator.died_fast_in("Finalize")
-    operator.change({"leaseExpiresAt": 0, "mayStartAgain": True})
-    assert operator.once(*RELEASE).code == 0
-    assert "mayStartAgain" not in operator.record
-
-
-def test_retry_starts_in_the_full_lane_what_a_fast_owner_quarantined(operator: Operator) -> None:
-    quarantined_fast(operator)
-    assert len(operator.kept()) == 1 and shown(operator)["request"] == operator.request()
-    ended = operator.execution(operator.once("retry", ID, "--json"))
-    assert ":execution:" in ended.arn and operator.record["result"] == "8"
-    assert operator.kept() == [] and "request" not in operator.record
 
 
 @pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
@@ -283,14 +228,3 @@ def test_a_second_run_does_not_try_again_what_ended_by_an_operators_decision(
     assert (failed["status"], operator.record) == ("FAILED", failed)
     assert operator.cloud.run(operator.request() | {"onFailed": "retry"}, lane="fast").error is None
     assert operator.record["fence"] > failed["fence"], "another request of the sender does"
-
-
-def test_what_the_fast_lane_refused_starts_again_in_the_full_lane(operator: Operator) -> None:
-    assert operator.cloud.run(operator.request(), lane="fast").output
-    refused = operator.cloud.run(request(operator, {"other": 1}), lane="fast")
-    assert refused.error == "PayloadMismatch"
-    operator.change({"expiresAt": 5})
-    [message] = operator.once("retry", "--rejected", "--json").answer["requests"]
-    assert (message["refused"], message["outcome"]) == (refused.arn, "STARTED")
-    assert ":execution:" in message["executionArn"]
-    operator.cloud.settle()

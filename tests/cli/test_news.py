@@ -17,20 +17,6 @@ def news(cloud: LocalCloud) -> News:
     return News(cloud, ROOT / "template.yaml")
 
 
-def test_python_that_was_broken_is_not_deployed_until_it_can_be_read(
-    news: News, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
-    bad.write_text("def f(:\n")
-    good.write_text("x = 1\n")
-    news.deploy_again({bad})
-    news.deploy_again({good})
-    assert capsys.readouterr().err.count("bad.py, line 1: SyntaxError: invalid syntax. Executions that call it") == 2
-    bad.write_text("x = 1\n")
-    news.deploy_again({bad})
-    assert capsys.readouterr().err == "✓ Deployed again: bad.py changed.\n"
-
-
 def test_a_fault_of_ours_is_shown_in_full_and_does_not_end_the_cloud(
     news: News, cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -62,14 +62,6 @@ def test_retry_takes_the_lock_and_leaves_nothing_of_the_quarantine(operator: Ope
     assert operator.kept() == []
 
 
-def test_record_between_write_and_start_of_a_retry_is_as_the_design_has_it(operator: Operator) -> None:
-    half_done(operator)
-    record = operator.record
-    assert (record["status"], record["attempts"], record["onCrash"]) == ("IN_PROGRESS", 0, "quarantine")
-    assert record["requestRef"]["key"] in operator.kept("inflight/")
-    assert not {"error", "finishedAt", "recoveries", "expiresAt"} & set(record)
-
-
 def half_done(operator: Operator) -> None:
     """A retry whose start never arrived."""
     operator.script({"raise": "NeedsAttention"}, {"return": 8})
@@ -132,15 +124,6 @@ def test_retry_whose_execution_died_before_the_lock_is_repeated_from_its_input(o
     second = operator.execution(say(operator, "retry", "--json"))
     assert second.arn != first
     assert operator.record["result"] == "8"
-
-
-def test_a_living_execution_that_is_called_operator_is_no_operator(operator: Operator) -> None:
-    operator.script({"await": "go", "return": 1})
-    arn = operator.cloud.start(operator.request(), name="operator-1")
-    wait_for_lock(operator)
-    assert say(operator, "retry").code == 3
-    operator.open("go")
-    operator.cloud.wait(arn)
 
 
 def wait_for_lock(operator: Operator) -> None:
@@ -307,12 +290,6 @@ def test_a_retry_does_not_try_a_decided_failure_again(operator: Operator) -> Non
         say(operator, "retry")
         operator.cloud.settle()
     assert (ended, operator.record["status"], operator.starts) == (["OperationFailed"], "FAILED", 2)
-
-
-def test_release_of_a_retry_that_was_cut_off_frees_the_lock(operator: Operator) -> None:
-    half_done(operator)
-    assert say(operator, "release").code == 0
-    assert operator.record["error"]["name"] == "ReleasedByOperator" and operator.kept() == []
 
 
 def test_release_refuses_an_owner_that_was_revived_though_its_description_is_old(operator: Operator) -> None:

@@ -168,11 +168,6 @@ def test_odd_messages_are_left_in_a_row_each_and_the_others_go_on(operator: Oper
     assert operator.cloud.rejected() == []
 
 
-def test_message_whose_members_are_no_names_has_no_id(operator: Operator) -> None:
-    put(operator, unavailable(operator, {"operation": ["a"], "idempotencyKey": {"b": 1}, "tenant": None}))
-    assert [each["id"] for each in asked(operator, *LS)] == [None]
-
-
 # ---- how they are started ----
 
 

@@ -89,14 +89,6 @@ def test_answer_of_the_fast_lane_is_that_of_the_execution_itself(operator: Opera
     assert sorted(each["of"] for each in again["ended"]) == sorted(again["sent"])
 
 
-def test_request_that_the_fast_lane_refuses_is_not_called_completed(operator: Operator) -> None:
-    operator.once("send", event(operator), "--lane", "fast", "--wait")
-    mismatch = operator.once("send", event(operator, **OTHER), "--lane", "fast", "--wait")
-    assert mismatch.code == 3 and "✗  PayloadMismatch" in mismatch.out and "COMPLETED" not in mismatch.out
-    bad = operator.once("send", operator.file("{}", "bad.json"), "--lane", "fast", "--wait")
-    assert bad.code == 1 and "InvalidRequest" in bad.out
-
-
 @pytest.mark.parametrize(
     ("policy", "outcome"), [({"onConflict": "reject"}, "OperationInProgress"), ({}, "IN_PROGRESS")]
 )
@@ -278,12 +270,6 @@ def test_other_payload_by_a_trigger_is_a_mismatch_and_not_the_answer_of_the_firs
         assert operator.once("send", event(operator), "--via", via, "--wait").code == 0
         done = operator.once("send", event(operator, **OTHER), "--via", via, "--wait")
     assert done.code == 3 and "PayloadMismatch" in done.out and "COMPLETED" not in done.out
-
-
-def test_request_that_says_reject_is_told_that_the_record_alone_is_known(operator: Operator) -> None:
-    with operator.cloud.delivering():
-        done = operator.once("send", event(operator, onConflict="reject"), "--via", "sqs", "--wait")
-    assert done.code == 0 and "with onConflict reject" in done.out
 
 
 def test_time_that_is_over_without_a_record_is_told_as_that(operator: Operator) -> None:

@@ -17,7 +17,6 @@ import pytest
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.executions import attempts
 from oncekit.cli.deployed.executions.owners import events_of
 from oncekit.cli.deployed.facts import KEYS
 from oncekit.cli.deployed.stack import Stack, connect
@@ -53,13 +52,6 @@ def test_owners_are_told_back_through_an_operator_with_steps_and_the_kept_reques
     assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
 
 
-def test_owner_that_tried_a_failure_again_leads_back_to_the_one_that_failed(operator: Operator) -> None:
-    operator.script({"raise": "PermanentError"}, {"return": 8})
-    first = operator.cloud.run(operator.request())
-    second = operator.cloud.run(operator.request() | {"onFailed": "retry"})
-    assert [each["owner"] for each in shown(operator)["owners"]] == [second.arn, first.arn]
-
-
 def test_quarantined_id_is_shown_with_the_commands_that_end_it(operator: Operator) -> None:
     operator.script({"raise": "NeedsAttention"})
     operator.quarantined()
@@ -77,14 +69,6 @@ def test_owner_that_is_gone_and_record_that_has_expired_are_said_to_be(operator:
     assert shown(operator)["owners"][0]["status"] == "GONE"
     put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
     assert shown(operator)["expired"] is True and "EXPIRED" in operator.once("show", ID).out
-
-
-def test_lease_is_shown_by_how_long_it_lasts_and_since_when_it_is_over(operator: Operator) -> None:
-    now = int(operator.cloud.clock.now())
-    put(operator, ID, "IN_PROGRESS", now + 9000)
-    assert re.search(r"lease +\d+ s more", operator.once("show", ID).out)
-    put(operator, ID, "IN_PROGRESS", now - 7300)
-    assert re.search(r"lease +over since 2 h", operator.once("show", ID).out)
 
 
 # ---- the path ----
@@ -124,13 +108,6 @@ def test_execution_that_refused_its_request_is_shown_though_there_is_no_record(o
     assert shown(operator, refused.arn)["record"] is None
     text = operator.once("show", refused.arn).out
     assert text.startswith(f"{ID}  there is no record") and "payload must be a JSON object" in text
-
-
-def test_expression_that_could_not_be_evaluated_is_shown_also_when_that_was_caught(operator: Operator) -> None:
-    text = json.dumps(operator.request() | {"onCrash": "never", "payload": {"a": 0}}).replace(": 0", ": 1e400")
-    arn = operator.cloud.start(text)
-    operator.cloud.wait(arn)
-    assert "  RefuseRequest  States.QueryEvaluationError: " in operator.once("show", arn).out
 
 
 @pytest.mark.parametrize("about", ["arn:aws:states:us-east-1:123456789012:execution:Other:x", "{own}:gone"])
@@ -208,20 +185,6 @@ def test_attempt_has_all_lines_of_its_invocation_and_no_other(operator: Operator
     with logged(operator, lines):
         text = operator.once("show", ID).out
     assert "attempt 1  " in text and " | WARNING warned\n" in text and " | printed late\n" in text
-
-
-@pytest.mark.usefixtures("at_work")
-def test_each_attempt_has_its_own_lines_and_another_ids_are_left_out(operator: Operator) -> None:
-    lines = [
-        (0, START.format("r1")),
-        (1, own("first")),
-        (2, START.format("r2")),
-        (3, own("elsewhere", "default#told#other", "r2")),
-        (4, START.format("r3")),
-        (5, own("second", request="r3", attempt=2)),
-        (6, "printed in the second"),
-    ]
-    assert attempts_of(operator, lines) == [(1, [lines[1][1]]), (2, [lines[5][1], lines[6][1]])]
 
 
 @pytest.mark.usefixtures("at_work")
@@ -306,19 +269,6 @@ def test_attempts_without_a_trace_are_said_with_the_command_that_shows_that_time
     assert start <= began - 1000 and end == ended + 1000
 
 
-class Pages:
-    """CloudWatch Logs with one page that is empty before those with lines, as AWS may answer."""
-
-    def get_log_events(self, **asked: Any) -> dict[str, Any]:
-        number = int(asked.get("nextToken", 0))
-        events = [{"timestamp": number, "message": f"line {number}"}] if number in (1, 2) else []
-        return {"events": events, "nextForwardToken": str(min(number + 1, 3))}
-
-
-def test_lines_are_read_page_by_page_also_behind_an_empty_one() -> None:
-    assert [each["message"] for each in attempts._events(Pages(), "group", "stream", 0)] == ["line 1", "line 2"]
-
-
 # ---- the logs of `once up` ----
 
 
@@ -331,16 +281,6 @@ def kept(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> Iterator[KeptLo
     yield kept
     monkeypatch.undo()
     operator.cloud.client("logs").delete_log_group(logGroupName=GROUP)
-
-
-@pytest.mark.usefixtures("kept")
-def test_once_up_tells_apart_what_one_process_printed_for_several_requests(operator: Operator) -> None:
-    operator.script({"print": "for k", "return": 7}, {"print": "for another", "return": 8})
-    for key in ("k", "other"):
-        operator.cloud.run({**operator.request(), "idempotencyKey": key})
-    for key, printed in (("k", "for k"), ("other", "for another")):
-        [attempt] = shown(operator, f"default#told#{key}")["attempts"]
-        assert [line["text"] for line in attempt["lines"] if not line["text"].startswith("{")] == [printed]
 
 
 @pytest.mark.usefixtures("kept")

@@ -17,7 +17,7 @@ from operating import ID, Operator, put
 from rich.cells import cell_len
 
 from oncekit.cli.paper import LEAST, Paper
-from oncekit.cli.terminal import Entry, guard, say, say_json, tell, visible
+from oncekit.cli.terminal import Entry, guard, say, tell, visible
 
 CLI = ROOT / "oncekit" / "cli"
 
@@ -48,13 +48,6 @@ def test_a_value_brings_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -
     tell(f"once: {EVIL}")
     out, err = capsys.readouterr()
     assert out == f"first\nid {SEEN}\n" and err == f"once: {SEEN}\n"
-
-
-def test_json_is_valid_and_pure_ascii(capsys: pytest.CaptureFixture[str]) -> None:
-    say_json({EVIL: [EVIL]}, indent=2)
-    out = capsys.readouterr().out
-    assert out.isascii() and json.loads(out) == {EVIL: [EVIL]}
-    assert_calm(out)
 
 
 class Terminal(Screen):
@@ -142,19 +135,6 @@ def too_long(text: str, columns: int) -> list[str]:
         if cell_len(line) > columns and not line.strip().startswith(("aws ", "once "))
     ]
     return [line for line in long if max(map(len, line.split())) + LEAST < columns]
-
-
-def test_cells_for_which_there_is_no_room_go_on_below_in_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = narrow(monkeypatch)
-    rows = [("✓", "5f4e8d06", "EXECUTED", "x" * 99), ("✗", "17d21c6b", "PayloadMismatch", "")]
-    Paper(error=False).table(("", "execution", "outcome", "result"), rows, ["green", "red"])
-    assert shown(terminal) == [
-        "   execution  outcome",
-        "   result",
-        "✓  5f4e8d06   EXECUTED",
-        f"   {'x' * 36}…",
-        "✗  17d21c6b   PayloadMismatch",
-    ]
 
 
 def test_an_entry_of_an_answer_goes_on_below_its_beginning_and_a_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:

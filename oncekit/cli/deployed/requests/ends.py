@@ -123,7 +123,6 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
     """
     id = id_in(request) or ""
     seen = ""
-    maybe = MAYBE_REFUSED if opened(json.loads(request)).get("onConflict") == "reject" else None
 
     def look() -> Ended | None:
         nonlocal seen
@@ -137,7 +136,7 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
         if seen == "IN_PROGRESS" or has_expired(stack, record) or (seen == "FAILED" and record["fence"] == failed):
             return None
         message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
-        return Ended(id, seen, record.get("result"), record.get("resultRef"), message or maybe)
+        return Ended(id, seen, record.get("result"), record.get("resultRef"), message)
 
     try:
         return _until(look, seconds, "")
@@ -146,7 +145,6 @@ def record_end(stack: Stack, request: str, seconds: float, failed: int | None = 
 
 
 OTHER_PAYLOAD = "its key belongs to another payload; `once ls --rejected` shows the refused request"
-MAYBE_REFUSED = "by the record; with onConflict reject, a request that met another at work was refused"
 
 
 def _known(seen: str) -> str:
