@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
-
 from oncekit.local.access_keys import Holder
 
 
@@ -11,10 +9,9 @@ def holder_of_temporary(key: str) -> Holder | None:
     """The holder of a key that AssumeRole returned; None for other keys. The role may be unknown to the template."""
     from moto.sts.models import sts_backends
 
-    found = None
     for account in list(sts_backends.values()):
         for backend in list(account.values()):
             for assumed in list(backend.assumed_roles):
-                if hmac.compare_digest(assumed.access_key_id.encode(), key.encode()):
-                    found = Holder(assumed.session_name, assumed.role_arn)
-    return found
+                if assumed.access_key_id == key:
+                    return Holder(assumed.session_name, assumed.role_arn)
+    return None

@@ -15,8 +15,6 @@ from pathlib import Path
 
 from oncekit import application
 
-_DIGEST = hashlib.sha256().digest_size
-
 
 @dataclass(frozen=True)
 class KeptFiles:
@@ -29,12 +27,10 @@ class KeptFiles:
     def get(self, key: str) -> bytes | None:
         """The cached value of a key, None if there is none."""
         with suppress(OSError, zlib.error):
-            kept = zlib.decompress(self._file(key).read_bytes())
-            digest, content = kept[:_DIGEST], kept[_DIGEST:]
-            if hashlib.sha256(content).digest() == digest:
-                with suppress(OSError):  # of a folder that may only be read
-                    os.utime(self._file(key))
-                return content
+            content = zlib.decompress(self._file(key).read_bytes())  # which notices damage
+            with suppress(OSError):  # of a folder that may only be read
+                os.utime(self._file(key))
+            return content
         return None
 
     def keep(self, key: str, content: bytes) -> None:
@@ -43,7 +39,7 @@ class KeptFiles:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "wb") as stream:
-                stream.write(zlib.compress(hashlib.sha256(content).digest() + content, zlib.Z_BEST_SPEED))
+                stream.write(zlib.compress(content, zlib.Z_BEST_SPEED))
             Path(name).replace(self._file(key))
             kept = sorted(self.folder.glob(f"{self.kind}-*"), key=lambda each: each.stat().st_mtime)
             for old in kept[: -self.most]:

@@ -113,16 +113,6 @@ def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> N
 
 
 @pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "This runtime error occurs if a Choice state fails to match the input with the conditions defined in the",
-)
-def test_choice_without_a_match_fails_by_its_name(execute: Run) -> None:
-    choices = [{"Condition": "{% false %}", "Next": "B"}]
-    states = {"A": {"Type": "Choice", "Choices": choices}, "B": {"Type": "Succeed"}}
-    assert execute(states).error == "States.NoChoiceMatched"
-
-
-@pytest.mark.aws(
     recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/services/"
     "test_aws_sdk_task_service.snapshot.json",
     says='the ETag of the Body {"Dict": "Value"} is the MD5 of {"Dict":"Value"}',

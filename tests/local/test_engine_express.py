@@ -114,9 +114,3 @@ def test_synchronous_start_waits_for_the_end_and_tells_what_it_came_to(cloud: Lo
     fails = {"F": {"Type": "Fail", "Error": "Mine", "Cause": "so it is"}}
     failed = synchronously(cloud, create(cloud, fails, "EXPRESS"))
     assert (failed["status"], failed["error"], failed["cause"]) == ("FAILED", "Mine", "so it is")
-
-
-@pytest.mark.aws(model="stepfunctions", says="is not available for STANDARD workflows")
-def test_standard_machine_is_not_started_synchronously(cloud: LocalCloud) -> None:
-    with pytest.raises(ClientError, match="not supported by this type"):
-        synchronously(cloud, create(cloud, {"E": END}))

@@ -339,22 +339,6 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     assert machine({"B": wide}).error == "States.DataLimitExceeded"
 
 
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "After Parameters processing, the input of a state is larger than the payload size quota.",
-)
-@pytest.mark.parametrize(("letters", "status"), [(100, "SUCCEEDED"), (140, "FAILED")])
-def test_arguments_over_256_kib_are_refused_by_name(
-    machine: Execute, cloud: LocalCloud, letters: int, status: str
-) -> None:
-    wide = "{% $join($map([1.." + str(letters) + "], function($n) { $pad('', 1000, 'ü') })) %}"
-    arguments = {"Bucket": cloud.outputs["ResponseBucketName"], "Key": "k", "Body": wide}
-    execution = machine({"R": task("aws-sdk:s3:putObject", arguments)})
-    assert execution.status == status
-    if status == "FAILED":
-        assert execution.error == "States.DataLimitExceeded"
-
-
 # ---- DynamoDB ----
 
 

@@ -156,12 +156,3 @@ def test_time_that_is_over_is_a_timeout_whatever_the_service(machine: Execute, c
     tasks = [task("dynamodb:getItem", key), query(cloud), task("sqs:sendMessage", message)]
     with cloud.intercept(times_out(nth=0)):
         assert [machine({"T": each}).error for each in tasks] == ["States.Timeout"] * 3
-
-
-@pytest.mark.aws(
-    recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
-    says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
-)
-def test_function_that_is_not_there_has_the_name_of_lambda(machine: Execute) -> None:
-    invoking = task("lambda:invoke", {"FunctionName": "gone", "Payload": {}})
-    assert machine({"T": invoking}).error == "Lambda.ResourceNotFoundException"

@@ -154,7 +154,6 @@ def test_timeout_ends_the_process_and_the_next_invocation_gets_another(runtime: 
     ("event", "reason"),
     [
         ({"do": "exit", "code": 7}, "Runtime exited with error: exit status 7"),
-        ({"do": "exit", "code": 0}, "Runtime exited without providing a reason"),
         ({"do": "die"}, "Runtime exited with error: signal: segmentation fault"),
     ],
 )
@@ -185,9 +184,7 @@ def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> N
     ("code", "handler", "error"),
     [
         ("import no_such_module", "app.handler", "Runtime.ImportModuleError"),
-        ("def handler(event, context) return 1", "app.handler", "Runtime.UserCodeSyntaxError"),
         ("def other(event, context): return 1", "app.handler", "Runtime.HandlerNotFound"),
-        ("def handler(event, context): return 1", "handler", "Runtime.MalformedHandlerName"),
         ("raise KeyError('TABLE')", "app.handler", "KeyError"),
         ("import os; os._exit(3)", "app.handler", "Runtime.ExitError"),
     ],

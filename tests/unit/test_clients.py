@@ -20,11 +20,6 @@ def test_an_answer_that_is_lost_leaves_a_function_time_to_ask_once_more(aws: Non
     assert config.retries["total_max_attempts"] == 4, "sends, the first one included"
 
 
-def test_a_client_is_made_once_and_kept(aws: None) -> None:
-    assert client("dynamodb") is client("dynamodb")
-    assert client("dynamodb") is not client("s3")
-
-
 @pytest.fixture
 def first_ones(aws: None) -> Iterator[None]:
     """Clients are made as in a process that has just started."""

@@ -63,18 +63,8 @@ def test_what_the_library_raises_goes_to_the_operator_or_the_policy(
     assert type(as_caught(raised)) is caught_as
 
 
-def test_the_base_itself_keeps_its_message() -> None:
-    error = PermanentError("no such order")
-    assert as_caught(error) is error
-
-
 def test_an_error_that_is_permanent_and_unclear_goes_to_the_operator() -> None:
     assert type(as_caught(Both("?"))) is NeedsAttention
-
-
-def test_any_other_error_stays_as_it_is() -> None:
-    error = KeyError("colour")
-    assert as_caught(error) is error
 
 
 @pytest.mark.parametrize("raised", [PermanentError, CardDeclined, ValueError])

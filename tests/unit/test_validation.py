@@ -74,14 +74,9 @@ def test_a_fault_deep_inside_has_the_whole_pointer() -> None:
         ({"const": 1}, True, "/it must be 1"),
         ({"maxLength": 2}, "secret", "/it must have at most 2 characters"),
         ({"maximum": 2}, 3, "/it must be at most 2"),
-        ({"exclusiveMinimum": 2}, 2, "/it must be more than 2"),
-        ({"exclusiveMaximum": 2}, 2, "/it must be less than 2"),
         ({"multipleOf": 2}, 3, "/it must be a multiple of 2"),
         ({"minItems": 1}, [], "/it must have at least 1 item"),
-        ({"maxItems": 1}, [1, 2], "/it must have at most 1 item"),
         ({"uniqueItems": True}, [1, 1], "/it must not have the same item twice"),
-        ({"minProperties": 1}, {}, "/it must have at least 1 member"),
-        ({"maxProperties": 0}, {"secret": 1}, "/it must have at most 0 members"),
         (False, "secret", "/it is not allowed"),
         (
             {"anyOf": [{"type": "integer"}, {"type": "object", "required": ["x"]}]},
@@ -95,7 +90,6 @@ def test_a_fault_deep_inside_has_the_whole_pointer() -> None:
             "/it has a member whose name breaks the rule 'maxLength' of the schema",
         ),
         ({"not": {"type": "string"}}, "secret", '/it breaks the rule \'not\' of the schema: {"type": "string"}'),
-        ({"contains": {"const": 1}}, ["secret"], "/it breaks the rule 'contains' of the schema: {\"const\": 1}"),
         (
             {"patternProperties": {"^x-": True}, "additionalProperties": False},
             {"x-fine": 1, "other": 2},
@@ -106,10 +100,6 @@ def test_a_fault_deep_inside_has_the_whole_pointer() -> None:
 )
 def test_each_rule_has_a_sentence_without_the_value(schema: object, value: object, sentence: str) -> None:
     assert faults(member(schema), {"it": value}) == [sentence]
-
-
-def test_a_fault_of_the_payload_as_a_whole_is_said_of_the_payload() -> None:
-    assert faults({"type": "object", "minProperties": 1}, {}) == ["the payload must have at least 1 member"]
 
 
 def test_faults_beyond_twenty_are_counted() -> None:
@@ -134,13 +124,6 @@ def test_what_only_the_compiled_check_refuses_is_refused_with_its_rule() -> None
 def test_a_schema_that_cannot_be_used_is_refused_when_it_is_read(schema: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         PayloadSchema(schema, "schema.json")
-
-
-@pytest.mark.parametrize("path", [*ROOT.glob("functions/*/schema.json"), ROOT / "shared/once/request.schema.json"])
-def test_every_schema_of_the_project_is_valid_draft_07(path: Path) -> None:
-    schema = json.loads(path.read_text(encoding="utf-8"))
-    Draft7Validator.check_schema(schema)
-    PayloadSchema(schema)
 
 
 scalars = st.one_of(

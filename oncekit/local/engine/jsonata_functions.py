@@ -100,10 +100,6 @@ def number(value: Any) -> float | None:
     raise JException("D3030", -1, value)
 
 
-def lowercase(text: str | None) -> str | None:
-    return None if text is None else text.lower()
-
-
 def _matches(text: str, pattern: Any) -> Iterator[Match]:
     """The matches of a regular expression; another function that matches, which JSONata allows, is refused."""
     if not isinstance(pattern, Pattern):
@@ -288,20 +284,6 @@ def base64decode(text: str | None) -> str | None:
     return None if text is None else base64.b64decode(text + "=" * (-len(text) % 4)).decode("latin-1")
 
 
-def distinct(values: Any) -> Any:
-    if not isinstance(values, list) or len(values) <= 1:
-        return values
-    found: list[Any] = Utils.create_sequence() if Utils.is_sequence(values) else Utils.JList()
-    for value in values:
-        if not any(Utils.is_deep_equal(value, other) for other in found):
-            found.append(value)
-    return found
-
-
-def clone(value: Any) -> Any:
-    return None if value is None else bound(json.loads(string(value) or "null"))
-
-
 def hashed(value: str | None, algorithm: str | None = None) -> str | None:
     if value is None:
         return None
@@ -352,7 +334,6 @@ def total(values: list[float] | None) -> float | None:
 _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "string": (string, "<x-b?:s>"),
     "number": (number, "<(nsb)-:n>"),
-    "lowercase": (lowercase, "<s-:s>"),
     "contains": (contains, "<s-(sf):b>"),
     "match": (match, "<s-f<s:o>n?:a<o>>"),
     "replace": (replace, "<s-(sf)(sf)n?:s>"),
@@ -363,8 +344,6 @@ _TABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "sum": (total, "<a<n>:n>"),
     "base64encode": (base64encode, "<s-:s>"),
     "base64decode": (base64decode, "<s-:s>"),
-    "distinct": (distinct, "<x:x>"),
-    "clone": (clone, "<(oa)-:o>"),
     "hash": (hashed, "<s-s?:s>"),
     "parse": (parse, "<s-:x>"),
     "partition": (partition, "<an:a>"),
