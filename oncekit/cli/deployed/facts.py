@@ -14,13 +14,11 @@ from oncekit.cli.deployed.records.record import OPERATOR, Record, find, has_expi
 from oncekit.cli.deployed.requests import kept, original
 from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.problem import Problem
-from oncekit.console.requests import id_in, is_deeper, opened
+from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
 
 IN_THE_RECORD, WITH_ITS_OWNER = "in the record", "by its owner's execution"
 """Where the request of an open operation is, besides in the bucket."""
-DEEP = 100
-"""Levels of a request that is shown; a payload may have ten."""
 
 
 def inspect(stack: Stack, about: str) -> dict[str, Any]:
@@ -79,8 +77,7 @@ def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
     found = original.find(stack, record)
     if found.text is None:
         return None, found.missing
-    request = opened(json.loads(found.text))
-    return (None, "there, but nested too deep to be shown") if is_deeper(request, DEEP) else (request, None)
+    return opened(json.loads(found.text)), None
 
 
 def _kept(stack: Stack, record: Record) -> str | None:

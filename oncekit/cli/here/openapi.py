@@ -27,7 +27,7 @@ LOCAL_URL = "http://127.0.0.1:4601"
 
 def write_document(url: str, output: Path | None, template: Path | None) -> None:
     """As YAML, to standard output or a file: each operation has its own paths, with the schema of its payload."""
-    path = _of_application(find_template(template))
+    path = find_template(template)
     with clear_errors():
         text = as_yaml(document(path, url))
         if output is not None:
@@ -63,19 +63,6 @@ def document(template: Path, url: str) -> Document:
         "paths": {**_of_operations(paths, dict(_payloads(plan))), **paths},
         "components": COMPONENTS,
     }
-
-
-def _of_application(template: Path) -> Path:
-    """The application's template, where the given one is in the copy of Once beside it: that one has the operations."""
-    from oncekit.adoption import folder
-    from oncekit.adoption.application_template import find_template as template_in
-
-    copy = template.resolve().parent
-    own = template_in(copy.parent, None) if folder.is_ours(copy) else None
-    if own is None:
-        return template
-    tell(f"{template} is a copy of Once; these are the operations of {own}.")
-    return own
 
 
 def _methods(methods: Mapping[str, Mapping[str, Any]]) -> Document:

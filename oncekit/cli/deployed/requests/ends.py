@@ -13,7 +13,7 @@ from oncekit.cli.deployed.requests.by_http import Answer, refusal
 from oncekit.cli.deployed.requests.fingerprint import is_other_payload
 from oncekit.cli.deployed.requests.ways import DIRECT
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.outcomes import IN_PROGRESS, code_of, message_in
+from oncekit.cli.outcomes import IN_PROGRESS, message_in
 from oncekit.console.requests import id_in, opened
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
@@ -33,10 +33,6 @@ class Ended:
     result: str | None = None
     result_ref: dict[str, Any] | None = None
     message: str | None = None
-
-    @property
-    def code(self) -> int:
-        return code_of(self.outcome)
 
     def as_json(self) -> dict[str, Any]:
         told = asdict(self) | {"result": json.loads(self.result) if self.result is not None else None}
