@@ -268,7 +268,12 @@ def test_rule_that_aws_would_not_take_is_named(stand: Stand, target: str, more: 
 @pytest.mark.ours
 @pytest.mark.parametrize(
     "odd",
-    [rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"), rule("", more="ScheduleExpression: rate(5 minutes)")],
+    [
+        rule("", arn="arn:aws:sns:us-east-1:123456789012:topic"),
+        rule("", more="ScheduleExpression: rate(5 minutes)"),
+        rule("").replace("prefix: o-", 'wildcard: "o-*"'),
+        rule(transformer('{"rule": <aws.events.rule-name>}')),
+    ],
 )
 def test_rule_that_the_local_cloud_does_not_run_is_left_out_and_told(stand: Stand, odd: str) -> None:
     stand.deploy(worker() + odd)
