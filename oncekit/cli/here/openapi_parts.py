@@ -33,38 +33,27 @@ _LOCATION = _header("Relative to the path of the request.")
 _RETRY = _header("Seconds after which to send the same request again.", pattern="^[0-9]+$")
 _REPLAYED = _header("Present if this is the stored answer.", enum=["true"])
 _ATTEMPT = _header("How often business logic has been started for this id.", pattern="^[0-9]+$")
-_ORIGIN = _header("Present if HttpCorsOrigin is set: the origin of the pages that may read this.")
-_EXPOSED = _header("Present if HttpCorsOrigin is set: the headers that they may read.")
-_PAGES = {"Access-Control-Allow-Origin": _ORIGIN, "Access-Control-Expose-Headers": _EXPOSED}
 PROBLEM: Part = {
-    "headers": {"Retry-After": _RETRY, **_PAGES},
+    "headers": {"Retry-After": _RETRY},
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 """The form of every error."""
 RESPONSES: dict[str, Part] = {
     "200": {
-        "headers": {"Once-Id": _ID, "Once-Attempt": _ATTEMPT, "Idempotent-Replayed": _REPLAYED, **_PAGES},
+        "headers": {"Once-Id": _ID, "Once-Attempt": _ATTEMPT, "Idempotent-Replayed": _REPLAYED},
         "content": {"application/json": {"schema": {"description": "What business logic returned: any JSON."}}},
     },
     "202": {
-        "headers": {"Once-Id": _ID, "Location": _LOCATION, "Retry-After": _RETRY, **_PAGES},
+        "headers": {"Once-Id": _ID, "Location": _LOCATION, "Retry-After": _RETRY},
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/InProgress"}}},
     },
-    "204": {
-        "headers": {
-            "Access-Control-Allow-Origin": _ORIGIN,
-            "Access-Control-Allow-Methods": _header("The methods that a page may send to this path."),
-            "Access-Control-Allow-Headers": _header("The headers that a page may send."),
-            "Access-Control-Max-Age": _header("Seconds that a browser may cache this answer.", pattern="^[0-9]+$"),
-        },
-    },
+    "204": {},
     "303": {
         "headers": {
             "Once-Id": _ID,
             "Location": _LOCATION,
             "Once-Attempt": _ATTEMPT,
             "Idempotent-Replayed": _REPLAYED,
-            **_PAGES,
         },
         "content": {"application/json": {"schema": {"$ref": "#/components/schemas/LargeResult"}}},
     },
