@@ -128,8 +128,9 @@ def test_request_of_an_operation_without_a_function_waits_until_there_is_one(ope
     assert outcomes(asked(operator, *RETRY)) == ["REFUSED_AGAIN", "STARTED"]
 
 
-def test_request_that_no_execution_can_read_is_not_started(operator: Operator) -> None:
-    arn = operator.cloud.start('{"operation": "told", "idempotencyKey": "k", "payload": {"n": 1e400}}', "again-1")
+@pytest.mark.parametrize("payload", ['{"n": 1e400}', '{"n": {"_jsonata_lambda": true}}'])
+def test_request_that_no_execution_can_read_is_not_started(operator: Operator, payload: str) -> None:
+    arn = operator.cloud.start(f'{{"operation": "told", "idempotencyKey": "k", "payload": {payload}}}', "again-1")
     operator.cloud.settle()
     put(operator, {"error": "ExecutionDied", "executionArn": arn, "inputOmitted": "read it from the execution"})
     [told] = asked(operator, *RETRY, "--error", "ExecutionDied")

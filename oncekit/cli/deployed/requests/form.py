@@ -12,6 +12,8 @@ from oncekit.console.requests import is_deeper, opened
 
 DEEPEST = 11
 """Levels of a request: ten of the payload, and its own."""
+FUNCTIONS = ("_jsonata_lambda", "_jsonata_function")
+"""An object in which one of these is true is a function to JSONata."""
 NAMES = ("operation", "tenant", "idempotencyKey")
 UNSEEN = (
     "has a control character, a line separator, a character that changes the direction of text or one that cannot be "
@@ -44,5 +46,7 @@ def why_unreadable(value: Any) -> str | None:
     """What no expression of the state machine can read in a value; None where it can read all of it."""
     if isinstance(value, float) and isinf(value):
         return "it has a number that no double can hold: send it as a string"
+    if isinstance(value, dict) and (name := next((each for each in FUNCTIONS if value.get(each) is True), None)):
+        return f"it has a member called {name}, which Step Functions takes for a function: give it another name"
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return next(filter(None, map(why_unreadable, members)), None)
