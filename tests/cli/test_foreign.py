@@ -129,7 +129,7 @@ def test_kept_request_of_another_id_in_the_right_place_is_not_started(operator: 
     assert operator.cloud.record(VICTIMS_ID) is None and operator.record["status"] == "QUARANTINED"
 
 
-def test_an_execution_that_works_for_another_id_is_neither_started_again_nor_waited_for(operator: Operator) -> None:
+def test_an_owner_that_works_for_another_id_is_neither_started_again_nor_waited_for(operator: Operator) -> None:
     operator.quarantined_by_another()
     operator.forget_kept()
     operator.script({"await": "go", "return": 1})
