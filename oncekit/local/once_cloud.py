@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.cloud import Cloud, LocalCloudError
 from oncekit.local.execution import Execution, Invocation, as_text
 from oncekit.local.items import plain_item
@@ -121,12 +120,8 @@ class LocalCloud(Cloud):
         return plain_item(answer["Item"]) if "Item" in answer else None
 
     def rejected(self) -> list[dict[str, Any]]:
-        """The bodies in the rejected-requests queue, oldest first; they stay there."""
-        return list(map(json.loads, self.rejected_texts()))
-
-    def rejected_texts(self) -> list[str]:
-        """The same as they are, also those that are not JSON."""
-        from moto.sqs.models import sqs_backends
-
-        name = self.resources["RejectedRequestsQueue"].rpartition("/")[2]
-        return [message.body for message in sqs_backends[ACCOUNT][REGION].queues[name]._messages]
+        """The refused requests that are kept, each with its reason, oldest first."""
+        bucket, store = self.resources["ResponseBucket"], self.client("s3")
+        pages = store.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix="rejected/")
+        keys = [each["Key"] for page in pages for each in page.get("Contents", ())]
+        return [json.loads(store.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in keys]
