@@ -67,7 +67,7 @@ class Stand:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
         stack = deploy(
-            load(path), self.cloud._service_calls.quickly, self.cloud.functions, self.cloud.endpoint_url, self._stack
+            load(path), self.cloud._service_calls.make, self.cloud.functions, self.cloud.endpoint_url, self._stack
         )
         self._stack = stack  # to be removed also when what delivers refuses it
         self.cloud._exchange.deploy(stack.resources)

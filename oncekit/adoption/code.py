@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,7 @@ class Code:
         if not isinstance(place, str) or not isinstance(handler, str):
             return cls(root, frozenset(), ())
         folder = root / place
-        finder = ModuleFinder([str(folder)])
+        finder = _Finder([str(folder)], excludes=[LIBRARY])
         for module in _modules(folder, handler.replace("/", ".").rpartition(".")[0]):
             try:
                 finder.import_hook(module)
@@ -57,6 +58,23 @@ class Code:
 
     def _imports(self, wanted: str) -> bool:
         return any(f"{name}.".startswith(f"{wanted}.") for name in self.imported)
+
+
+class _Finder(ModuleFinder):
+    """Follows imports into folders without `__init__.py`, too: ModuleFinder fails on them (python/cpython#84530).
+
+    But the library is never one of them: its package, from the layer, comes before the folder `once/` of `once init`.
+    """
+
+    def import_module(self, partname: str, fqname: str, parent: Any) -> Any:
+        path = parent.__path__ if parent else self.path
+        PathFinder.invalidate_caches()
+        spec = PathFinder.find_spec(partname, path) if path else None
+        if spec is None or spec.origin or fqname == LIBRARY:
+            return super().import_module(partname, fqname, parent)
+        module: Any = self.add_module(fqname)
+        module.__path__ = list(spec.submodule_search_locations or ())
+        return module
 
 
 def _modules(folder: Path, handler: str) -> Iterator[str]:

@@ -6,7 +6,25 @@ import argparse
 import sys
 from pathlib import Path
 
-from oncekit.gate.run import findings
+from oncekit.gate import errors, expressions, timeouts, variables, writes
+from oncekit.gate.machine import Finding
+from oncekit.gate.project import Project
+from oncekit.local.definition import DefinitionError
+from oncekit.local.template import TemplateError
+
+
+def findings(path: Path) -> list[Finding]:
+    """What the checks find in the definitions of the template at `path`; or the reason why they cannot be read."""
+    found: set[Finding] = set()
+    try:
+        project = Project(path)
+        for machine in project.machines_under({}):
+            for check in (expressions.check, variables.check, errors.check, writes.check):
+                found.update(check(machine))
+        found.update(timeouts.check(project))
+    except (DefinitionError, TemplateError, OSError) as error:
+        return [Finding(path.name, "", str(error))]
+    return sorted(found)
 
 
 def main() -> int:

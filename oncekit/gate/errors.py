@@ -9,74 +9,46 @@ from __future__ import annotations
 import difflib
 import functools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import botocore.session
 from once import errors
 
-from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State
+from oncekit.gate.machine import Finding, Machine, State
 from oncekit.gate.reading import read
 
-
-@dataclass(frozen=True)
-class Service:
-    """How the errors of one integration are called."""
-
-    model: str
-    """The service's name in botocore."""
-    prefix: str
-    more: frozenset[str] = frozenset()
-    """What it raises beyond its model."""
-
-    @property
-    def base(self) -> str:
-        """What is raised for an answer without a name that the SDK knows, and for one that was lost."""
-        return {"DynamoDB": "AmazonDynamoDBException", "SQS": "AmazonSQSException"}.get(
-            self.prefix, f"{self.prefix}Exception"
-        )
-
-
 SERVICES = {
-    "dynamodb": Service("dynamodb", "DynamoDB"),
-    "aws-sdk:dynamodb": Service("dynamodb", "DynamoDb"),
-    "aws-sdk:s3": Service("s3", "S3"),
-    "aws-sdk:sfn": Service("stepfunctions", "Sfn"),
-    "states": Service("stepfunctions", "StepFunctions"),
-    "aws-sdk:cloudwatch": Service("cloudwatch", "CloudWatch"),
-    "sqs": Service("sqs", "SQS"),
-    "lambda": Service(
-        "lambda", "Lambda", frozenset({"AWSLambdaException", "ClientExecutionTimeoutException", "Unknown"})
-    ),
+    "dynamodb": ("dynamodb", "DynamoDB"),
+    "aws-sdk:dynamodb": ("dynamodb", "DynamoDb"),
+    "aws-sdk:s3": ("s3", "S3"),
+    "aws-sdk:sfn": ("stepfunctions", "Sfn"),
+    "states": ("stepfunctions", "StepFunctions"),
+    "aws-sdk:cloudwatch": ("cloudwatch", "CloudWatch"),
+    "sqs": ("sqs", "SQS"),
+    "lambda": ("lambda", "Lambda"),
 }
-_EVERY_SERVICE = {"AccessDeniedException", "SdkClientException", "ThrottlingException", "ValidationException"}
-_RUNTIME = {"Sandbox.Timedout", "Runtime.ExitError", "Runtime.ImportModuleError", "Runtime.HandlerNotFound"}
-_STATES = {
-    "States.ALL",
-    "States.DataLimitExceeded",
-    "States.Permissions",
-    "States.QueryEvaluationError",
-    "States.Runtime",
-    "States.TaskFailed",
-    "States.Timeout",
+"""By integration: the service's name in botocore, and the prefix of its errors."""
+_EVERY_SERVICE = ("AccessDeniedException", "SdkClientException", "ThrottlingException", "ValidationException")
+_BEYOND_THE_MODEL = {
+    "DynamoDB": ("AmazonDynamoDBException",),
+    "SQS": ("AmazonSQSException",),
+    "Lambda": ("AWSLambdaException", "ClientExecutionTimeoutException", "Unknown"),
 }
-_OF_MAPS = {
-    "States.ExceedToleratedFailureThreshold",
-    "States.ItemReaderFailed",
-    "States.ResultWriterFailed",
-    "States.BranchFailed",
-}
+_RUNTIME = ("Sandbox.Timedout", "Runtime.ExitError", "Runtime.ImportModuleError", "Runtime.HandlerNotFound")
+_STATES = (
+    "ALL", "DataLimitExceeded", "Permissions", "QueryEvaluationError", "Runtime", "TaskFailed", "Timeout",
+)  # fmt: skip
+_OF_MAPS = ("ExceedToleratedFailureThreshold", "ItemReaderFailed", "ResultWriterFailed", "BranchFailed")
 
 
 def check(machine: Machine) -> Iterator[Finding]:
     for state in machine.states:
-        known = names(state)
-        if known is None:
+        integration = state.resource.rpartition(":")[0]
+        if state.type == "Task" and integration not in SERVICES:
             yield machine.finding(
-                state,
-                f"the gate does not know what {state.resource} raises; add it to SERVICES in oncekit/gate/errors.py",
+                state, f"the gate does not know what {integration} raises; add it to SERVICES in oncekit/gate/errors.py"
             )
             continue
+        known = names(state)
         for where, name in _named(state):
             if name not in known:
                 yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
@@ -84,27 +56,25 @@ def check(machine: Machine) -> Iterator[Finding]:
 
 def _named(state: State) -> Iterator[tuple[str, str]]:
     """Every error that the state names: in clauses, and where an expression asks for the error's name."""
-    for kind, number, clause in state.clauses:
+    for where, clause in state.clauses:
         for name in clause.get("ErrorEquals", []):
-            yield f"{kind}.{number}", name
+            yield where, name
     for text in state.expressions():
         for member, name in read(text.source).compared:
             if member == ("errorOutput", "Error"):
                 yield text.field, name
 
 
-def names(state: State) -> frozenset[str] | None:
-    """Every error name that can occur in a state; None where nobody has told the gate."""
-    known = _STATES | ({"States.HeartbeatTimeout"} if "HeartbeatSeconds" in state.raw else set())
-    if state.type != "Task":
-        return frozenset(known | _OF_MAPS)
-    integration, _, action = state.resource.rpartition(":")
-    service = SERVICES.get(integration)
-    if service is None:
-        return None
-    raised = _exceptions(service.model, action.partition(".")[0]) | _EVERY_SERVICE | service.more | {service.base}
-    known |= {f"{service.prefix}.{name}" for name in raised}
-    return frozenset(known | (_RUNTIME | _of_the_library() if integration == "lambda" else set()))
+def names(state: State) -> frozenset[str]:
+    """Every error name that can occur in a state."""
+    known = {f"States.{name}" for name in (_STATES if state.type == "Task" else (*_STATES, *_OF_MAPS))}
+    if state.type == "Task":
+        integration, _, action = state.resource.rpartition(":")
+        service, prefix = SERVICES[integration]
+        own = (*_exceptions(service, action), *_BEYOND_THE_MODEL.get(prefix, ()), f"{prefix}Exception")
+        known |= {f"{prefix}.{name}" for name in (*own, *_EVERY_SERVICE)}
+        known |= {*_RUNTIME, *_of_the_library()} if integration == "lambda" else set()
+    return frozenset(known)
 
 
 @functools.cache

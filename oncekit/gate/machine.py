@@ -5,12 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from oncekit.gate.finding import Finding
+from typing import Any, NamedTuple
 
 _INNER = ("ItemProcessor", "Iterator", "Branches")
 _OWN_FIELDS = ("Comment", "Type", "Next", "Default", "Resource", "ErrorEquals", "QueryLanguage", *_INNER)
+
+
+@dataclass(frozen=True, order=True)
+class Finding:
+    """One fault, in one line: what is wrong, why it is wrong on AWS, and what to do."""
+
+    file: str
+    """As it is called beside the template."""
+    where: str
+    """A state; empty for a file as a whole."""
+    text: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.where, " ".join(self.text.split())) if part)
 
 
 @dataclass(frozen=True)
@@ -34,9 +46,8 @@ class Text:
         return self.value.removeprefix("{%").removesuffix("%}").strip()
 
 
-@dataclass(frozen=True)
-class Way:
-    """One way out of a state, and the variables that are assigned on it."""
+class Way(NamedTuple):
+    """One way out of a state, where it is written, and the variables that are assigned on it."""
 
     target: str
     path: tuple[str, ...]
@@ -61,27 +72,31 @@ class State:
         return str(self.raw.get("Resource", "")).removeprefix("arn:aws:states:::")
 
     @property
-    def clauses(self) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-        """Every clause of Retry and of Catch, with its number from 0."""
+    def arguments(self) -> Mapping[str, Any]:
+        """Of a Task; empty where an expression makes them."""
+        found = self.raw.get("Arguments")
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def clauses(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Every clause of Retry and of Catch, with where it is: `Catch.0`."""
         for kind in ("Retry", "Catch"):
             for number, clause in enumerate(self.raw.get(kind, [])):
-                yield kind, number, clause
+                yield f"{kind}.{number}", clause
 
     @functools.cached_property
     def ways(self) -> tuple[Way, ...]:
         """Every way out. What a state assigns holds on its own way; a choice or a catch assigns for itself alone."""
-        return tuple(self._ways())
+        rules = [
+            ((kind, str(n)), each) for kind in ("Choices", "Catch") for n, each in enumerate(self.raw.get(kind, []))
+        ]
+        own = [((key,), {**self.raw, "Next": self.raw[key]}) for key in ("Default", "Next", "End") if key in self.raw]
+        return tuple(Way(str(each["Next"]), path, frozenset(each.get("Assign", {}))) for path, each in [*rules, *own])
 
-    def _ways(self) -> Iterator[Way]:
-        for number, rule in enumerate(self.raw.get("Choices", [])):
-            if "Next" in rule:
-                yield Way(rule["Next"], ("Choices", str(number)), _names(rule))
-        for number, rule in enumerate(self.raw.get("Catch", [])):
-            if "Next" in rule:
-                yield Way(rule["Next"], ("Catch", str(number)), _names(rule))
-        for key in ("Default", "Next"):
-            if key in self.raw:
-                yield Way(self.raw[key], (key,), _names(self.raw))
+    @property
+    def assigned(self) -> frozenset[str]:
+        """Every variable that the state assigns on one of its ways."""
+        return frozenset(name for way in self.ways for name in way.assigned)
 
     @functools.cached_property
     def texts(self) -> tuple[Text, ...]:
@@ -90,21 +105,6 @@ class State:
 
     def expressions(self) -> Iterator[Text]:
         return (text for text in self.texts if text.is_expression)
-
-    def assignments(self) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Every variable that the state assigns, and where."""
-        for path, clause in (((), self.raw), *self._rules()):
-            for name in clause.get("Assign", {}):
-                yield (*path, "Assign"), name
-
-    def _rules(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-        for kind in ("Choices", "Catch"):
-            for number, rule in enumerate(self.raw.get(kind, [])):
-                yield (kind, str(number)), rule
-
-
-def _names(clause: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(clause.get("Assign", {}))
 
 
 def _texts(node: Any, path: tuple[str, ...]) -> Iterator[Text]:
@@ -129,13 +129,21 @@ class Scope:
     """The Map that they are in."""
     states: dict[str, State] = field(default_factory=dict)
 
+    @property
+    def assigned(self) -> frozenset[str]:
+        return frozenset(name for state in self.states.values() for name in state.assigned)
+
+    @property
+    def above(self) -> frozenset[str]:
+        """The variables of the scopes around it."""
+        return self.owner.scope.assigned | self.owner.scope.above if self.owner else frozenset()
+
 
 @dataclass(frozen=True, eq=False)
 class Machine:
     """A state machine of the template; equal to none but itself."""
 
     file: str
-    logical_id: str
     definition: Mapping[str, Any]
     """Without placeholders."""
     type: str

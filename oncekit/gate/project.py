@@ -22,47 +22,37 @@ class Project:
     """A template and the definitions that it names. Raises TemplateError and DefinitionError as they are read."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.source = _parsed(path.read_text(), path.name)
-        """The template with its short forms written out."""
-        self.parameters: Mapping[str, Mapping[str, Any]] = self.source.get("Parameters", {})
+        self._folder = path.parent
+        self._source = _parsed(path.read_text(), path.name)
+        self.parameters: Mapping[str, Mapping[str, Any]] = self._source.get("Parameters", {})
 
     def resources(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """The properties of every resource of a type, by logical id."""
-        found = self.source["Resources"].items()
+        found = self._source["Resources"].items()
         return {name: each.get("Properties", {}) for name, each in found if each["Type"] == kind}
 
-    def resolver(self, given: Mapping[str, object] | None = None) -> Resolver:
+    def resolver(self, given: Mapping[str, object]) -> Resolver:
         """Resolves values of the template with these parameters; a resource is called by its logical id."""
         pseudo = {"AWS::AccountId": ACCOUNT, "AWS::Partition": "aws", "AWS::Region": REGION, "AWS::StackName": STACK}
-        values = parameter_values(self.parameters, {name: str(value) for name, value in (given or {}).items()})
+        values = parameter_values(self.parameters, {name: str(value) for name, value in given.items()})
         return Resolver(
             {**values, **pseudo, "AWS::URLSuffix": "amazonaws.com"},
-            self.source.get("Mappings", {}),
-            self.source.get("Conditions", {}),
+            self._source.get("Mappings", {}),
+            self._source.get("Conditions", {}),
             lambda logical_id: logical_id,
             lambda logical_id, name: f"{logical_id}.{name}",
         )
 
-    @functools.cached_property
-    def machines(self) -> tuple[Machine, ...]:
-        """Rendered with the parameters' defaults."""
-        return self.machines_under({})
-
-    def machines_under(self, given: Mapping[str, object]) -> tuple[Machine, ...]:
+    def machines_under(self, given: Mapping[str, object]) -> list[Machine]:
         """Rendered with these values of the parameters."""
         resolver = self.resolver(given)
-        return tuple(
-            self._machine(logical_id, properties, resolver)
-            for logical_id, properties in self.resources(MACHINE).items()
-        )
+        return [self._machine(properties, resolver) for properties in self.resources(MACHINE).values()]
 
-    def _machine(self, logical_id: str, properties: Mapping[str, Any], resolver: Resolver) -> Machine:
+    def _machine(self, properties: Mapping[str, Any], resolver: Resolver) -> Machine:
         file = str(properties["DefinitionS3Location"])
-        path = self.path.parent / file
         substitutions = resolver.resolve(properties.get("DefinitionSubstitutions", {}))
-        definition = rendered(read_definition(path), substitutions, path)
-        return Machine(file, logical_id, definition, str(properties.get("StateMachineType", "STANDARD")))
+        definition = rendered(read_definition(self._folder / file), substitutions, self._folder / file)
+        return Machine(file, definition, str(properties.get("StateMachineType", "STANDARD")))
 
 
 @functools.lru_cache(maxsize=8)

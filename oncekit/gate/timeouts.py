@@ -13,13 +13,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from oncekit.gate.finding import Finding
-from oncekit.gate.machine import Machine, State, Text
+from oncekit.gate.machine import Finding, Machine, State, Text
 from oncekit.gate.project import FUNCTION, Project
 from oncekit.local.engine.expression import Evaluator
 from oncekit.local.engine.values import JSONataError
 from oncekit.local.quotas import EXPRESS_SECONDS
-from oncekit.promises.leases import lease_texts
 
 _NOW = 1_800_000_000
 _MAKE_TIMES = ("BusinessTimeoutSeconds", "LeaseMarginSeconds")
@@ -28,13 +26,16 @@ _GIVES_TO_ANOTHER = "ClaimRedrive"
 """It is not reached in the fast lane, and gives a lease to an owner that can be asked."""
 _evaluator = Evaluator(lambda: _NOW, random.Random(0))  # noqa: S311 no secret
 
-Given = Mapping[str, float]
+_LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 
 
 def check(project: Project) -> Iterator[Finding]:
+    """With every combination of the least and the greatest values of the parameters; a fault is told once."""
     told: set[tuple[str, str]] = set()
-    for given in _corners(project):
-        at = ", ".join(f"{name} {value:g}" for name, value in given.items())
+    bounds = ((project.parameters[name]["MinValue"], project.parameters[name]["MaxValue"]) for name in _MAKE_TIMES)
+    for values in itertools.product(*bounds):
+        given = dict(zip(_MAKE_TIMES, values, strict=True))
+        at = ", ".join(f"{name} {value}" for name, value in given.items())
         for finding in _at(project, given):
             what = (finding.where, re.sub(r"[0-9.]+", "", finding.text))
             if what not in told:
@@ -42,18 +43,10 @@ def check(project: Project) -> Iterator[Finding]:
                 yield replace(finding, text=f"{finding.text} (with {at})")
 
 
-def _corners(project: Project) -> Iterator[Given]:
-    """Every combination of their least and greatest values."""
-    declared = [project.parameters[name] for name in _MAKE_TIMES]
-    for values in itertools.product(*([float(each["MinValue"]), float(each["MaxValue"])] for each in declared)):
-        yield dict(zip(_MAKE_TIMES, values, strict=True))
-
-
-def _at(project: Project, given: Given) -> Iterator[Finding]:
-    resolver = project.resolver({name: f"{value:g}" for name, value in given.items()})
-    functions = project.resources(FUNCTION)
+def _at(project: Project, given: Mapping[str, object]) -> Iterator[Finding]:
+    resolver, functions = project.resolver(given), project.resources(FUNCTION)
     seconds = {name: float(resolver.resolve(each.get("Timeout", 3))) for name, each in functions.items()}
-    for machine in project.machines_under({name: f"{value:g}" for name, value in given.items()}):
+    for machine in project.machines_under(given):
         if machine.type == "EXPRESS" and machine.definition["TimeoutSeconds"] > EXPRESS_SECONDS:
             yield machine.finding(
                 None, f"AWS ends an Express execution at {EXPRESS_SECONDS} s; set TimeoutSeconds lower"
@@ -70,7 +63,7 @@ def _at(project: Project, given: Given) -> Iterator[Finding]:
 
 
 def _names(state: State, function: str) -> bool:
-    return str(state.raw.get("Arguments", {}).get("FunctionName", "")).startswith(f"{function}.")
+    return str(state.arguments.get("FunctionName", "")).startswith(f"{function}.")
 
 
 def _task(machine: Machine, state: State, called: Mapping[str, float]) -> Iterator[Finding]:
@@ -88,7 +81,9 @@ def _lease(machine: Machine, state: State) -> Iterator[Finding]:
     execution, is_express = machine.definition["TimeoutSeconds"], machine.type == "EXPRESS"
     tasks = {each.name: timeout_of(each) or 0 for each in machine.tasks("lambda:invoke")}
     variables = {"stopsAt": _NOW + EXPRESS_SECONDS if is_express else 0, "backOffSeconds": 0}
-    for text in lease_texts(state.raw):
+    update = str(state.arguments.get("UpdateExpression", "")).partition("SET ")[2]
+    for value in _LEASE.findall(update):
+        text = str(state.arguments["ExpressionAttributeValues"][value]["N"])
         ends = _number(text, variables)
         if ends is None:
             yield machine.finding(state, f"{text} as a lease cannot be told without running it; make it of parameters")

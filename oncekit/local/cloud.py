@@ -140,7 +140,7 @@ class Cloud:
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self._caller, self.permissions, self.clock)
-        self._gateway = Gateway(callers, self._service_calls.quickly, self.permissions, self.clock)
+        self._gateway = Gateway(callers, self._service_calls.make, self.permissions, self.clock)
         self._gateway_server = GatewayServer(self._gateway, self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template, None)
@@ -251,7 +251,7 @@ class Cloud:
         made_of: set[Path] = set()
         try:
             with undone_when_it_fails() as undo:
-                call, url = self._service_calls.quickly, self.endpoint_url
+                call, url = self._service_calls.make, self.endpoint_url
                 deployed = deploy(template, call, self.functions, url, before, undo, made_of)
                 if before is not None:
                     undo.callback(self._run, before)
@@ -288,7 +288,7 @@ class Cloud:
     def start_machine(self, arn: str, text: str, name: str) -> str:
         """Start an execution of a state machine and return its ARN. Raises ClientError as StartExecution does."""
         given = {"stateMachineArn": arn, "input": text, "name": name}
-        return str(self._service_calls.quickly("stepfunctions", "start_execution", given)["executionArn"])
+        return str(self._service_calls.make("stepfunctions", "start_execution", given)["executionArn"])
 
     def describe(self, arn: str) -> Execution:
         """The execution as it is now. Raises NoSuchExecution."""

@@ -43,7 +43,7 @@ def is_there(kind: str, name: str) -> bool:
 
 def count_items(table: str) -> int:
     """The number of items in a DynamoDB table."""
-    from oncekit.local.engine.shortcut import DYNAMODB_LOCK
+    from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 
     with DYNAMODB_LOCK:
         return len(_model("AWS::DynamoDB::Table", table))

@@ -5,6 +5,5 @@ evidence.py   all that the rules look at, and where it comes from
 journal.py    takes down each write, each start and each refused redrive
 writes.py     rules of records and single writes; openings.py of new lives; reasons.py of what business logic decided
 owners.py     who owns a lock, in either lane
-leases.py     where a definition sets the end of a lease
 faults.py     a broken promise
 """

@@ -19,8 +19,8 @@ from botocore.exceptions import ClientError
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
+from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.shortcut import DYNAMODB_LOCK
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]

@@ -383,6 +383,17 @@ def test_a_function_that_imports_once_gets_the_request_and_another_one_the_paylo
     assert [each.strip(" -") for each in listed if "!" not in each and '"' not in each] == ["receive", "receipt"]
 
 
+@pytest.mark.parametrize("code", ["warehouse", "."], ids=["a folder", "the application, with its once/"])
+def test_imports_are_followed_into_folders_without_an_init_file(ready: Application, code: str) -> None:
+    template = ready.folder / "template.yaml"
+    template.write_text(template.read_text().replace("CodeUri: warehouse/", f"CodeUri: {code}"))
+    (ready.folder / code / "reserve.py").write_text("from parts import stock\nhandler = stock.handler\n")
+    (ready.folder / code / "parts").mkdir()
+    (ready.folder / code / "parts/stock.py").write_text("from once import operation\n")
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and "PayloadOnlyOperations" not in ready.text("once/operations.yaml"), done.err
+
+
 def test_another_way_to_the_function_and_a_long_timeout_are_told(ready: Application) -> None:
     template = ready.folder / "template.yaml"
     queue = "            Events: {Messages: {Type: SQS, Properties: {Queue: !GetAtt WarehouseQueue.Arn}}}\n"

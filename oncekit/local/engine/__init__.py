@@ -7,9 +7,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     jsonata_functions.py   functions of Step Functions, and corrections of those that the engine has
     expression.py          JSONata 2.0.6 with bindings
     jsonata.py             expressions in the interpreter
-    service_models.py      names, shapes and errors of services, without a client
     service_calls.py       the one place that every service call goes through, with interceptors
-    shortcut.py            the most frequent calls, without HTTP
     services.py            names and shapes of parameters, responses and errors
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB

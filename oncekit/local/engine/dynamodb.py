@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -32,8 +33,9 @@ from moto.dynamodb.responses import DynamoHandler
 from oncekit.local.clock import Clock
 from oncekit.local.engine import conditions
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.shortcut import DYNAMODB_LOCK
 
+DYNAMODB_LOCK = threading.RLock()
+"""Held for every call of DynamoDB."""
 _ACTIONS = [
     UpdateExpressionSetAction,
     UpdateExpressionAddAction,

@@ -26,13 +26,9 @@ from jsonata.utils import Utils
 from oncekit.local.engine.javascript import Pattern, TakenForFunction
 from oncekit.local.engine.jsonata_functions import Function, functions, same, string
 from oncekit.local.engine.patching import replaced
-from oncekit.local.engine.quick_jsonata import found, names_below_a_variable
 from oncekit.local.engine.values import JSONataError, unbound
 
 _LATER_OPERATORS = ("??", "?:")
-_UNKNOWN = object()
-_SYMBOLS = {str: "s", bool: "b", int: "n", float: "n", dict: "o", list: "a", Utils.JList: "a"}
-"""Of the types that nearly all values have, as `Signature.get_symbol` says them."""
 
 
 class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
@@ -43,49 +39,13 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         self.regex_engine = Pattern
         self.environment = environment
         self.input = None
-        self._by_type = {
-            "path": self.evaluate_path,
-            "binary": self.evaluate_binary,
-            "unary": self.evaluate_unary,
-            "name": self.evaluate_name,
-            "string": _literal,
-            "number": _literal,
-            "value": _literal,
-            "regex": _regex,
-            "wildcard": lambda expr, value, _frame: self.evaluate_wildcard(expr, value),
-            "descendant": lambda expr, value, _frame: self.evaluate_descendants(expr, value),
-            "parent": lambda expr, _value, frame: frame.lookup(expr.slot.label),
-            "condition": self.evaluate_condition,
-            "block": self.evaluate_block,
-            "bind": self.evaluate_bind_expression,
-            "function": lambda expr, value, frame: self.evaluate_function(expr, value, frame, Utils.NONE),
-            "variable": self.evaluate_variable,
-            "lambda": self.evaluate_lambda,
-            "partial": self.evaluate_partial_application,
-            "apply": self.evaluate_apply_expression,
-            "transform": self.evaluate_transform_expression,
-        }
 
     def get_per_thread_instance(self) -> Interpreter:
         return self
 
     def eval(self, expr: Any, input: Any, environment: Any) -> Any:
-        """What the engine's `_eval` does, without its callbacks and its look-ups of the thread's instance."""
-        kind = expr.type
-        result = self._by_type[kind](expr, input, environment)
-        if (predicates := expr.predicate) is not None:
-            for each in predicates:
-                result = self.evaluate_filter(each.expr, result, environment)
-        if kind != "path" and expr.group is not None:
-            result = self.evaluate_group_expression(expr.group, result, environment)
-        if type(result) is Utils.JList and result.sequence and not result.tuple_stream:
-            if expr.keep_array:
-                result.keep_singleton = True
-            if not result:
-                return None
-            if len(result) == 1 and not result.keep_singleton:
-                return result[0]
-        return result
+        """Without the engine's own look-up of the thread's instance, which is this one."""
+        return self._eval(expr, input, environment)
 
     def evaluate_function(self, expr: Any, input: Any, environment: Any, applyto_context: Any) -> Any:
         """A call by name or by value. The reference asks each argument that it takes for a function for its arity."""
@@ -112,33 +72,6 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
                 error.current = expr.token
             raise
 
-    def evaluate_path(self, expr: Any, input: Any, environment: Any) -> Any:
-        """Most paths are members of a variable, one below the other: those are looked up. Lists go the engine's way."""
-        names = vars(expr).get("names", _UNKNOWN)
-        if names is _UNKNOWN:
-            names = expr.names = names_below_a_variable(expr)
-        if names is None:
-            return super().evaluate_path(expr, input, environment)
-        value = found(environment, names[0])
-        for name in names[1:]:
-            if type(value) is dict:
-                value = value.get(name, _UNKNOWN)
-                if value is None:
-                    value = Utils.NULL_VALUE
-                elif value is _UNKNOWN:
-                    return None
-            elif isinstance(value, list | dict):
-                return super().evaluate_path(expr, input, environment)
-            else:
-                return None
-        is_special = isinstance(value, list) and type(value) is not list
-        return super().evaluate_path(expr, input, environment) if is_special else value
-
-    def evaluate_variable(self, expr: Any, input: Any, environment: Any) -> Any:
-        if expr.value == "":
-            return input[0] if isinstance(input, Utils.JList) and input.outer_wrapper else input
-        return found(environment, expr.value)
-
     def evaluate_numeric_expression(self, lhs: Any, rhs: Any, op: Any) -> Any:
         """The engine rounds the remainder of a division down to an integer."""
         if op == "%" and rhs != 0 and Utils.is_numeric(lhs) and Utils.is_numeric(rhs):
@@ -158,14 +91,6 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
         lhs, rhs = _whole(lhs), _whole(rhs)
         found = super().evaluate_range_expression(lhs, rhs)
         return None if found is None else Utils.create_sequence_from_iter(found)
-
-
-def _literal(expr: Any, _input: Any, _environment: Any) -> Any:
-    return Utils.NULL_VALUE if expr.value is None else expr.value
-
-
-def _regex(expr: Any, _input: Any, _environment: Any) -> Any:
-    return expr.value
 
 
 def _whole(value: Any) -> Any:
@@ -274,7 +199,7 @@ def strict_syntax() -> Iterator[None]:
         return create(self, kind, value)
 
     def symbol(self: Any, value: Any) -> str:
-        return _SYMBOLS.get(type(value)) or ("l" if value is Utils.NULL_VALUE else symbol_of(self, value))
+        return "l" if value is Utils.NULL_VALUE else str(symbol_of(self, value))
 
     with replaced((Tokenizer, "create", create_2_0_6), (Signature, "get_symbol", symbol)):
         yield

@@ -15,7 +15,6 @@ from botocore.config import Config
 
 from oncekit.local.access_keys import AccessKey
 from oncekit.local.account import REGION
-from oncekit.local.engine.service_models import operations, service_model
 from oncekit.local.permissions import Caller, Guard, Unrestricted
 
 if TYPE_CHECKING:
@@ -84,16 +83,18 @@ class ServiceCalls:
                     aws_access_key_id=self._key.id,
                     aws_secret_access_key=self._key.secret,
                     # A name of its own: botocore composes the long one again for each call.
-                    config=Config(parameter_validation=False, retries={"total_max_attempts": 1}, user_agent="once"),
+                    # Without a prefix such as `sync-`: moto answers to no host that has one.
+                    config=Config(
+                        parameter_validation=False,
+                        retries={"total_max_attempts": 1},
+                        user_agent="once",
+                        inject_host_prefix=False,
+                    ),
                 )
             return self._clients[service]
 
-    def quickly(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        """A call of the client itself, or of the shortcut if there is one."""
-        from oncekit.local.engine import shortcut
-
-        if (service, action) in shortcut.HANDLERS:
-            return shortcut.call(service, action, parameters)
+    def make(self, service: str, action: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        """A call of the client itself, past the interceptors."""
         answer: dict[str, Any] = getattr(self.direct(service), action)(**parameters)
         return answer
 
@@ -124,7 +125,7 @@ class ServiceCalls:
             self._ask(where, service, action, parameters)
             if service == "lambda":
                 return self._invoke(where, parameters)
-            return self.quickly(service, action, parameters)
+            return self.make(service, action, parameters)
 
         for interceptor in reversed(self._interceptors):
             make = _around(interceptor, call, make)
@@ -136,11 +137,12 @@ class ServiceCalls:
 
     def _ask(self, where: Where, service: str, action: str, parameters: dict[str, Any]) -> None:
         caller = Caller(where.run.execution.role_arn, where.run.execution.name)
-        if service == "lambda":  # whose one call this is, and whose description takes 20 ms to read
+        if service == "lambda":  # which has no client here
             self._guard.check(caller, service, "Invoke", parameters)
         else:
-            signing_name = service_model(service).signing_name
-            self._guard.check(caller, signing_name, operations(service)[action], parameters)
+            meta = self.direct(service).meta
+            operation = meta.method_to_api_mapping[action]
+            self._guard.check(caller, meta.service_model.signing_name, operation, parameters)
 
     def _invoke(self, where: Where, parameters: dict[str, Any]) -> dict[str, Any]:
         """A function takes real time: its execution may end, or its task time out, while it goes on."""
