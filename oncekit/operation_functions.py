@@ -1,4 +1,4 @@
-"""Which function an operation has: by the parameter Operations, or else by the prefix of the names."""
+"""Which function each operation of a stack has: by its output Operations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 LIVE = "live"
-"""The alias of a deployment: of every function that is found by its name, and of the state machines."""
+"""The alias of a deployment: of the examples' functions, and of the state machines."""
 
 
 @dataclass(frozen=True)
@@ -23,28 +23,19 @@ class OperationFunctions:
 
     named: Mapping[str, Named]
     """By operation."""
-    prefix: str | None
-    """What stands before an operation in a function's name, hyphen included; None: only `named` have functions."""
 
     @staticmethod
-    def of(parameters: Mapping[str, str], outputs: Mapping[str, str]) -> OperationFunctions:
-        """By a stack's parameters and outputs; without such parameters, by their defaults."""
-        prefix = None if parameters.get("FunctionsByPrefix") == "false" else outputs.get("FunctionPrefix")
-        return OperationFunctions(parsed(parameters.get("Operations", "")), None if prefix is None else f"{prefix}-")
+    def of(outputs: Mapping[str, str]) -> OperationFunctions:
+        """By a stack's outputs."""
+        return OperationFunctions(parsed(outputs.get("Operations", "")))
 
     def function_of(self, operation: str) -> Named | None:
         """None when the operation has no function."""
-        by_prefix = None if self.prefix is None else Named(self.prefix + operation, LIVE)
-        return self.named.get(operation, by_prefix)
+        return self.named.get(operation)
 
     def operation_of(self, function: str) -> str | None:
         """The operation of a function by its name; None when it is not an operation's."""
-        for operation, named in self.named.items():
-            if named.name == function:
-                return operation
-        if self.prefix is None or not function.startswith(self.prefix):
-            return None
-        return function.removeprefix(self.prefix)
+        return next((operation for operation, named in self.named.items() if named.name == function), None)
 
 
 def parsed(operations: str) -> dict[str, Named]:

@@ -23,6 +23,10 @@ from scenarios.options import (
 from typer.main import get_command
 
 from oncekit.local import LocalCloud, VirtualClock
+from oncekit.local.once_cloud import PREFIX
+
+ADDED = ("scripted", "plain-echo", "library-echo", "library-effects", "ships", "told", "caller", "probe")
+"""Operations to which many tests add a function: each that is not among them costs a deployment."""
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,7 +79,10 @@ def shared_cloud() -> Iterator[LocalCloud]:
     Nothing is delivered, so that a test of one execution sees that one alone; `cloud.delivering()` delivers.
     """
     # Virtual time stands still while many send at once, and no request is let in anew.
-    parameters = {"HttpRequestsPerSecond": "10000"}
+    parameters = {
+        "HttpRequestsPerSecond": "10000",
+        "Operations": ",".join(f"{each}={PREFIX}{each}:live" for each in ADDED),
+    }
     with LocalCloud(ROOT / "template.yaml", parameters=parameters, clock=VirtualClock(), events=False) as cloud:
         yield cloud
 

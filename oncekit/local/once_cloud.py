@@ -19,10 +19,10 @@ from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.lanes import FULL, MACHINES, Lane
 from oncekit.local.resources import STACK
-from oncekit.operation_functions import OperationFunctions
+from oncekit.operation_functions import LIVE, OperationFunctions
 
 PREFIX = f"{STACK}_op-"
-"""Before an operation in the name of its function, unless the parameter Operations names another."""
+"""Before an operation in the name of a function that `add_function` makes, as of the examples'."""
 
 
 class LocalCloud(Cloud):
@@ -41,6 +41,7 @@ class LocalCloud(Cloud):
     ) -> None:
         """Deploy the business function of an operation that is not in the template, until the next `reset`.
 
+        The operation itself stays in the parameter Operations.
         It gets what the template gives each of its operations: the layer, and the timeout unless another is given.
         It may do everything unless `role` is given, the logical id of a role of the template.
         """
@@ -66,11 +67,14 @@ class LocalCloud(Cloud):
         )
         found = self.operations.function_of(operation)
         self.register_function(found.name if found else PREFIX + operation, spec)
+        if found is None:
+            named = filter(None, (self.parameters.get("Operations"), f"{operation}={PREFIX}{operation}:{LIVE}"))
+            self.redeploy({**self._parameters, "Operations": ",".join(named)})
 
     @property
     def operations(self) -> OperationFunctions:
         """Which function each operation has."""
-        return OperationFunctions.of(self.parameters, self.outputs)
+        return OperationFunctions.of(self.outputs)
 
     # ---- requests ----
 

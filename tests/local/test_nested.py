@@ -33,7 +33,6 @@ Resources:
       Parameters:
         BusinessTimeoutSeconds: !Ref BusinessTimeoutSeconds
         Examples: "no"
-        FunctionsByPrefix: "false"
         Operations: !Sub charge=${{Charge}}:live
         FunctionRoles: !Ref ChargeRole
         {parameter}

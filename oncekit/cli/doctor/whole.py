@@ -83,7 +83,7 @@ def function_of(patient: Patient, operation: str) -> Iterator[Finding]:
 
 
 def _functions_of(patient: Patient) -> OperationFunctions:
-    return OperationFunctions.of(patient.stack.parameters, patient.stack.outputs)
+    return OperationFunctions.of(patient.stack.outputs)
 
 
 def _function(patient: Patient, operation: str, named: Named | None) -> Iterator[Finding]:

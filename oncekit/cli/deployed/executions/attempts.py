@@ -76,7 +76,7 @@ class Attempt:
 def log_group(stack: Stack, id: str) -> str:
     """The log group of the function that an id's operation has. Raises Problem when there is no such function."""
     operation = id.split("#")[1]
-    found = OperationFunctions.of(stack.parameters, stack.outputs).function_of(operation)
+    found = OperationFunctions.of(stack.outputs).function_of(operation)
     if found is None:
         raise Problem(f"the operation {operation} has no function: the parameter Operations does not name it")
     client = stack.client("lambda")
