@@ -22,8 +22,6 @@ from oncekit.local.quotas import EXPRESS_SECONDS
 _NOW = 1_800_000_000
 _MAKE_TIMES = ("BusinessTimeoutSeconds", "LeaseMarginSeconds")
 """The parameters that functions' timeouts, tasks' and leases are made of."""
-_GIVES_TO_ANOTHER = "ClaimRedrive"
-"""It is not reached in the fast lane, and gives a lease to an owner that can be asked."""
 _evaluator = Evaluator(lambda: _NOW, random.Random(0))  # noqa: S311 no secret
 
 _LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
@@ -80,10 +78,13 @@ def _task(machine: Machine, state: State, called: Mapping[str, float]) -> Iterat
 def _lease(machine: Machine, state: State) -> Iterator[Finding]:
     execution, is_express = machine.definition["TimeoutSeconds"], machine.type == "EXPRESS"
     tasks = {each.name: timeout_of(each) or 0 for each in machine.tasks("lambda:invoke")}
-    variables = {"stopsAt": _NOW + EXPRESS_SECONDS if is_express else 0, "backOffSeconds": 0}
+    # The shortest lease: without a wait before the attempt.
+    variables = {"stopsAt": _NOW + execution, "next": {"waitSeconds": 0}}
     update = str(state.arguments.get("UpdateExpression", "")).partition("SET ")[2]
     for value in _LEASE.findall(update):
-        text = str(state.arguments["ExpressionAttributeValues"][value]["N"])
+        values = state.arguments["ExpressionAttributeValues"]
+        written = _value(values, variables) if isinstance(values, str) else values
+        text = str((written or {}).get(value, {}).get("N"))
         ends = _number(text, variables)
         if ends is None:
             yield machine.finding(state, f"{text} as a lease cannot be told without running it; make it of parameters")
@@ -98,8 +99,7 @@ def _lease(machine: Machine, state: State) -> Iterator[Finding]:
                     f"the lease of {lease:g} s is over before {name} ends after {task:g} s, so a live owner is "
                     "taken for dead; let the lease be longer",
                 )
-        least = EXPRESS_SECONDS + max(tasks.values(), default=0)
-        if is_express and lease < least and state.name != _GIVES_TO_ANOTHER:
+        if is_express and lease < execution + max(tasks.values(), default=0):
             yield machine.finding(
                 state,
                 f"the lease of {lease:g} s can end before an Express execution and its function do, and nobody can "
@@ -118,7 +118,15 @@ def timeout_of(state: State) -> float | None:
 
 def _number(value: Any, variables: Mapping[str, Any]) -> float | None:
     try:
-        text = Text((), str(value))
-        return float(_evaluator.evaluate(text.source, variables) if text.is_expression else value)
-    except (JSONataError, TypeError, ValueError):
+        return float(_value(value, variables))
+    except (TypeError, ValueError):
+        return None
+
+
+def _value(value: Any, variables: Mapping[str, Any]) -> Any:
+    """What an expression comes to where only `variables` are known; None where that is not enough."""
+    text = Text((), str(value))
+    try:
+        return _evaluator.evaluate(text.source, variables) if text.is_expression else value
+    except JSONataError:
         return None
