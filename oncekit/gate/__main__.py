@@ -6,11 +6,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from oncekit.gate import errors, expressions, timeouts, variables, writes
+from oncekit.gate import errors, expressions, lanes, timeouts, variables, writes
 from oncekit.gate.machine import Finding
 from oncekit.gate.project import Project
 from oncekit.local.definition import DefinitionError
 from oncekit.local.template import TemplateError
+
+LANES = ("statemachine/operation.asl.yaml", "statemachine/fast.asl.yaml")
 
 
 def findings(path: Path) -> list[Finding]:
@@ -18,10 +20,13 @@ def findings(path: Path) -> list[Finding]:
     found: set[Finding] = set()
     try:
         project = Project(path)
-        for machine in project.machines_under({}):
+        machines = {machine.file: machine for machine in project.machines_under({})}
+        for machine in machines.values():
             for check in (expressions.check, variables.check, errors.check, writes.check):
                 found.update(check(machine))
         found.update(timeouts.check(project))
+        if set(LANES) <= machines.keys():
+            found.update(lanes.check(*(machines[each] for each in LANES)))
     except (DefinitionError, TemplateError, OSError) as error:
         return [Finding(path.name, "", str(error))]
     return sorted(found)

@@ -1,0 +1,78 @@
+"""The two lanes: a state that both have is the same in both, but for what stands here with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oncekit.gate.machine import Finding, Machine
+
+_NEVER_RECOVERS = "no execution of the fast lane is a recovery"
+_CANNOT_BE_ASKED = "the lease of an Express execution lasts as long as it can live, since it cannot be asked"
+_HAS_MINUTES = "what the fast lane cannot do within its minutes the full lane or the sweep does"
+DIFFERENT: Mapping[tuple[str, str], str] = {
+    ("ReceiveRequest", "Assign.me"): "an Express execution can run twice, and the lock belongs to one run",
+    ("ReceiveRequest", "Assign.isRecovery"): _NEVER_RECOVERS,
+    ("ReceiveRequest", "Assign.startedAt"): "only the full lane is handed requests that came earlier",
+    ("ReceiveRequest", "Assign.waiting"): "a wait ends before the execution does",
+    ("ReceiveRequest", "Assign.throttled"): _HAS_MINUTES,
+    ("ReceiveRequest", "Default"): "the fast lane reads first: for a duplicate that is one read and no write",
+    ("AcquireLock", "TimeoutSeconds"): _HAS_MINUTES,
+    ("AcquireLock", "Retry"): _HAS_MINUTES,
+    ("AcquireLock", "Catch"): _HAS_MINUTES,
+    ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
+    ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
+    ("ReadRecord", "TimeoutSeconds"): _HAS_MINUTES,
+    ("ReadRecord", "Retry"): _HAS_MINUTES,
+    ("ReadRecord", "Catch"): _HAS_MINUTES,
+    ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
+    ("ExistingStatus", "Choices"): "the fast lane hands over, and asks no owner",
+    ("ExistingStatus", "Default"): "the fast lane hands over, and asks no owner",
+    ("KeepRequest", "TimeoutSeconds"): _HAS_MINUTES,
+    ("KeepRequest", "Retry"): _HAS_MINUTES,
+    ("KeepRequest", "Catch"): _HAS_MINUTES,
+    ("ClassifyFailure", "Choices"): _HAS_MINUTES,
+    ("ClassifyFailure", "Assign.throttled"): _HAS_MINUTES,
+    ("TakeNextFence", "TimeoutSeconds"): _HAS_MINUTES,
+    ("TakeNextFence", "Retry"): _HAS_MINUTES,
+    ("TakeNextFence", "Catch"): _HAS_MINUTES,
+    ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,
+    ("RefuseRequest", "Retry"): _HAS_MINUTES,
+    ("RefuseRequest", "Catch"): _HAS_MINUTES,
+}
+"""By state and member."""
+_TOLD_BY_HTTP = {"IsSentByHttp": "RefuseRequest"}
+"""In the fast lane the way to a refusal asks first whether its sender is told by HTTP."""
+
+
+def check(full: Machine, fast: Machine) -> Iterator[Finding]:
+    """Finds differences without a reason, and reasons without a difference."""
+    needed = set()
+    states = full.definition["States"], fast.definition["States"]
+    for name in states[0].keys() & states[1].keys():
+        for path in _differences(states[0][name], _by_the_same_ways(states[1][name])):
+            reasons = {known for known in DIFFERENT if known[0] == name and f"{path}.".startswith(f"{known[1]}.")}
+            needed |= reasons
+            if not reasons:
+                yield Finding(fast.file, name, f"{path} differs from the full lane's; make both the same, or say why")
+    for name, path in DIFFERENT.keys() - needed:
+        yield Finding(
+            fast.file, name, f"{path} is the same in both lanes; take its reason out of oncekit/gate/lanes.py"
+        )
+
+
+def _by_the_same_ways(node: Any) -> Any:
+    if isinstance(node, Mapping):
+        return {
+            name: _TOLD_BY_HTTP.get(each, each) if name == "Next" else _by_the_same_ways(each)
+            for name, each in node.items()
+        }
+    return [_by_the_same_ways(each) for each in node] if isinstance(node, list) else node
+
+
+def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in {**one, **other}:
+            yield from _differences(one.get(name), other.get(name), (*path, name))
+    elif one != other:
+        yield ".".join(path)
