@@ -1,7 +1,7 @@
 """One state of a definition by itself: what it asks for, what it makes of the answer or the error, where it goes.
 
 The expressions are the definitions' own, rendered as in the local cloud and evaluated with its JSONata. Time stands
-still at NOW, and the dice fall as a test says.
+still at NOW.
 """
 
 from __future__ import annotations
@@ -14,29 +14,13 @@ from typing import Any
 
 from oncekit.local import VirtualClock
 from oncekit.local.engine.jsonata import Evaluator
+from oncekit.local.engine.values import JSONataError
 
 NOW = 1_767_225_600
-EXECUTIONS = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:"
-"""What the ARNs of the machine's own executions begin with."""
-ME = f"{EXECUTIONS}me"
-THEIRS = f"{EXECUTIONS}theirs"
-EXPRESS = "arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:"
-FAST_ID = f"{EXPRESS}me:0f8e"
-FAST_ME = f"{FAST_ID}:nonce"
-"""An owner in the fast lane: one run of an Express execution."""
+ME = "arn:aws:states:us-east-1:123456789012:execution:once-OperationStateMachine:me"
+FAST_ID = "arn:aws:states:us-east-1:123456789012:express:once-FastStateMachine:me:0f8e"
 STOPS_AT = NOW + 295
 _NOT_MATCHED_BY_ALL = ("States.DataLimitExceeded", "States.Runtime")
-
-
-class Dice(random.Random):
-    """`$random()` gives this number."""
-
-    def __init__(self, falls: float) -> None:
-        super().__init__(0)
-        self._falls = falls
-
-    def random(self) -> float:
-        return self._falls
 
 
 @dataclass(frozen=True)
@@ -50,48 +34,37 @@ class Way:
 
 @dataclass(frozen=True)
 class Lane:
-    """The execution that a state runs in, and what ReceiveRequest assigned there. It started at NOW."""
+    """The execution that a state runs in, and what its first states assigned there. It started at NOW."""
 
     execution: str
     begun: Mapping[str, Any]
 
-    def scope(self, given: Any, name: str = "me") -> dict[str, Any]:
-        execution = {"Id": self.execution, "Name": name, "Input": given, "StartTime": "2026-01-01T00:00:00.750Z"}
+    def scope(self, given: Any) -> dict[str, Any]:
+        execution = {"Id": self.execution, "Name": "me", "Input": given, "StartTime": "2026-01-01T00:00:00.750Z"}
         return {"context": {"Execution": execution}, **({} if given is None else {"input": given})}
 
 
-_BEGUN = {
-    "isKept": False,
-    "isUnread": False,
-    "gaveUp": False,
-    "handedOver": False,
-    "failedFence": "",
-    "record": {},
-}
-FULL = Lane(ME, {**_BEGUN, "me": ME, "stopsAt": 0})
-FAST = Lane(FAST_ID, {**_BEGUN, "isReadable": True, "me": FAST_ME, "stopsAt": STOPS_AT})
+FULL = Lane(ME, {"me": ME, "ran": False, "throttled": {"times": 0, "since": 0}})
+FAST = Lane(FAST_ID, {"me": f"{FAST_ID}:nonce", "ran": False, "http": {}, "stopsAt": STOPS_AT})
 
 
 class State:
     """A state with the values that its expressions may read."""
 
-    def __init__(
-        self, name: str, raw: Mapping[str, Any], falls: float = 0.5, at: float = NOW, lane: Lane = FULL
-    ) -> None:
+    def __init__(self, name: str, raw: Mapping[str, Any], lane: Lane, at: float = NOW) -> None:
         self.name, self.raw, self._lane = name, raw, lane
-        self._evaluator = Evaluator(VirtualClock(float(at)), Dice(falls))
+        self._evaluator = Evaluator(VirtualClock(float(at)), random.Random(0))
 
     def with_text(self, old: str, new: str) -> State:
-        """The same state, now, with another text in its expressions, as another parameter would give it."""
+        """The same state with another text in its expressions, as another parameter would give it."""
+        old, new = json.dumps(old)[1:-1], json.dumps(new)[1:-1]
         written = json.dumps(self.raw)
-        assert json.dumps(old)[1:-1] in written, f"{self.name} has no {old}"
-        return State(
-            self.name, json.loads(written.replace(json.dumps(old)[1:-1], json.dumps(new)[1:-1])), lane=self._lane
-        )
+        assert old in written, f"{self.name} has no {old}"
+        return State(self.name, json.loads(written.replace(old, new)), self._lane)
 
-    def chooses(self, variables: Mapping[str, Any], given: Any = None, name: str = "me") -> Way:
+    def chooses(self, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way of a Choice."""
-        scope = self._lane.scope(given, name)
+        scope = self._lane.scope(given)
         for rule in self.raw["Choices"]:
             if self._value(rule["Condition"], scope, variables) is True:
                 return self._way(rule, scope, variables)
@@ -101,28 +74,26 @@ class State:
         """The arguments of a Task's call."""
         return self._value(self.raw["Arguments"], self._lane.scope(given), variables)
 
-    def value(self, member: str, variables: Mapping[str, Any], given: Any = None, result: Any = None) -> Any:
-        """A member of the state, e.g. TimeoutSeconds, Seconds, Items, Cause."""
-        return self._value(self.raw[member], {**self._lane.scope(given), "result": result}, variables)
-
-    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None, name: str = "me") -> Way:
+    def takes(self, result: Any, variables: Mapping[str, Any], given: Any = None) -> Way:
         """The way on with the answer of a call, or with what the branches of a Map gave."""
-        return self._way(self.raw, {**self._lane.scope(given, name), "result": result}, variables)
+        return self._way(self.raw, {**self._lane.scope(given), "result": result}, variables)
+
+    def maps(self, given: Any) -> Way:
+        """The way of a Map whose one branch gives what it gets, also when its items cannot be evaluated."""
+        try:
+            return self.takes(self._value(self.raw["Items"], self._lane.scope(given), {}), {}, given)
+        except JSONataError:
+            way = self.fails("States.QueryEvaluationError", {}, given=given)
+            assert way is not None
+            return way
 
     def fails(self, error: str, variables: Mapping[str, Any], cause: str = "", given: Any = None) -> Way | None:
         """The way on with an error that is not tried again; None when the execution dies of it."""
         scope = {**self._lane.scope(given), "errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.raw.get("Catch", ()):
-            if matches(catcher["ErrorEquals"], error):
+            if _matches(catcher["ErrorEquals"], error):
                 return self._way(catcher, scope, variables)
         return None
-
-    def waits(self, error: str) -> list[float]:
-        """The longest wait before each repetition of a call that fails again and again; half of each is as likely."""
-        for retrier in self.raw.get("Retry", ()):
-            if matches(retrier["ErrorEquals"], error):
-                return list(_waits(retrier))
-        return []
 
     def _way(self, way: Mapping[str, Any], scope: Mapping[str, Any], variables: Mapping[str, Any]) -> Way:
         assigned = self._value(way.get("Assign", {}), scope, variables)
@@ -139,8 +110,8 @@ class State:
         return node
 
 
-def matches(names: list[str], error: str) -> bool:
-    """Whether a Retry or a Catch of these names is for this error: States.ALL leaves two out."""
+def _matches(names: list[str], error: str) -> bool:
+    """Whether a Catch of these names is for this error: States.ALL leaves two out."""
     return error in names or ("States.ALL" in names and error not in _NOT_MATCHED_BY_ALL)
 
 
@@ -150,10 +121,3 @@ def states_of(definition: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
         yield name, state
         if "ItemProcessor" in state:
             yield from states_of(state["ItemProcessor"])
-
-
-def _waits(retrier: Mapping[str, Any]) -> Iterator[float]:
-    wait = float(retrier.get("IntervalSeconds", 1))
-    for _ in range(retrier.get("MaxAttempts", 3)):
-        yield min(wait, retrier.get("MaxDelaySeconds", float("inf")))
-        wait *= retrier.get("BackoffRate", 2)

@@ -1,4 +1,4 @@
-"""What the fast lane makes of what the HTTP API passes on."""
+"""What the fast lane makes of what came: texts of the HTTP API, and values that no expression can read."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 from urllib.parse import quote_plus
 
 import pytest
-from one_state import FAST, NOW, Lane, State, Way
+from one_state import NOW, STOPS_AT, State, Way
 
-from oncekit.local.engine.values import JSONataError
 from oncekit.local.http_request import received
 
 States = Callable[..., State]
-BEGUN = Lane(FAST.execution, {"isReadable": True})
-"""An execution of the fast lane that has looked at its input, and read nothing of it."""
+LEAST: dict[str, Any] = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {}}
 
 
 def http(body: str = "{}", **texts: str) -> dict[str, Any]:
@@ -25,44 +23,75 @@ def http(body: str = "{}", **texts: str) -> dict[str, Any]:
 
 
 def read(fast: States, given: Any) -> Way:
-    """The way of ReadHttpRequest, whose one branch gives what it gets."""
-    state = fast("ReadHttpRequest", lane=BEGUN)
-    try:
-        return state.takes(state.value("Items", {}, given), {}, given)
-    except JSONataError:
-        way = state.fails("States.QueryEvaluationError", {}, given=given)
-        assert way is not None
-        return way
+    return fast("ReadRequest").maps(given)
 
 
-def test_a_request_by_http_is_read_in_the_fast_lane_only(fast: States, state: States) -> None:
-    assert fast("ReceiveRequest", lane=BEGUN).chooses({}, http()).to == "ReadHttpRequest"
+def test_a_request_by_http_is_made_of_its_texts(fast: States) -> None:
     way = read(fast, http('{"a":[1,{"b":"ü"}]}'))
-    request = {"operation": "charge", "tenant": "acme", "idempotencyKey": "k", "payload": {"a": [1, {"b": "ü"}]}}
-    usual = {"async": False, "seconds": 25, "acknowledges": False}
-    assert way == Way("ReceiveRequest", {"received": request, "http": usual}, request)
-    known = {"received": request, "http": usual}
-    assert fast("ReceiveRequest").chooses(known, request).to == "ReadRecord"
-    again = fast("ReceiveRequest").chooses(known, {**request, "http": {}})
-    assert "unknown field http" in again.assigned["refusal"]["message"]
-    assert "unknown field http" in state("ReceiveRequest").chooses({}, http()).assigned["refusal"]["message"]
+    assert way.to == "ReceiveRequest"
+    assert way.output == {**LEAST, "payload": {"a": [1, {"b": "ü"}]}}
+    assert {name: way.assigned["http"][name] for name in ("async", "seconds", "acknowledges")} == {
+        "async": False,
+        "seconds": 25,
+        "acknowledges": False,
+    }
+
+
+def test_a_request_that_says_it_came_by_http_is_refused_in_the_full_lane(state: States) -> None:
+    assert "no other field" in state("ReceiveRequest").chooses({}, http()).assigned["reason"]
 
 
 @pytest.mark.parametrize(
     "body",
     ["", "{", "{}x", "{'a':1}", '{"a":1,}', "\ufeff{}", '{"a":1e400}', '{"a":-1e999}', '{"_jsonata_lambda":true}', "%"],
 )
-def test_a_body_that_cannot_be_read_is_refused_with_what_came(body: str, fast: States) -> None:
+def test_a_body_that_cannot_be_read_is_refused(body: str, fast: States) -> None:
     way = read(fast, http(body))
-    assert (way.to, way.assigned["refusal"]["error"]) == ("RefuseRequest", "InvalidRequest")
-    assert "the body is not JSON" in way.assigned["refusal"]["message"]
-    assert set(way.assigned) == {"refusal"}
+    assert (way.to, set(way.assigned)) == ("IsSentByHttp", {"reason"})
+    assert "its body is not JSON" in way.assigned["reason"]
 
 
-def test_a_body_whose_numbers_grow_beyond_what_a_state_holds_is_refused(fast: States) -> None:
-    way = fast("ReadHttpRequest", lane=BEGUN).fails("States.DataLimitExceeded", {}, given=http())
-    assert way is not None
-    assert way.to == "RefuseRequest" and way.assigned["refusal"]["message"].startswith("the request is larger")
+def test_a_request_whose_numbers_grow_beyond_what_a_state_holds_is_refused(fast: States) -> None:
+    for error in ("States.DataLimitExceeded", "States.Runtime"):
+        way = fast("ReadRequest").fails(error, {}, given=http())
+        assert way is not None
+        assert way.to == "IsSentByHttp" and way.assigned["reason"].startswith("the request is larger")
+
+
+MAPS = [{"x": True}, {**LEAST, "payload": {"a": [{"x": True}]}}, [{"x": True}], [{"body": {"x": True}}]]
+
+
+@pytest.mark.parametrize("name", ["_jsonata_lambda", "_jsonata_function"])
+@pytest.mark.parametrize("given", MAPS, ids=str)
+def test_what_looks_like_a_function_is_refused_by_name(name: str, given: Any, fast: States) -> None:
+    way = read(fast, json.loads(json.dumps(given).replace('"x"', f'"{name}"')))
+    assert way.to == "IsSentByHttp" and "_jsonata_lambda or _jsonata_function" in way.assigned["reason"]
+
+
+@pytest.mark.parametrize("number", [float("inf"), -float("inf")])
+def test_a_number_that_no_double_holds_is_refused_by_name(number: float, fast: States) -> None:
+    """1e400 is read as infinity; no other number is above what a double holds."""
+    for given in ({**LEAST, "payload": {"a": [{"n": number}]}}, [{"body": {"payload": {"n": number}}}], number):
+        way = read(fast, given)
+        assert way.to == "IsSentByHttp" and "a number that no double can hold" in way.assigned["reason"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"n": 1.7976931348623157e308, "m": -1.7976931348623157e308},
+        {"_jsonata_lambd": True, "jsonata_function": True},
+        {"_jsonata_lambda": False, "a": "_jsonata_lambda", "b": ["_jsonata_function", True, "1e400"]},
+        [],
+        {},
+        "text",
+        7,
+    ],
+    ids=str,
+)
+def test_what_only_looks_like_that_goes_on_as_it_came(given: Any, fast: States) -> None:
+    way = read(fast, given)
+    assert (way.to, way.output, way.assigned["http"]) == ("ReceiveRequest", given, {})
 
 
 @pytest.mark.parametrize(
@@ -118,43 +147,22 @@ def test_the_headers_of_a_policy_are_its_fields_and_go_before_what_is_preferred(
     assert received(given) == read(fast, given).output
 
 
-def test_a_sender_by_http_waits_for_less_than_api_gateway(fast: States) -> None:
-    request = read(fast, http()).output
-    for seconds in (0, 3, 25):
-        known = {"received": request, "http": {"async": False, "seconds": seconds, "acknowledges": True}}
-        assert fast("ReceiveRequest").chooses(known, request).assigned["wait"]["deadline"] == NOW + seconds
+# ---- how long it waits ----
 
 
-@pytest.mark.parametrize(("acknowledges", "to"), [(True, "AcknowledgeDuplicate"), (False, "OperationInProgress")])
-def test_who_prefers_to_wait_is_told_that_it_goes_on(acknowledges: bool, to: str, fast: States) -> None:
-    over = {"wait": {"deadline": NOW - 1, "seconds": 1}, "http": {"acknowledges": acknowledges}}
-    assert fast("IsWaitOver").chooses(over).to == to
-    assert fast("IsWaitOver").chooses({**over, "wait": {"deadline": NOW, "seconds": 1}}).to == "ReadRecord"
-    assert fast("IsWaitOver").chooses({"wait": over["wait"]}).to == "OperationInProgress"
+def deadline(fast: States, at: float = NOW, patience: int = 300, **http: Any) -> Any:
+    receive = fast("ReceiveRequest", at=at).with_text("$number('300')", f"$number('{patience}')")
+    return receive.chooses({"http": http}, LEAST).assigned["waiting"]["deadline"]
 
 
-@pytest.mark.parametrize(
-    ("error", "message", "status", "left"),
-    [
-        ("PermanentError", "[402] declined", 402, "declined"),
-        ("PermanentError", "[499] x", 499, "x"),
-        ("PermanentError", "[500] x", 0, "[500] x"),
-        ("PermanentError", "[402]x", 0, "[402]x"),
-        ("PermanentError", "x [402] y", 0, "x [402] y"),
-        ("RuntimeError", "[402] x", 0, "[402] x"),
-    ],
-)
-def test_the_status_of_a_permanent_error_is_taken_off_its_message_and_kept(
-    error: str, message: str, status: int, left: str, state: States
+@pytest.mark.parametrize(("patience", "most"), [(279, 279), (280, 280), (281, 280)])
+def test_a_duplicate_waits_as_long_as_is_set_and_not_longer_than_its_execution_lives(
+    patience: int, most: int, fast: States
 ) -> None:
-    cause = json.dumps({"errorMessage": message, "errorType": error, "stackTrace": ['"errorMessage":"[444] x"']})
-    way = state("ExecuteBusinessLogic").fails(error, {"ran": False, "backOffSeconds": 4}, cause)
-    assert way is not None
-    failure = way.assigned["failure"]
-    assert (failure["name"], failure["status"], failure["message"]) == (error, status, left)
-    request, lock = {"id": "a#b#c"}, {"fence": 1}
-    written = state("RecordFailure").asks({"failure": failure, "request": request, "lock": lock})
-    stored = written["ExpressionAttributeValues"][":error"]["M"]
-    assert stored.get("status") == ({"N": str(status)} if status else None)
-    told = json.loads(state("OperationFailed").value("Cause", {"failure": failure, "request": request}))
-    assert (told.get("status"), told["message"]) == (status or None, left)
+    assert deadline(fast, patience=patience) == NOW + most
+    assert deadline(fast, at=NOW + 100) == STOPS_AT - 15, "a second run may begin late"
+
+
+@pytest.mark.parametrize("seconds", [0, 3, 25])
+def test_a_sender_by_http_waits_for_less_than_api_gateway(seconds: int, fast: States) -> None:
+    assert deadline(fast, seconds=seconds) == NOW + seconds
