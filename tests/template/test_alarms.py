@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import math
-import statistics
 from pathlib import Path
 from typing import Any
 
 import pytest
 from template_parts import resolver
 
-from oncekit.cli.deployed.rejected.queue import HIDDEN_SECONDS
+from oncekit.local import LocalCloud
 from oncekit.local.template import load
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -73,35 +71,6 @@ def test_open_operations_that_only_grow_ring_and_a_burst_does_not(
     assert rang is rings
 
 
-DAY = 24 * 60
-LOOKS = range(0, 2 * DAY, 20)
-"""Minutes at which somebody looks at the queue, again and again."""
-HIDDEN = {minute + while_ for minute in LOOKS for while_ in range(math.ceil(HIDDEN_SECONDS / 60))}
-WAITING = {
-    "a message that somebody looks at": ([float(minute not in HIDDEN) for minute in range(2 * DAY)], True),
-    "a message that is sent within the first hour": ([0.0] * 59 + [1.0] * 2 * DAY, True),
-    "a message that is replayed in the evening": ([1.0] * 10 * 60 + [0.0] * DAY, False),
-    "one each hour, and replayed at once": (([1.0] * 20 + [0.0] * 40) * 48, False),
-    "an empty queue": ([0.0] * 2 * DAY, False),
-}
-"""The messages that can be seen in the rejected-requests queue, minute by minute, and whether the alarm is to ring."""
-
-
-@pytest.mark.parametrize(("visible", "rings"), WAITING.values(), ids=WAITING)
-def test_a_refused_request_that_waits_for_a_day_rings_though_somebody_looks(
-    alarms: Resources, visible: list[float], rings: bool
-) -> None:
-    alarm = alarms["RejectedRequestsAgeAlarm"]
-    assert alarm["MetricName"] == "ApproximateNumberOfMessagesVisible", (
-        "SQS's age leaves out what was received three times"
-    )
-    minutes, statistic = alarm["Period"] // 60, {"Average": statistics.mean, "Minimum": min}[alarm["Statistic"]]
-    points = [statistic(visible[at : at + minutes]) for at in range(0, len(visible) - minutes + 1, minutes)]
-    within = int(resolver(load(TEMPLATE)).resolve(alarm["EvaluationPeriods"]))
-    above = [each > alarm["Threshold"] for each in points]
-    assert any(all(above[at : at + within]) for at in range(len(above) - within + 1)) is rings
-
-
 @pytest.mark.parametrize("hours", [1, 168])
 def test_no_alarm_looks_back_further_than_it_may(alarms: Resources, hours: int) -> None:
     """https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, Period."""
@@ -111,32 +80,6 @@ def test_no_alarm_looks_back_further_than_it_may(alarms: Resources, hours: int) 
         for period in (int(resolve(each)) for each in inner or [alarm["Period"]]):
             most = 86_400 if period < 3600 else 7 * 86_400
             assert period * int(resolve(alarm["EvaluationPeriods"])) <= most, name
-
-
-FAILED_BY_A_REQUEST = ["InvalidRequest", "OperationFailed", "NeedsAttention"]
-DEATHS = [
-    ({"status": "FAILED", "error": "States.Runtime"}, True),
-    ({"status": "FAILED", "error": None}, True),
-    ({"status": "FAILED"}, True),
-    ({"status": "TIMED_OUT"}, True),
-    ({"status": "ABORTED", "error": None}, True),
-    ({"status": "SUCCEEDED"}, False),
-    ({"status": "RUNNING", "error": None}, False),
-    *(({"status": "FAILED", "error": error}, False) for error in FAILED_BY_A_REQUEST),
-]
-
-
-@pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
-def test_no_period_of_an_alarm_on_what_sweeps_count_is_without_a_sweep(minutes: int) -> None:
-    template = load(TEMPLATE, {"RecoveryPeriodMinutes": minutes})
-    alarms_on = template.section("Mappings")["SweepAlarms"][str(minutes)]
-    period = int(alarms_on["Period"])
-    assert period >= 2 * 60 * minutes
-    assert alarms_on["Hour"] == max(3600, period), "an hour, or as long as it takes to see two sweeps"
-    for name in ("QuarantinedOperationsAlarm", "OverdueOperationsAlarm", "OpenOperationsAlarm"):
-        alarm = template.section("Resources")[name]["Properties"]
-        assert alarm["Period"]["Fn::FindInMap"] == ["SweepAlarms", {"Ref": "RecoveryPeriodMinutes"}, "Period"]
-        assert alarm["EvaluationPeriods"] * period <= 86_400
 
 
 def test_no_data_is_no_alarm(alarms: Resources) -> None:
@@ -150,15 +93,26 @@ def test_every_queue_of_what_was_lost_has_an_alarm(alarms: Resources, resources:
         if alarm.get("MetricName") == "ApproximateNumberOfMessagesVisible"
     }
     queues = {name for name, r in resources.items() if r["Type"] == "AWS::SQS::Queue"}
-    assert {name for name in queues if "DeadLetter" in name or "Rejected" in name} == watched
+    assert {name for name in queues if "DeadLetter" in name} == watched
 
 
-def test_what_recovery_publishes_is_what_the_alarms_look_at(
-    alarms: Resources, definitions: dict[str, dict[str, Any]]
+def test_what_the_alarms_on_operations_look_at_a_sweep_publishes(
+    cloud: LocalCloud, alarms: Resources, resources: Resources
 ) -> None:
-    published = str(definitions["recovery"]["States"]["CountOperations"])
-    dimensions = [{"Name": "Stack", "Value": {"Ref": "AWS::StackName"}}]
-    for name in ("QuarantinedOperations", "OverdueOperations", "OpenOperations"):
-        alarm = alarms[f"{name}Alarm"]
-        assert (alarm["Namespace"], alarm["MetricName"], alarm["Dimensions"]) == ("Once", name, dimensions)
-        assert f"'name': '{name}'" in published
+    """Two sweeps in each period, so that none is without a number."""
+    cloud.run({"operation": "nobody-has-it", "idempotencyKey": "k", "payload": {}})
+    cloud.client("stepfunctions").start_execution(
+        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name="sweep", input="{}"
+    )
+    cloud.settle()
+    metrics = cloud.client("cloudwatch").list_metrics(Namespace="Once")["Metrics"]
+    published = {each["MetricName"] for each in metrics}
+    filtered = {name for name, each in resources.items() if each["Type"] == "AWS::Logs::MetricFilter"}
+    assert filtered == {"DeadExecutionsFilter"}
+    for name, alarm in alarms.items():
+        for each in (each["MetricStat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each):
+            if each["Metric"]["Namespace"] == "Once":
+                assert each["Metric"]["MetricName"] in published, name
+        if alarm.get("Namespace") == "Once" and isinstance(alarm["MetricName"], str):
+            assert alarm["MetricName"] in published, name
+            assert alarm["Period"] >= 120, name

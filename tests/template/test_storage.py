@@ -82,10 +82,6 @@ def allowed_retention(source: Mapping[str, Any]) -> list[int]:
     return allowed
 
 
-REDRIVES = 3 * 14
-"""Days in which an owner that dies again and again can be redriven, after its answer was written: three times 14."""
-
-
 class Written:
     """S3 that remembers the key of what was put."""
 
@@ -102,16 +98,15 @@ def key_of(retention: int, tenant: str = "acme") -> str:
 def test_an_answer_in_the_bucket_outlives_its_record(source: Mapping[str, Any], resources: Resources) -> None:
     rules = expirations(resources)
     for retention in allowed_retention(source):
-        assert retention + REDRIVES < kept_for(key_of(retention), rules) <= retention + 60, retention
+        assert retention + 30 < kept_for(key_of(retention), rules) <= retention + 60, retention
 
 
-def test_requests_kept_for_the_operator_do_not_expire(resources: Resources) -> None:
-    rules = resources["ResponseBucket"]["Properties"]["LifecycleConfiguration"]["Rules"]
-    assert not any("requests/".startswith(rule["Prefix"]) for rule in rules if "ExpirationInDays" in rule)
+@pytest.mark.parametrize("prefix", ["requests/", "rejected/"])
+def test_what_waits_for_an_operator_is_kept_for_half_a_year(resources: Resources, prefix: str) -> None:
+    assert kept_for(f"{prefix}x", expirations(resources)) == 180
 
 
 QUEUES = [
-    "RejectedRequestsQueue",
     "RecoveryDeadLetterQueue",
     "EventDeadLetterQueue",
     "RequestQueue",
@@ -134,7 +129,7 @@ def test_bucket_and_queues_are_reached_over_tls_only(resources: Resources, polic
     assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
 
 
-@pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket", "RejectedRequestsQueue"])
+@pytest.mark.parametrize("name", ["IdempotencyTable", "ResponseBucket"])
 def test_what_once_keeps_outlives_the_stack_in_prod(resources: Resources, name: str) -> None:
     kept = {"Fn::If": ["IsProd", "Retain", "Delete"]}
     assert resources[name]["DeletionPolicy"] == kept

@@ -66,8 +66,8 @@ def test_a_trigger_is_made_where_it_is_switched_on(resources: Resources, paramet
         assert resolver(load(TEMPLATE, {parameter: on})).holds(condition) is (on == "true")
 
 
-DENIED = [f"{each}Policy" for each in ("RejectedRequestsQueue", "RequestQueue", "RequestDeadLetterQueue")]
-FROM_A_RULE = {"EventDeadLetterQueue": "RequestRule", "RecoveryDeadLetterQueue": "DeadExecutionRule"}
+DENIED = [f"{each}Policy" for each in ("RequestQueue", "RequestDeadLetterQueue")]
+FROM_A_RULE = {"EventDeadLetterQueue": "RequestRule"}
 
 
 def statements(resources: Resources, policy: str) -> list[dict[str, Any]]:
