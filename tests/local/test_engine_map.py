@@ -90,6 +90,18 @@ def test_error_inside_is_caught_by_the_maps_catch(machine: Execute, cloud: Local
 
 
 @pytest.mark.aws(
+    "Step Functions Developer Guide, Handling errors in workflows",
+    "Next (Required): A string that must exactly match one of the state machine's state names.",
+)
+def test_a_catch_may_lead_back_to_its_own_state(machine: Execute, cloud: LocalCloud) -> None:
+    again = [{"ErrorEquals": ["States.QueryEvaluationError"], "Assign": {"ok": True}, "Next": "M"}]
+    inside = {"F": succeed("$states.input")}
+    items = "{% $exists($ok) ? [1] : $error('first') %}"
+    execution = machine({"M": each(states=inside, Items=items, Catch=again, Next="E"), "E": END})
+    assert (execution.output, execution.states) == ([1], ("M", "M", "F", "E"))
+
+
+@pytest.mark.aws(
     "Step Functions Developer Guide, Map",
     "the retry policy applies to all the Map state iterations instead of only the failed iteration",
 )

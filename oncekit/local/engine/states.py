@@ -62,7 +62,7 @@ def enter(state: Any, env: Any) -> None:
     record(env, state.state_entered_event_type, EventDetails(stateEnteredEventDetails=details))
     context = env.states.context_object.context_object_data
     context["State"] = {"EnteredTime": iso(env.run.clock.now()), "Name": state.name, "RetryCount": 0}
-    env.assigned, env.retries = {}, {}
+    env.assigned, env.retries, env.caught = {}, {}, False
     if not env.is_frame():
         store = env.variable_store
         env.run.checkpoint = Checkpoint(state.name, env.states._states_data["input"], dict(store._inner_scope))
@@ -122,7 +122,8 @@ def _eval_body(self: Any, env: Any) -> None:
     if not is_within(_input_text(env)):
         raise exceeded(env, f"The state/task '{self.name}' returned a result")
     assigned = _assign(env)
-    self._set_next(env)
+    if not env.caught:  # a Catch has said where to go on, which may be this state again
+        self._set_next(env)
     leave(self, env, assigned)
 
 

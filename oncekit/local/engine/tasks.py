@@ -70,6 +70,7 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
     if state.catch:
         state._handle_catch(env=env, failure_event=failure_event)
         if env.stack[-1] == CatchOutcome.Caught:
+            env.caught = True
             return False
     raise error if isinstance(error, FailureEventException) else FailureEventException(failure_event=failure_event)
 
