@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -43,7 +42,7 @@ def client(cloud: LocalCloud) -> Client:
 
 @pytest.fixture
 def deceived() -> None:
-    """For a scenario in which the state machine is told what is not so, or somebody redrives what was replaced.
+    """For a scenario in which the state machine is told what is not so.
 
     Business logic may then be started once more, and a living owner be replaced. All else must hold.
     """
@@ -57,13 +56,12 @@ def invariants(cloud: LocalCloud, request: pytest.FixtureRequest) -> Iterator[No
 
 
 @pytest.fixture
-def recover(cloud: LocalCloud) -> Callable[..., Execution]:
-    """Starts the recovery machine as a trigger does, for a dead execution or for a sweep; waits for what it started."""
+def recover(cloud: LocalCloud) -> Callable[[], Execution]:
+    """Starts a sweep as the schedule does; waits for it and for what it started."""
 
-    def start(*dead: Execution) -> Execution:
-        given = {"executionArn": dead[0].arn, "status": dead[0].status} if dead else {}
+    def start() -> Execution:
         arn = cloud.client("stepfunctions").start_execution(
-            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input=json.dumps(given)
+            stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input="{}"
         )["executionArn"]
         ended = cloud.wait(arn)
         for each in operations(cloud):

@@ -8,12 +8,16 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answers, fails
+from oncekit.local.faults import answers, fails, never_arrives
+from oncekit.local.lanes import FULL, Lane
 
 A_LEASE = 3600
-"""Seconds after which every lease is over."""
+"""Seconds after which every lease is over, in either lane."""
+LANES = pytest.mark.parametrize("lane", ["fast", "full"])
 BUSINESS = "ExecuteBusinessLogic"
 
 _numbers = itertools.count(1)
@@ -95,17 +99,9 @@ def outage(cloud: LocalCloud, seconds: float, code: str, *states: str, status: i
     return strike
 
 
-def believed_dead(only: int = 1) -> tuple[Interceptor, Interceptor]:
-    """What is said of an owner is that it ended in business logic, in its description and in its history."""
-    events = [
-        {"id": 9, "timestamp": 0, "type": "ExecutionAborted", "executionAbortedEventDetails": {}},
-        {"id": 8, "timestamp": 0, "type": "TaskStateEntered", "stateEnteredEventDetails": {"name": BUSINESS}},
-    ]
-    struck = range(1, only + 1)
-    return (
-        answers({"status": "ABORTED"}, state="CheckOwner", nth=struck),
-        answers({"events": events}, state="ReadOwnerHistory", nth=struck),
-    )
+def believed_dead(only: int = 1) -> Interceptor:
+    """What is said of an owner is that it ended."""
+    return answers({"status": "ABORTED"}, state="CheckOwner", nth=range(1, only + 1))
 
 
 def operations(cloud: LocalCloud) -> list[Execution]:
@@ -113,12 +109,52 @@ def operations(cloud: LocalCloud) -> list[Execution]:
     return [cloud.describe(each["executionArn"]) for each in listed["executions"]]
 
 
+def run(cloud: LocalCloud, request: Any, lane: Lane = FULL) -> Execution:
+    """One execution, at its end, and at the end of what it started in the full lane."""
+    ended = cloud.wait(cloud.start(request, lane=lane))
+    for each in operations(cloud):
+        cloud.wait(each.arn)
+    return ended
+
+
 def by_recovery(cloud: LocalCloud) -> list[Execution]:
-    return [each for each in operations(cloud) if each.name.startswith(("recover-", "again-"))]
+    return [each for each in operations(cloud) if each.name.startswith("recover-")]
 
 
 def dead(cloud: LocalCloud, request: dict[str, Any], state: str, *, after: bool = False) -> Execution:
     with cloud.intercept(dies(cloud, state, after=after)):
         ended = cloud.run(request)
     assert ended.status == "ABORTED"
+    return ended
+
+
+def ends_in(cloud: LocalCloud, request: Any, state: str) -> Execution:
+    """An owner in the fast lane that ends in a state, before its call arrives."""
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state != state or ":express:" not in call.execution_arn:
+            return proceed()
+        cloud.executions.find(call.execution_arn).stop(
+            None, "Died", "the local cloud ends it: AWS has no call for this"
+        )
+        raise ConnectionError
+
+    with cloud.intercept(strike):
+        ended = cloud.wait(cloud.start(request, lane="fast"))
+    assert ended.status == "ABORTED"
+    return ended
+
+
+def fails_until_the_end(cloud: LocalCloud, request: Any, state: str) -> Execution:
+    """An owner in the fast lane whose calls in a state fail until AWS ends it, after its 300 seconds."""
+    with cloud.intercept(never_arrives(state=state, nth=0)):
+        ended = cloud.wait(cloud.start(request, lane="fast"))
+    assert ended.status == "TIMED_OUT"
+    return ended
+
+
+def died(cloud: LocalCloud, request: Any, lane: Lane) -> Execution:
+    """An owner of either lane that ended before its business logic, with its lease over."""
+    ended = ends_in(cloud, request, BUSINESS) if lane == "fast" else dead(cloud, request, BUSINESS)
+    cloud.clock.advance(A_LEASE)  # type: ignore[attr-defined]  # the clock of tests is virtual
     return ended

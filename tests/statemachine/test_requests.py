@@ -1,4 +1,4 @@
-"""A request, its duplicates, and requests that are refused."""
+"""A request, its duplicates, and requests that are refused, in both lanes; tests/states has what a request must be."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from scenario import answer, cause, charge, id_of, record_of, result, rows
+from http_client import Client
+from latches import Latches
+from scenario import LANES, answer, cause, charge, id_of, operations, record_of, result, rows, run, scripted
 
 from oncekit.local import LocalCloud
+from oncekit.local.faults import answer_lost, before, never_arrives
+from oncekit.local.lanes import Lane
 
 NEW = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
 DUPLICATE = ("ReceiveRequest", "AcquireLock", "ReadRecord", "ExistingStatus", "ReturnStoredResponse")
 
 
-def test_new_request_is_executed_once_and_recorded(cloud: LocalCloud) -> None:
+def test_new_request_is_executed_in_five_transitions_and_recorded(cloud: LocalCloud) -> None:
     execution = cloud.run(charge())
-    assert execution.states == NEW
-    assert execution.transitions == 5
+    assert (execution.states, execution.transitions) == (NEW, 5)
     assert {k: v for k, v in execution.output.items() if k != "result"} == {
         "disposition": "EXECUTED",
         "id": "acme#charge-payment#order-1",
@@ -27,15 +30,9 @@ def test_new_request_is_executed_once_and_recorded(cloud: LocalCloud) -> None:
         "idempotencyKey": "order-1",
         "attempt": 1,
     }
-    assert result(cloud, execution)["amount"] == 4200
     record = record_of(cloud, charge())
-    assert (record["status"], record["owner"], record["fence"], record["attempts"]) == (
-        "COMPLETED",
-        execution.arn,
-        1,
-        1,
-    )
-    assert record["result"] == execution.output["result"]
+    told = (record["status"], record["owner"], record["fence"], record["attempts"], record["result"])
+    assert told == ("COMPLETED", execution.arn, 1, 1, execution.output["result"])
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
@@ -43,175 +40,210 @@ def test_duplicate_gets_the_first_ones_response_and_starts_nothing(cloud: LocalC
     first = cloud.run(charge())
     reordered = charge()
     reordered["payload"] = dict(reversed(reordered["payload"].items()))
-    for request in (charge(), reordered, [charge()]):
+    for request in (charge(), reordered, [charge()], [{"body": charge()}]):
         again = cloud.run(request)
-        assert again.states == DUPLICATE
+        assert (again.states, again.transitions) == (DUPLICATE, 5)
         assert again.output["disposition"] == "REPLAYED"
         assert answer(cloud, again) == answer(cloud, first)
     assert len(cloud.invocations("charge-payment")) == 1
-    assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-DIFFERENT_PAYLOADS: list[tuple[Any, Any]] = [
-    (None, ...),
-    (1, "1"),
-    (0.1 + 0.2, 0.3),
-    ("é", "e\u0301"),
-]
-
-
-@pytest.mark.parametrize(("first", "second"), DIFFERENT_PAYLOADS, ids=repr)
-def test_different_payload_under_the_same_key_is_refused(
-    cloud: LocalCloud, plain: str, first: Any, second: Any
-) -> None:
-    def request(value: Any) -> dict[str, Any]:
-        payload = {"secret": "first"} | ({} if value is ... else {"x": value})
-        return {"operation": plain, "idempotencyKey": "k", "payload": payload}
-
-    assert cloud.run(request(first)).output["disposition"] == "EXECUTED"
-    refused = cloud.run(request(second))
+@LANES
+def test_another_payload_under_the_same_key_is_refused_kept_and_told_nothing(cloud: LocalCloud, lane: Lane) -> None:
+    cloud.run(charge())
+    refused = run(cloud, charge(amount=77), lane)
     assert refused.error == "PayloadMismatch"
-    assert "first" not in (refused.cause or "")
-    assert cause(refused)["id"] == f"default#{plain}#k"
+    assert cause(refused)["id"] == id_of(charge())
+    assert "4200" not in (refused.cause or "")
     [kept] = cloud.rejected()
-    assert kept["input"] == request(second)
-    assert kept["error"] == "PayloadMismatch"
-    assert cloud.run(request(first)).output["disposition"] == "REPLAYED"
-
-
-def test_request_without_optional_fields_gets_the_defaults(cloud: LocalCloud, plain: str) -> None:
-    execution = cloud.run({"operation": plain, "idempotencyKey": "k", "payload": {}})
-    assert execution.output["tenant"] == "default"
-    assert record_of(cloud, {"operation": plain, "idempotencyKey": "k"})["onCrash"] == "retry"
-
-
-def nested(levels: int, around: Callable[[Any], Any]) -> dict[str, Any]:
-    """A payload with so many levels below it."""
-    inner: Any = 1
-    for _ in range(levels):
-        inner = around(inner)
-    return {"x": inner}
+    assert (kept["error"], kept["input"], kept["executionArn"]) == ("PayloadMismatch", charge(amount=77), refused.arn)
 
 
 def without(field: str) -> dict[str, Any]:
     return {k: v for k, v in charge().items() if k != field}
 
 
-REFUSED: list[tuple[str, Any, str]] = [
-    ("no operation", without("operation"), "operation"),
-    ("no key", without("idempotencyKey"), "idempotencyKey"),
-    ("no payload", without("payload"), "payload"),
-    ("empty key", charge(key=""), "idempotencyKey"),
-    ("control characters in key", charge(key="a\x1b[2J\nb"), "idempotencyKey has a control character"),
-    ("array as payload", charge() | {"payload": [{}]}, "payload"),
-    ("hash in tenant", charge() | {"tenant": "a#b"}, "tenant"),
-    ("upper case operation", charge() | {"operation": "Charge"}, "operation"),
-    ("unknown field", charge() | {"idempotency_key": "x"}, "idempotency_key"),
-    ("unknown onConflict", charge() | {"onConflict": "shrug"}, "onConflict"),
-    ("a message with two requests", [{"body": [charge(), charge("order-2")]}], "one request"),
-    ("a message within a message", [{"body": {"body": charge()}}], "unknown field body"),
-    ("2,001 values", charge() | {"payload": {"x": [1] * 2_001}}, "2,000 values"),
-    ("11 levels of objects", charge() | {"payload": nested(10, lambda inner: {"x": inner})}, "10 levels"),
-    ("two requests", [charge(), charge("order-2")], "array of 2"),
-    ("a string", "charge", "a string"),
-    ("too large", charge() | {"payload": {"x": "y" * 181_000}}, "180,000 bytes"),
+REFUSED: dict[str, Any] = {
+    "idempotencyKey": without("idempotencyKey"),
+    "array of 2": [charge(), charge("order-2")],
+    "one JSON object": "charge",
+    "180,000 bytes": charge() | {"payload": {"x": "y" * 181_000}},
+    "no other field": charge() | {"\ufffe": 1},
+}
+
+
+@LANES
+@pytest.mark.parametrize("word", REFUSED)
+def test_what_is_no_request_is_refused_with_its_reason_and_kept_as_it_came(
+    cloud: LocalCloud, lane: Lane, word: str
+) -> None:
+    refused = run(cloud, REFUSED[word] if word != "one JSON object" else '"charge"', lane)
+    assert refused.error == "InvalidRequest"
+    assert word in cause(refused)["message"]
+    [kept] = cloud.rejected()
+    told = (kept["error"], kept["message"], kept["input"], kept["executionArn"])
+    assert told == ("InvalidRequest", cause(refused)["message"], REFUSED[word], refused.arn)
+    assert not cloud.invocations()
+
+
+def refused_objects(cloud: LocalCloud) -> list[str]:
+    listed = cloud.client("s3").list_objects_v2(Bucket=cloud.outputs["ResponseBucketName"], Prefix="rejected/")
+    return [each["Key"].removeprefix("rejected/") for each in listed.get("Contents", ())]
+
+
+def test_refused_requests_are_listed_oldest_first(cloud: LocalCloud) -> None:
+    refused = []
+    for lane in ("full", "fast", "full", "fast"):
+        refused.append(cloud.run(without("payload"), lane=lane).arn)  # type: ignore[arg-type]
+        cloud.clock.advance(11)  # type: ignore[attr-defined]  # the clock of tests is virtual
+    assert [each["executionArn"] for each in cloud.rejected()] == refused
+    assert refused_objects(cloud) == sorted(refused_objects(cloud))
+    ages = [each["refusedAt"] for each in cloud.rejected()]
+    assert ages == sorted(ages)
+
+
+def test_who_was_told_by_http_finds_nothing_kept(cloud: LocalCloud, client: Client) -> None:
+    """20 refusals of one tenant would leave megabytes of payloads, personal data included, with the operators."""
+    client.post("charge-payment", "k", charge()["payload"])
+    assert client.post("charge-payment", "k", {"card": "4111"}).status == 422
+    assert client.post("charge-payment", "", charge()["payload"]).status == 400
+    assert client.send(
+        "POST", "/operations/charge-payment", '{"a":1e400}', Content_Type="application/json", Idempotency_Key="n"
+    ).status in (400, 422)
+    assert refused_objects(cloud) == []
+    assert not operations(cloud)
+
+
+@LANES
+def test_a_refused_request_too_large_to_be_kept_is_named_by_its_execution(cloud: LocalCloud, lane: Lane) -> None:
+    refused = run(cloud, charge() | {"payload": {"x": "y" * 262_000}}, lane)
+    assert refused.error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    assert ("input" in kept, "inputOmitted" in kept, kept["executionArn"]) == (False, True, refused.arn)
+
+
+HUGE = '{"operation":"scripted","idempotencyKey":"k","payload":{"n":1e400}}'
+UNREADABLE = [
+    HUGE,
+    '{"operation":"scripted","idempotencyKey":"k","payload":{"a":{"_jsonata_lambda":true}}}',
+    '{"_jsonata_lambda":true,"operation":"scripted","idempotencyKey":"k","payload":{}}',
 ]
 
 
-@pytest.mark.parametrize(("request_", "word"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_invalid_request_is_refused_with_the_field_named_and_kept(cloud: LocalCloud, request_: Any, word: str) -> None:
-    execution = cloud.run(request_)
-    assert execution.error == "InvalidRequest"
-    assert word in cause(execution)["message"]
-    assert execution.states == ("ReceiveRequest", "RefuseRequest", "RequestRefused")
-    [kept] = cloud.rejected()
-    assert kept["input"] == request_
-    assert word in kept["message"]
-    assert kept["executionArn"] == execution.arn
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [
-        charge() | {"payload": {"x": "\ud800"}},
-        charge(key="\ud83d"),
-        [{"body": charge() | {"payload": {"x": ["\ud800"]}}}],
-    ],
-    ids=["in the payload", "in the key", "in a message"],
-)
-def test_half_a_character_is_refused_and_its_request_is_in_the_queue_as_text(cloud: LocalCloud, request_: Any) -> None:
-    execution = cloud.run(request_)
-    assert execution.error == "InvalidRequest"
-    assert "surrogate" in cause(execution)["message"]
-    [kept] = cloud.rejected()
-    assert (kept["executionArn"], "input" in kept) == (execution.arn, False)
-    sent = json.loads(json.dumps(request_))  # a pair of halves is one character
-    assert json.loads(kept["inputText"]) in (sent, sent[0] if isinstance(sent, list) else sent)
-
-
-@pytest.mark.parametrize(
-    "text", ["😀", "\ue000", "\\ud800", '"\\\\ud800"', "\\\\ud800", ",:[{" * 10_000, '"\\' * 25_000], ids=ascii
-)
-def test_text_that_only_looks_like_half_a_character_or_many_values_is_taken(
-    cloud: LocalCloud, plain: str, text: str
-) -> None:
-    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "text": text}}
-    assert cloud.run(request).output["disposition"] == "EXECUTED"
-
-
-@pytest.mark.parametrize(
-    "around", [lambda inner: {"x": inner}, lambda inner: [inner, [], {}, "}{]["]], ids=["objects", "arrays"]
-)
-def test_payload_of_ten_levels_is_taken(cloud: LocalCloud, plain: str, around: Callable[[Any], Any]) -> None:
-    request = {"operation": plain, "idempotencyKey": "k", "payload": {"bytes": 1, "deep": nested(7, around)}}
-    assert cloud.run(request).output["disposition"] == "EXECUTED"
-
-
-@pytest.mark.parametrize("character", ["\ufffe", "\uffff"])
-def test_a_refused_request_with_an_odd_character_is_in_the_queue_as_text(cloud: LocalCloud, character: str) -> None:
-    execution = cloud.run(charge() | {character: 1})
-    assert execution.error == "InvalidRequest"
-    [kept] = cloud.rejected()
-    assert (kept["executionArn"], json.loads(kept["inputText"])) == (execution.arn, charge() | {character: 1})
-    assert "unknown field ?" in kept["message"]
-
-
-def test_message_of_the_queue_and_a_direct_start_are_the_same_request(cloud: LocalCloud) -> None:
-    first = cloud.run([{"body": charge()}])
-    again = cloud.run(charge())
-    assert (first.output["disposition"], again.output["disposition"]) == ("EXECUTED", "REPLAYED")
-    assert first.states == NEW
-
-
-def test_refused_request_too_large_to_be_kept_is_named_by_its_execution(cloud: LocalCloud) -> None:
-    execution = cloud.run(charge() | {"payload": {"x": "y" * 250_000}})
-    [kept] = cloud.rejected()
-    assert "input" not in kept
-    described = cloud.client("stepfunctions").describe_execution(executionArn=kept["executionArn"])
-    assert len(json.loads(described["input"])["payload"]["x"]) == 250_000
-    assert execution.error == "InvalidRequest"
-
-
-def test_longest_legal_request_is_executed(cloud: LocalCloud, plain: str) -> None:
-    request = {
-        "operation": plain,
-        "tenant": "t" * 40,
-        "idempotencyKey": "ü" * 256,
-        "payload": {"x": "y" * 175_000, "return": 1},
-    }
-    execution = cloud.run(request)
-    assert execution.output["id"] == id_of(request)
-    assert result(cloud, execution) == 1
-
-
-@pytest.mark.parametrize("name", ["operation", "idempotencyKey", "payload"])
-def test_a_refused_request_with_a_huge_number_is_kept_by_its_execution(cloud: LocalCloud, name: str) -> None:
-    request = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {}, name: {"a": 0}}
-    text = json.dumps(request | ({"onCrash": "never"} if name == "payload" else {})).replace(": 0", ": 1e400")
-    arn = cloud.client("stepfunctions").start_execution(
-        stateMachineArn=cloud.outputs["StateMachineArn"], name=f"number-{name}", input=text
-    )["executionArn"]
-    refused = cloud.wait(arn)
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_no_expression_can_read_is_refused_by_the_fast_lane_and_named(cloud: LocalCloud, text: str) -> None:
+    refused = run(cloud, text, "fast")
     assert refused.error == "InvalidRequest"
+    assert "a number that no double can hold, or a member called _jsonata_lambda" in cause(refused)["message"]
     [kept] = cloud.rejected()
-    assert (kept["error"], kept["executionArn"], "inputOmitted" in kept) == ("InvalidRequest", arn, True)
+    is_huge = text == HUGE  # an expression that only hands it on can read the others
+    assert ("input" in kept, "inputOmitted" in kept, kept["executionArn"]) == (not is_huge, is_huge, refused.arn)
+    assert cloud.record("default#scripted#k") is None
+
+
+@pytest.mark.usefixtures("latches")
+@pytest.mark.parametrize("text", UNREADABLE)
+def test_what_no_expression_can_read_ends_the_full_lane_before_it_begins(cloud: LocalCloud, text: str) -> None:
+    """It is no refusal: an alarm watches executions that fail by themselves, and AWS keeps the input."""
+    ended = cloud.run(text)
+    assert (ended.status, ended.error in ("InvalidRequest", "States.QueryEvaluationError")) == ("FAILED", True)
+    assert ended.states[0] == "ReceiveRequest"
+    assert cloud.record("default#scripted#k") is None
+
+
+@LANES
+def test_half_a_character_is_refused_and_its_request_kept(cloud: LocalCloud, lane: Lane) -> None:
+    """All halves have one hash, so two payloads would be taken for one."""
+    refused = run(cloud, charge() | {"payload": {"x": "\ud800"}}, lane)
+    assert "surrogate" in cause(refused)["message"]
+    [kept] = cloud.rejected()
+    assert (kept["executionArn"], kept["input"]["idempotencyKey"]) == (refused.arn, "order-1")
+
+
+@LANES
+def test_a_refusal_that_s3_does_not_take_for_minutes_is_kept_all_the_same(cloud: LocalCloud, lane: Lane) -> None:
+    with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 12))):
+        assert run(cloud, without("payload"), lane).error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    assert kept["input"] == without("payload")
+
+
+@LANES
+def test_a_refusal_that_is_sent_twice_is_one_object(cloud: LocalCloud, lane: Lane) -> None:
+    with cloud.intercept(answer_lost(state="RefuseRequest")):
+        assert run(cloud, without("payload"), lane).error == "InvalidRequest"
+    assert len(refused_objects(cloud)) == 1
+
+
+def nested(levels: int, around: Callable[[Any], Any]) -> Any:
+    inner: Any = 1
+    for _ in range(levels):
+        inner = around(inner)
+    return inner
+
+
+LARGEST: dict[str, Any] = {
+    "bytes": "y" * 175_000,
+    "values": [1] * 1_990,
+    "quotes": '"' * 50_000,
+    "levels of objects": nested(8, lambda inner: {"x": inner}),
+    "levels of lists": nested(8, lambda inner: [inner, [], {}, "}{]["]),
+}
+
+
+@LANES
+@pytest.mark.parametrize("most", LARGEST)
+def test_the_largest_requests_are_executed(cloud: LocalCloud, plain: str, lane: Lane, most: str) -> None:
+    payload = {"x": LARGEST[most], "return": 1}
+    request = {"operation": plain, "tenant": "t" * 40, "idempotencyKey": "ü" * 256, "payload": payload}
+    execution = run(cloud, request, lane)
+    assert (execution.output["id"], result(cloud, execution)) == (id_of(request), 1)
+    assert run(cloud, request, lane).output["disposition"] == "REPLAYED"
+
+
+# ---- what is kept with the lock ----
+
+
+@LANES
+@pytest.mark.parametrize("more", [{}, {"n": 0.30000000000000004}, {"text": "x" * 5000}], ids=["small", "n", "large"])
+def test_an_open_record_has_its_request_and_a_finished_one_has_not(
+    cloud: LocalCloud, latches: Latches, lane: Lane, more: dict[str, Any]
+) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}}, tenant="acme")
+    request["payload"] |= more
+    arn = cloud.start(request | {"onCrash": "quarantine"}, lane=lane)
+    latches.wait_for_starts(1)
+    record = record_of(cloud, request)
+    if more:
+        ref = record["requestRef"]
+        assert ref["key"].startswith("requests/acme/")
+        body = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read().decode()
+    else:
+        body = record["request"]
+    assert json.loads(body) == request, "without what a copy can ask otherwise"
+    assert ("request" in record) != ("requestRef" in record)
+    latches.open("go")
+    assert cloud.wait(arn).output["disposition"] == "EXECUTED"
+    assert not {"request", "requestRef", "leaseExpiresAt", "openShard"} & set(record_of(cloud, request))
+
+
+@LANES
+def test_a_large_request_is_kept_before_its_lock_is_taken(cloud: LocalCloud, plain: str, lane: Lane) -> None:
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"text": "x" * 5000, "return": 1}}
+    seen: list[Any] = []
+
+    def look() -> None:
+        seen.append(cloud.record(id_of(request)))
+
+    with cloud.intercept(before(look, state="KeepRequest", nth=0)):
+        end = run(cloud, request, lane)
+    assert end.output["disposition"] == "EXECUTED"
+    assert seen == [None]
+
+
+def test_a_table_out_of_reach_is_told_by_http_and_leaves_nothing(cloud: LocalCloud, client: Client) -> None:
+    for state in ("ReadRecord", "AcquireLock"):
+        with cloud.intercept(never_arrives(state=state, nth=0)):
+            assert client.post("charge-payment", "k", charge()["payload"]).status == 503
+    assert (operations(cloud), refused_objects(cloud)) == ([], [])
+    assert client.post("charge-payment", "k", charge()["payload"]).status == 200

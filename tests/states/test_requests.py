@@ -270,11 +270,9 @@ def test_a_request_that_would_make_the_record_large_is_kept_as_an_object(state: 
     left = INLINE - 1200 - 4 * len("k") - size_of({**with_payload(""), "tenant": "default"})
     for text, is_large in (("x" * left, False), ("x" * (left + 1), True), ("é" * (left // 4), False)):
         assert kept(state, with_payload(text))["isLarge"] is is_large
-    large = kept(state, with_payload("é" * (left // 4 + 1)))
-    assert large["isLarge"] and large["object"] == {**with_payload("é" * (left // 4 + 1)), "tenant": "default"}
+    assert kept(state, with_payload("é" * (left // 4 + 1)))["isLarge"]
 
 
 @pytest.mark.parametrize("number", [1234567890.1234567, 0.1 + 0.2, 1.0000000000000002])
 def test_a_request_that_text_would_round_is_kept_as_an_object(number: float, state: States) -> None:
-    found = kept(state, {**LEAST, "payload": {"n": number}})
-    assert (found["isLarge"], found["object"]["payload"]) == (True, {"n": number})
+    assert kept(state, {**LEAST, "payload": {"n": number}}) == {"isLarge": True}
