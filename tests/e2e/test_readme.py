@@ -46,8 +46,8 @@ def with_send_invoice(copy_of_the_project: Path) -> Path:
 
 
 def send_invoice(folder: Path) -> subprocess.CompletedProcess[str]:
-    [command] = re.findall(r"\$ echo '(.*)' \| once run -", FUNCTIONS)
-    return once("run", "-", "--json", folder=folder, stdin=command)
+    [(request, named)] = re.findall(r"\$ echo '(.*)' \| once run - --parameter (\S+)", FUNCTIONS)
+    return once("run", "-", "--json", "--parameter", named, folder=folder, stdin=request)
 
 
 def test_operation_added_as_the_page_says_runs(with_send_invoice: Path) -> None:
