@@ -99,8 +99,8 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 reference: setup ## Generate the pages of parameters, alarms and states again, from the template and the definitions
 	@$(BIN)/python -m oncekit.local.write_reference --to docs
 
-bench: development ## Count what each path costs, tell how many requests a second each lane can handle, and how long things take here (PARTS="cost scale speed" runs only the parts named)
-	@$(BIN)/python -m oncekit.bench $(foreach part,$(PARTS),--only $(part))
+bench: development ## Count what each path costs, and tell how many requests a second each lane can handle
+	@$(BIN)/python -m oncekit.bench
 
 browser: ## Install Chromium for the tests of the console (Debian and Ubuntu, as root); they are skipped without one
 	@# The shell has no window, and takes two thirds of the CPU; some releases have the whole browser alone.

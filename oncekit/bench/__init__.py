@@ -1,6 +1,5 @@
-"""`make bench`: what each path costs, how many requests a second each lane carries, and how long things take here.
+"""`make bench`: what each path costs in either lane, with Powertools' beside it, and how many requests a second fit.
 
-cost/    the cost of each path in either lane, and Powertools' beside it
+cost/    the cost of each path, counted from real runs
 scale.py requests a second by AWS's published quotas
-speed.py the import time of a function, and the speed of the local cloud
 """

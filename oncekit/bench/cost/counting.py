@@ -19,7 +19,8 @@ LONGER_ON_AWS = 7
 
 @dataclass
 class Cost:
-    """What one run took. Units are DynamoDB's: writes by started KiB of the larger item, consistent reads by 4 KiB."""
+    """What one run took, without its functions' time. Units are DynamoDB's: writes by started KiB of the larger item,
+    consistent reads by 4 KiB."""
 
     transitions: int = 0
     """Of Standard executions."""
@@ -28,8 +29,6 @@ class Cost:
     express_starts: int = 0
     gigabyte_seconds: float = 0.0
     """Of Express executions."""
-    writes: int = 0
-    reads: int = 0
     write_units: int = 0
     index_units: int = 0
     """Those of the write units that are the index's."""
@@ -49,16 +48,10 @@ class Cost:
     log_bytes: int = 0
     traces: int = 0
     """That X-Ray would take if it sampled all."""
-    metrics: int = 0
-    """Values of metrics that log lines carry. A metric is paid for by month, however many values it has."""
-    function_ms: float = 0.0
-    """What its functions computed."""
-    lambda_log_bytes: int = 0
-    """Lambda's own lines."""
 
     @property
     def dollars_per_million(self) -> float:
-        """Without what every Lambda function pays."""
+        """Without what every Lambda function pays: its time, and Lambda's own lines."""
         return (
             self.transitions * prices.TRANSITION
             + self.express_starts * prices.EXPRESS_START
@@ -74,11 +67,6 @@ class Cost:
             + self.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6
             + self.traces * prices.TRACE * prices.SAMPLED
         )
-
-    def of_any_function(self, memory_mb: int) -> float:
-        """Dollars per million that every Lambda function pays: for its time, and for Lambda's own lines."""
-        computed = self.function_ms / 1000 * memory_mb / 1024 * prices.LAMBDA_GIGABYTE_SECOND
-        return (computed + self.lambda_log_bytes / 1e9 * prices.LOGGED_GIGABYTE) * 1e6
 
 
 def size_of(item: Mapping[str, Any]) -> int:
@@ -129,7 +117,6 @@ class Counter:
                 self.started.append(str(answer["executionArn"]))
                 return answer
             case "dynamodb", "query":
-                self.cost.reads += 1
                 self.cost.read_units += 1
             case "dynamodb", _:
                 return self.dynamodb(call.parameters["TableName"], call.parameters["Key"], call.action, proceed)
@@ -141,10 +128,8 @@ class Counter:
         old = self._item(table, key)
         before = size_of(old)
         if action == "get_item":
-            self.cost.reads += 1
             self.cost.read_units += max(1, math.ceil(before / 4096))
             return proceed()
-        self.cost.writes += 1
         try:
             answer = proceed()
         except ClientError:

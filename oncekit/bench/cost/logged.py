@@ -1,4 +1,4 @@
-"""The bytes that a run logs: what its functions print, what Lambda adds, and what Step Functions logs of errors."""
+"""The bytes that a run logs: what its functions print, and what Step Functions logs of errors."""
 
 from __future__ import annotations
 
@@ -11,26 +11,15 @@ from typing import Any
 from oncekit.bench.cost.counting import LONGER_ON_AWS
 from oncekit.bench.cost.prices import LOGIC_MS, OF_A_LINE
 
-# Developer guide, "Using CloudWatch Logs to log execution history", the table of log levels.
-ERRORS = (
-    "EvaluationFailed", "ExecutionAborted", "ExecutionFailed", "ExecutionTimedOut", "FailStateEntered",
-    "LambdaFunctionFailed", "LambdaFunctionScheduleFailed", "LambdaFunctionStartFailed", "LambdaFunctionTimedOut",
-    "MapIterationAborted", "MapIterationFailed", "MapStateAborted", "MapStateFailed", "ParallelStateAborted",
-    "ParallelStateFailed", "TaskFailed", "TaskStartFailed", "TaskStateAborted", "TaskSubmitFailed", "TaskTimedOut",
-    "WaitStateAborted",
-)  # fmt: skip
-"""Events that a machine logs at the level ERROR, the template's default."""
+_ERRORS = re.compile(
+    r"(Task|Map|Parallel|Wait|Execution|Lambda|Evaluation)\w*(Failed|Aborted|TimedOut)|FailStateEntered"
+)
+"""Events that a machine logs at the level ERROR, the template's default: developer guide, "Using CloudWatch Logs to log
+execution history", the table of log levels."""
 _DATA = ("input", "output", "inputDetails", "outputDetails", "parameters")
 """Left out unless IncludeExecutionData is on. Error and cause are taken to be in: what AWS does is not said."""
 _LIBRARY = Path(__file__).parents[3] / "shared"
 _DURATION = re.compile(r'"Duration":[0-9.]+')
-_ID = "00000000-0000-4000-8000-000000000000"
-_OF_LAMBDA = (
-    f"START RequestId: {_ID} Version: 1\n",
-    f"END RequestId: {_ID}\n",
-    f"REPORT RequestId: {_ID}\tDuration: 102.34 ms\tBilled Duration: 103 ms\t"
-    "Memory Size: 512 MB\tMax Memory Used: 95 MB\t\n",
-)
 
 
 def bytes_of(lines: Iterable[str]) -> int:
@@ -44,23 +33,9 @@ def as_on_lambda(line: str, function: Path) -> str:
     return _DURATION.sub(f'"Duration":{LOGIC_MS}.0', line)
 
 
-def metrics_in(lines: Iterable[str]) -> int:
-    """How many values of metrics CloudWatch takes out of these lines (embedded metric format)."""
-    return sum(len(each["Metrics"]) for line in lines if '"_aws"' in line for each in _directives(line))
-
-
-def _directives(line: str) -> list[dict[str, Any]]:
-    directives: list[dict[str, Any]] = json.loads(line)["_aws"]["CloudWatchMetrics"]
-    return directives
-
-
-LAMBDAS_OWN_BYTES = bytes_of(_OF_LAMBDA)
-"""Of one invocation that is not traced, in Lambda's text format."""
-
-
 def of_events(arn: str, events: Iterable[Mapping[str, Any]]) -> list[str]:
     """What the machine of an execution logs of its events, at the level ERROR and without data."""
-    return [_line(arn, event) for event in events if _type(event) in ERRORS]
+    return [_line(arn, event) for event in events if _ERRORS.fullmatch(_type(event))]
 
 
 def _line(arn: str, event: Mapping[str, Any]) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,7 +18,6 @@ from oncekit.local.once_cloud import LocalCloud
 OPERATION = "bench-work"
 _FUNCTION = Path(__file__).parents[1] / "functions" / "work"
 _OUTPUTS = {"full": "StateMachineArn", "fast": "FastStateMachineArn"}
-_MACHINES = {"full": "OperationStateMachine", "fast": "FastStateMachine"}
 LANES = ("fast", "full")
 
 
@@ -28,23 +26,13 @@ class Bench:
     """Starts requests and counts."""
 
     cloud: LocalCloud
-    definition_bytes: int = field(init=False)
-    """Of the fast lane."""
 
     def __post_init__(self) -> None:
         self.cloud.add_function(OPERATION, _FUNCTION)
-        self.definition_bytes = len(json.dumps(self.definition("fast")).encode())
-
-    def definition(self, lane: str) -> dict[str, Any]:
-        machine = self.cloud.deployed.resources[_MACHINES[lane]]
-        definition: dict[str, Any] = json.loads(machine.properties["DefinitionString"])
-        return definition
-
-    def start(self, lane: str, request: Any) -> str:
-        return self.cloud.start_machine(self.cloud.outputs[_OUTPUTS[lane]], as_text(request), str(uuid4()))
 
     def run(self, lane: str, request: Any) -> Execution:
-        return self.cloud.wait(self.start(lane, request))
+        started = self.cloud.start_machine(self.cloud.outputs[_OUTPUTS[lane]], as_text(request), str(uuid4()))
+        return self.cloud.wait(started)
 
     def measure(self, lane: str, request: Any, *faults: Interceptor) -> Cost:
         with self.counting(*faults) as count:
@@ -63,15 +51,8 @@ class Bench:
                 count(self.cloud.wait(arn))
         cost = counter.cost
         cost.puts = max(cost.puts, self._objects() - objects)  # functions make these calls themselves
-        printed = [
-            logged.as_on_lambda(line, _FUNCTION)
-            for name, now in self._lines().items()
-            for line in now[len(lines[name]) :]
-        ]
-        cost.log_bytes += logged.bytes_of(printed)
-        cost.metrics = logged.metrics_in(printed)
-        cost.function_ms = cost.invocations * prices.LOGIC_MS
-        cost.lambda_log_bytes = cost.invocations * logged.LAMBDAS_OWN_BYTES
+        printed = (line for name, now in self._lines().items() for line in now[len(lines[name]) :])
+        cost.log_bytes += logged.bytes_of(logged.as_on_lambda(line, _FUNCTION) for line in printed)
 
     def _lines(self) -> dict[str, list[str]]:
         return {name: self.cloud.functions.logs(name) for name in self.cloud.functions.functions}
@@ -107,7 +88,6 @@ class Counting:
         states = execution.states
         logic = prices.LOGIC_MS * states.count("ExecuteBusinessLogic") + prices.WAIT_MS * states.count("BackOff")
         ms = len(states) * prices.STATE_MS + calls * prices.CALL_MS + logic
-        data = len(json.dumps([execution.input, execution.output], default=str).encode())
-        cost.gigabyte_seconds += prices.express_gigabyte_seconds(ms, self.bench.definition_bytes, data)
+        cost.gigabyte_seconds += prices.express_gigabyte_seconds(ms)
         # The machine is not traced, but each function that it starts decides for itself.
         cost.traces += sum(state in ("ExecuteBusinessLogic", "CacheResponse") for state in states)

@@ -10,7 +10,7 @@ import warnings
 from contextlib import redirect_stdout
 from typing import Any
 
-from oncekit.bench.cost import logged, prices
+from oncekit.bench.cost import logged
 from oncekit.bench.cost.counting import Cost, Counter
 from oncekit.bench.cost.paths import SIZES
 from oncekit.local.once_cloud import LocalCloud
@@ -46,12 +46,12 @@ def powertools_costs(cloud: LocalCloud) -> dict[str, Cost]:
     )
     costs: dict[str, Cost] = {}
     for label, size in SIZES:
-        costs[f"Powertools: new request, {label} result"] = _invoke(cloud, size, prices.LOGIC_MS)
+        costs[f"Powertools: new request, {label} result"] = _invoke(cloud, size)
         costs[f"Powertools: duplicate, {label} result"] = _invoke(cloud, size)
     return costs
 
 
-def _invoke(cloud: LocalCloud, size: int, logic_ms: int = 0) -> Cost:
+def _invoke(cloud: LocalCloud, size: int) -> Cost:
     from aws_lambda_powertools.utilities.idempotency import (
         DynamoDBPersistenceLayer,
         IdempotencyConfig,
@@ -74,9 +74,6 @@ def _invoke(cloud: LocalCloud, size: int, logic_ms: int = 0) -> Cost:
     with warnings.catch_warnings(), redirect_stdout(printed):
         warnings.simplefilter("ignore")  # there is no Lambda context here to take the remaining time from
         work(request={"key": f"r{size}", "bytes": size})
-    cost = counter.cost
-    cost.invocations = 1
-    cost.log_bytes = logged.bytes_of(printed.getvalue().splitlines())
-    cost.function_ms = logic_ms + (cost.writes + cost.reads) * prices.CALL_MS
-    cost.lambda_log_bytes = logged.LAMBDAS_OWN_BYTES
-    return cost
+    counter.cost.invocations = 1
+    counter.cost.log_bytes = logged.bytes_of(printed.getvalue().splitlines())
+    return counter.cost

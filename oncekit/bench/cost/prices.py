@@ -16,8 +16,6 @@ EXPRESS_START = 1.0
 EXPRESS_GIGABYTE_SECOND = 0.06 / 3600
 """Dollars; the page says $0.06 a GB-hour."""
 INVOCATION = 0.20
-LAMBDA_GIGABYTE_SECOND = 0.0000133334
-"""Dollars; arm64, the template's default."""
 PUT, GET = 5.0, 0.4
 """S3's."""
 MESSAGE = 0.4
@@ -40,18 +38,10 @@ STATE_MS, CALL_MS = 10, 10
 WAIT_MS = 3000
 """What a wait is taken to last: the mean of the first back-off, by default between 2 and 4 seconds."""
 
-_MEGABYTE = 1_000_000
-_CHUNK_MEGABYTES = 64
-_WORKFLOW_MEGABYTES = 50
+EXPRESS_GIGABYTES = 64 / 1024
+"""Memory is billed by started 64 MB: 50 MB, the definition and the data of an execution, which are far below 14 MB."""
 
 
-def of_a_second() -> float:
-    """What another second of an Express execution costs, in dollars a million: 64 MB of it."""
-    return _CHUNK_MEGABYTES / 1024 * EXPRESS_GIGABYTE_SECOND * 1e6
-
-
-def express_gigabyte_seconds(ms: int, definition_bytes: int, data_bytes: int) -> float:
-    """What an Express execution is billed: its time by started 100 ms, its memory by started 64 MB."""
-    megabytes = _WORKFLOW_MEGABYTES + (definition_bytes + data_bytes) / _MEGABYTE
-    billed = math.ceil(megabytes / _CHUNK_MEGABYTES) * _CHUNK_MEGABYTES
-    return billed / 1024 * math.ceil(ms / 100) / 10
+def express_gigabyte_seconds(ms: int) -> float:
+    """What an Express execution is billed: its memory for its time by started 100 ms."""
+    return EXPRESS_GIGABYTES * math.ceil(ms / 100) / 10

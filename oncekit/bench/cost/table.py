@@ -14,7 +14,7 @@ PEER = "-"
 """In the column of lanes."""
 COLUMNS = (
     "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3, SQS",
-    "log bytes", "traces", "metrics", "$ a million", "any function",
+    "log bytes", "traces", "$ a million",
 )  # fmt: skip
 
 
@@ -24,7 +24,6 @@ class Costs:
     def __init__(self, cloud: LocalCloud) -> None:
         self.paths = paths(Bench(cloud))
         self.peers = powertools_costs(cloud)
-        self._memory = cloud.functions.functions[cloud.resources["BuildReportFunction"]].memory
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         for path in self.paths:
@@ -52,8 +51,6 @@ class Costs:
             cost.puts + cost.gets + cost.messages,
             cost.log_bytes,
             cost.traces,
-            cost.metrics,
             f"{cost.dollars_per_million:.2f}",
-            f"{cost.of_any_function(self._memory):.2f}",
         )
         return (lane, name, *map(str, numbers))
