@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.executions.fast_owners import no_history
+from oncekit.cli.deployed.executions.owners import no_history
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.faults import never_arrives, runs_twice
 
@@ -32,28 +32,14 @@ def shown(operator: Operator) -> dict[str, Any]:
 def test_show_tells_what_the_record_says_of_an_owner_that_cannot_be_asked(operator: Operator) -> None:
     dead = operator.died_fast_in("Finalize")
     before = shown(operator)
-    assert (before["lane"], before["ownerStatus"], before["requestKept"]) == ("fast", "MAY_RUN", "in the record")
-    [owner] = before["owners"]
-    assert (owner["owner"], owner["lane"], owner["status"]) == (f"{dead.arn}:{owner['owner'][-36:]}", "fast", "MAY_RUN")
+    assert (before["lane"], before["ownerStatus"], before["execution"]) == ("fast", "MAY_RUN", None)
     lines = operator.once("show", ID).out.splitlines()
     assert "  lane        fast: its owner cannot be asked, but has ended when its lease is over" in lines
-    assert "  request     kept in the record" in lines
     [log] = [line for line in lines if line.startswith("the owner in the fast lane: its log has ")]
     assert "--log-group-name /aws/vendedlogs/states/once-fast " in log and f'"{dead.arn}"' in log
-    assert any(line.startswith("fastLog: https://") and line.endswith("once-fast") for line in lines)
+    assert any(line.startswith("console: https://") and line.endswith("once-fast") for line in lines)
     operator.lease_over()
     assert shown(operator)["ownerStatus"] == "LEASE_OVER"
-
-
-def test_show_follows_the_lock_back_to_the_fast_owner_that_it_was_taken_from(operator: Operator) -> None:
-    operator.script({"return": 7}, {"return": 8})
-    on_retry = operator.request("retry")
-    dead = operator.died_fast_in("Finalize", on_retry)
-    operator.lease_over()
-    heir = operator.cloud.run(on_retry, name="handover-" + "0" * 32)
-    answer = shown(operator)
-    assert [(each["lane"], each["status"]) for each in answer["owners"]] == [("full", "SUCCEEDED"), ("fast", "ENDED")]
-    assert answer["owners"][0]["owner"] == heir.arn and answer["owners"][1]["owner"].startswith(dead.arn)
 
 
 def test_ls_says_the_lane_of_each_owner(operator: Operator) -> None:
@@ -151,31 +137,12 @@ def test_retry_whose_request_in_flight_is_gone_says_where_it_looked(operator: Op
     assert shown(operator)["requestMissing"]
 
 
-DECISIONS: dict[str, list[str]] = {
-    "retry": ["retry", ID, "--json"],
-    "resolve": ["resolve", ID, "--failed", "no", "--json"],
-    "release": ["release", ID, "--yes", "--json"],
-}
-
-
-@pytest.mark.parametrize(("decision", "by"), [("retry", "recovery"), ("resolve", "itself"), ("release", "recovery")])
-def test_a_request_that_is_said_to_be_deleted_is_in_no_folder_of_the_bucket(
-    operator: Operator, decision: str, by: str
-) -> None:
-    large = request(operator, LARGE)
-    if by == "itself":
-        operator.script({"raise": "NeedsAttention"}, {"return": 8})
-        operator.cloud.run(large, lane="fast")
-    else:
-        operator.died_fast_in("Finalize", large)
-        operator.found_unreadable()
+def test_large_request_is_gone_once_it_was_decided(operator: Operator) -> None:
+    operator.died_fast_in("Finalize", request(operator, LARGE))
+    operator.found_unreadable()
     assert len(operator.kept("inflight/")) == 1
-    operator.lease_over()
-    done = operator.once(*DECISIONS[decision])
-    operator.cloud.settle()
-    assert done.code == 0 and done.answer["requestDeleted"] is True
-    assert len(operator.kept("inflight/")) == (decision == "retry"), "its own copy is what recovery reads"
-    assert operator.kept() == []
+    assert operator.once("resolve", ID, "--failed", "no").code == 0
+    assert operator.kept("inflight/") == []
 
 
 @pytest.mark.parametrize("how", [["--failed", "no"], ["--result", "{file}"]])

@@ -205,9 +205,12 @@ def sends(operator: Watched) -> None:
     for options in (["--via", "direct"], ["--via", "sqs"], ["--via", "eventbridge"], ["--lane", "fast"]):
         operator.watch("send", event, *options)
     operator.cloud.settle()
-    for way in (["--via", "direct"], ["--via", "sqs"], ["--lane", "fast"]):
+    for way in (["--via", "direct"], ["--lane", "fast"]):
         operator.watch("send", event, *way, "--wait")
-    operator.cloud.settle()
+    with operator.holding("ExecuteBusinessLogic"):
+        busy = operator.file(json.dumps(operator.request() | {"idempotencyKey": "busy"}), "busy.json")
+        operator.cloud.start(operator.request() | {"idempotencyKey": "busy"})
+        operator.watch("send", busy, "--lane", "fast", "--wait", "--timeout", "1", code=3)
 
 
 def writes_variables(operator: Watched) -> None:

@@ -1,4 +1,4 @@
-"""`once send`, and its --wait: in both lanes, by HTTP, by the queue and by the bus."""
+"""`once send`, and its --wait: in both lanes and by HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from operating import ID, Operator
 from oncekit.cli.deployed.requests import synchronous
 from oncekit.cli.deployed.requests.by_http import Answer
 from oncekit.cli.deployed.requests.ends import http_end
-from oncekit.cli.deployed.requests.fingerprint import is_other_payload
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import exit_code
 from oncekit.cli.problem import Problem
@@ -38,7 +37,7 @@ def last_words(out: str) -> list[str]:
     return out.splitlines()[-1].split()
 
 
-# ---- the full lane, the queue and the bus ----
+# ---- the full lane ----
 
 
 def sent(operator: Operator, *options: str) -> list[str]:
@@ -54,10 +53,9 @@ def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None
 
 
 @pytest.mark.parametrize("via", ["sqs", "eventbridge"])
-def test_send_waits_for_the_record_where_nobody_is_told_the_execution(operator: Operator, via: str) -> None:
-    with operator.cloud.delivering():
-        done = operator.once(*sent(operator, "--via", via))
-    assert (done.code, done.out.splitlines()[-1].split()) == (0, ["✓", "COMPLETED", "7"])
+def test_send_does_not_wait_where_nobody_answers(operator: Operator, via: str) -> None:
+    done = operator.once(*sent(operator, "--via", via))
+    assert done.code == 2 and "`once show ID`" in done.err and operator.cloud.record(ID) is None
 
 
 def test_send_ends_with_the_code_of_what_it_waited_for(operator: Operator) -> None:
@@ -261,33 +259,7 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
 
 
-# ---- the queue and the bus ----
-
-
-def test_other_payload_by_a_trigger_is_a_mismatch_and_not_the_answer_of_the_first(operator: Operator) -> None:
-    via = "sqs"
-    with operator.cloud.delivering():
-        assert operator.once("send", event(operator), "--via", via, "--wait").code == 0
-        done = operator.once("send", event(operator, **OTHER), "--via", via, "--wait")
-    assert done.code == 3 and "PayloadMismatch" in done.out and "COMPLETED" not in done.out
-
-
-def test_time_that_is_over_without_a_record_is_told_as_that(operator: Operator) -> None:
-    done = operator.once("send", event(operator), "--via", "sqs", "--wait", "--timeout", "1")
-    assert done.code == 3 and "there is no record after 1 s" in done.err and "goes on by itself" not in done.err
-    assert "`once ls --rejected`" in done.err
-
-
-def test_a_failure_that_is_to_be_tried_again_is_not_its_own_end(operator: Operator) -> None:
-    operator.script({"raise": "PermanentError"}, {"return": 8})
-    again = {"onFailed": "retry"}
-    with operator.cloud.delivering():
-        assert operator.once("send", event(operator, **again), "--via", "sqs", "--wait").code == 1
-    waiting = operator.once("send", event(operator, **again), "--via", "sqs", "--wait", "--timeout", "1")
-    assert waiting.code == 3 and "still failed as before after 1 s" in waiting.err
-    with operator.cloud.delivering():
-        done = operator.once("send", event(operator, **again), "--via", "sqs", "--wait")
-    assert done.code == 0 and last_words(done.out) == ["✓", "COMPLETED", "8"]
+# ---- what is refused ----
 
 
 FAULTS = [
@@ -311,20 +283,3 @@ def test_of_what_is_refused_the_reason_is_told_and_not_an_id_that_show_does_not_
     assert "`once ls --rejected`" in done.err
     ended = operator.cloud.wait(done.out.strip())
     assert ended.status == "FAILED" and ended.states[-1:] in (("RequestRefused",), ("ReceiveRequest",)), "so it was"
-    waiting = operator.once("send", operator.file(text, "event.json"), "--via", "sqs", "--wait")
-    assert waiting.code == 2 and words in waiting.err and len(waiting.err.splitlines()) == 1, "nobody would be told"
-
-
-PAYLOADS = [
-    '{"cc": "xé", "b": [true, false, null], "a": 1, "n": 123456789012345, "m": -2.5, "o": 0.1}',
-    '{"\\ue000": 1, "\\ud83d\\ude00": "\\ud83d\\ude00", "Z": "a\\"\\\\b", "a": {"z": [], "b": {}}}',
-    '{"n": [1e-7, 5e-324, 1.7976931348623157e308, 123456789012345678, 0.30000000000000004]}',
-]
-
-
-@pytest.mark.parametrize("payload", PAYLOADS)
-def test_the_payload_of_a_record_is_known_by_its_fingerprint(operator: Operator, payload: str) -> None:
-    text = json.dumps(operator.request() | {"payload": json.loads(payload)})
-    operator.cloud.run(text)
-    assert not is_other_payload(f'[{{"body": {text}}}]', operator.record["fingerprint"])
-    assert is_other_payload(json.dumps(operator.request()), operator.record["fingerprint"])

@@ -17,7 +17,7 @@ import pytest
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.executions.owners import events_of
+from oncekit.cli.deployed.executions.runs import events_of
 from oncekit.cli.deployed.facts import KEYS
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.here.kept_logs import KeptLogs
@@ -33,23 +33,20 @@ def shown(operator: Operator, about: str = ID) -> dict[str, Any]:
     return answer
 
 
-# ---- the record and its owners ----
+# ---- the record and its owner ----
 
 
-def test_owners_are_told_back_through_an_operator_with_steps_and_the_kept_request(operator: Operator) -> None:
+def test_record_owner_steps_kept_request_and_what_was_started_for_it_are_told(operator: Operator) -> None:
     operator.script({"step": "first", "exit": 1})
-    first = operator.quarantined()
+    operator.quarantined()
     operator.execution(operator.once("retry", ID, "--json"))
     told = shown(operator)
     assert told["record"] == operator.record and told["ownerStatus"] == "FAILED"
-    assert [each["status"] for each in told["owners"]] == ["FAILED", "OPERATOR", "FAILED"]
-    assert told["owners"][2]["owner"] == first["owner"]
-    assert [lock["fence"] for each in told["owners"] for lock in each["locks"]] == [3, 1]
     assert list(told["steps"]) == ["note"] and told["request"] == operator.request()
-    assert [each["execution"] for each in told["started"]] == [told["owners"][0]["owner"]]
-    assert "console" in told["console"]["owner"]
+    [started] = told["started"]
+    assert started["execution"] == operator.record["owner"] and told["console"].endswith(started["execution"])
     text = operator.once("show", ID).out
-    assert "OPERATOR" in text and "TakeOverLock: fence 3" in text and "step done" in text
+    assert "  owner       FAILED  retry-" in text and "step done" in text
 
 
 def test_quarantined_id_is_shown_with_the_commands_that_end_it(operator: Operator) -> None:
@@ -66,7 +63,7 @@ def test_quarantined_id_is_shown_with_the_commands_that_end_it(operator: Operato
 def test_owner_that_is_gone_and_record_that_has_expired_are_said_to_be(operator: Operator) -> None:
     gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + ":none"
     put(operator, ID, "IN_PROGRESS", 5, owner={"S": gone})
-    assert shown(operator)["owners"][0]["status"] == "GONE"
+    assert shown(operator)["ownerStatus"] == "GONE"
     put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
     assert shown(operator)["expired"] is True and "EXPIRED" in operator.once("show", ID).out
 
@@ -99,8 +96,7 @@ def test_execution_is_shown_with_the_record_of_its_id(operator: Operator) -> Non
     owner = operator.cloud.run(operator.request())
     duplicate = operator.cloud.run(operator.request())
     told = shown(operator, duplicate.arn)
-    assert (told["execution"]["execution"], told["owners"][0]["owner"]) == (duplicate.arn, owner.arn)
-    assert told["record"] == operator.record
+    assert (told["execution"]["execution"], told["record"]["owner"]) == (duplicate.arn, owner.arn)
 
 
 def test_execution_that_refused_its_request_is_shown_though_there_is_no_record(operator: Operator) -> None:
@@ -249,7 +245,7 @@ def test_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
             yield event
 
     operator.cloud.run(operator.request())
-    monkeypatch.setattr("oncekit.cli.deployed.executions.owners.events_of", as_on_aws)
+    monkeypatch.setattr("oncekit.cli.deployed.executions.runs.events_of", as_on_aws)
     lines = [(0, START.format(CRASHED)), (1, "printed without the library"), (2, END.format(CRASHED))]
     assert attempts_of(operator, lines) == [(None, ["printed without the library"])]
 

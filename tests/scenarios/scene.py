@@ -18,7 +18,8 @@ from scenarios.latch import open_latch
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed.records.record import ALIVE, Record, find
+from oncekit.cli.deployed.executions.owners import ALIVE
+from oncekit.cli.deployed.records.record import Record, find
 from oncekit.cli.deployed.requests import ways
 from oncekit.cli.problem import Problem
 

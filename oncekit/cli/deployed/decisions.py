@@ -7,30 +7,24 @@ the old owner that still runs, or that is redriven later, can neither finish the
 from __future__ import annotations
 
 import datetime
-import uuid
+from contextlib import suppress
 from typing import Any
 
-from oncekit.cli.deployed.executions import fast_owners
-from oncekit.cli.deployed.executions.fast_owners import is_fast
+from oncekit.cli.deployed.executions import owners
 from oncekit.cli.deployed.records.attributes import OPEN
 from oncekit.cli.deployed.records.record import (
-    ALIVE,
-    FOREIGN,
-    OPERATOR,
     RELEASED,
     Changed,
     Record,
-    changed,
-    has_ended,
     hash_of,
     operator_instead_of,
-    owner_status,
     read,
     retry_name,
     write,
 )
-from oncekit.cli.deployed.requests import kept, original
+from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack
+from oncekit.local.lanes import FAST
 
 CLOCK_AHEAD = 300
 """Seconds that this machine's clock may be ahead of AWS's, which refuses what is signed with a greater difference
@@ -44,49 +38,34 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
 
     With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
     The request is kept with the lock: a retry that ended between its write and its start is finished by the next sweep,
-    and so is one whose execution ended before it took the lock. It can also be repeated.
+    and so is one whose execution ended before it took the lock.
     """
-    record = shown = read(stack, id, *OPEN)
-    if record["status"] != "QUARANTINED" and not _was_cut_off(stack, record):
-        goes_on = (
-            f", in the fast lane: {fast_owners.what_becomes(stack, record)}" if is_fast(stack, record["owner"]) else ""
-        )
-        raise Changed(f"{id}: it is IN_PROGRESS, its owner is {record['owner']}{goes_on}; nothing was changed")
-    request = original.demand(stack, record)
-    assert request.text is not None
-    if record["status"] == "QUARANTINED":
-        record = _begin_again(stack, record, request.text)
-    execution = _start(stack, record, request.text)
-    return {"id": id, "executionArn": execution, "fence": record["fence"], **_forgotten(stack, record, shown)}
+    shown = read(stack, id, "QUARANTINED")
+    request = kept.demand(stack, shown)
+    record = _begin_again(stack, shown, request)
+    client, name = stack.client("stepfunctions"), retry_name(record)
+    with suppress(client.exceptions.ExecutionAlreadyExists):  # by this very call, whose answer was lost
+        client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
+    return {"id": id, "executionArn": stack.execution(name), "fence": record["fence"], **_forgotten(stack, shown)}
 
 
-def _forgotten(stack: Stack, record: Record, shown: Record) -> dict[str, Any]:
-    """`requestLeft` says which object the record named that is none of its own, and was left alone."""
-    left = kept.foreign(stack, shown)
-    return {"requestDeleted": kept.forget(stack, record, shown), **({"requestLeft": left} if left else {})}
-
-
-def _was_cut_off(stack: Stack, record: Record) -> bool:
-    """Whether the lock is an operator's; an execution may be called like one."""
-    return OPERATOR in record["owner"] and owner_status(stack, record["owner"], record["id"]) == "NO_EXECUTION"
+def _forgotten(stack: Stack, shown: Record) -> dict[str, str]:
+    """After a decision nobody needs the kept request: `requestLeft` says that it is still there, and what to do."""
+    left = kept.forget(stack, shown)
+    return {"requestLeft": left} if left else {}
 
 
 def _begin_again(stack: Stack, record: Record, request: str) -> Record:
     """The record in progress again, its lock an operator's and over, its request where recovery reads it."""
     owner = operator_instead_of(stack, record)
-    after = {
-        "id": record["id"],
-        "owner": owner,
-        "fence": record["fence"] + 1,
-        "status": "IN_PROGRESS",
-    }
+    after = {"id": record["id"], "owner": owner, "fence": record["fence"] + 1, "status": "IN_PROGRESS"}
     values = {
         ":status": after["status"],
-        ":mark": after["owner"],
+        ":mark": owner,
         ":next": after["fence"],
         ":zero": 0,
         ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
-        ":ref": kept.put_in_flight(stack, record, owner, request),
+        ":ref": kept.keep(stack, record, owner, request),
     }
     update = (
         "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
@@ -94,21 +73,6 @@ def _begin_again(stack: Stack, record: Record, request: str) -> Record:
     )
     write(stack, record, update, values, then=after)
     return after
-
-
-def _start(stack: Stack, record: Record, request: str) -> str:
-    """Under a name that only this retry has: repeated after a lost answer, it starts nothing more."""
-    client = stack.client("stepfunctions")
-    name = retry_name(record)
-    try:
-        started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    except client.exceptions.ExecutionAlreadyExists as error:  # it has ended: did it take the lock?
-        now = read(stack, record["id"])
-        if (now["owner"], now["fence"]) != (record["owner"], record["fence"]):
-            raise changed(stack, record["id"]) from error
-        name = f"{name}-{uuid.uuid4().hex[:8]}"
-        started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    return str(started["executionArn"])
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
@@ -137,34 +101,34 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
     write(stack, record, update, values, then={"owner": owner, "fence": fence, "status": values[":status"]})
-    return {"id": id, "status": values[":status"], "fence": fence, **_forgotten(stack, record, record)}
+    return {"id": id, "status": values[":status"], "fence": fence, **_forgotten(stack, record)}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
     """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
     record = read(stack, id, *OPEN)
-    owner = record["owner"]
-    status = fast_owners.owner_status(stack, record)
-    if status == fast_owners.MAY_RUN:
-        raise Changed(f"{id}: not released: its owner is in the fast lane, {fast_owners.what_becomes(stack, record)}")
-    if is_fast(stack, owner):
+    owner, status = record["owner"], owners.owner_status(stack, record)
+    if stack.lane_of(owner) == FAST:
         _surely_over(stack, record, status)
         return record, status
-    if OPERATOR in owner and status == "NO_EXECUTION":  # what a retry started takes the lock in a moment
+    if status == owners.BY_OPERATOR:  # what a retry started takes the lock in a moment
         owner = stack.execution(retry_name(record))
-        status = owner_status(stack, owner, id)
-    if status in ALIVE or (status not in ("NO_EXECUTION", FOREIGN) and not has_ended(stack, owner)):
-        status = status if status in ALIVE else "RUNNING"  # it was revived just now, and its description is old
+        status = owners.execution_status(stack, owner, id)
+    if status in owners.ALIVE or (status != owners.GONE and not owners.has_ended(stack, owner)):
+        status = status if status in owners.ALIVE else "RUNNING"  # it was revived just now, and its description is old
         raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
     return record, status
 
 
 def _surely_over(stack: Stack, record: Record, status: str) -> None:
     """Raises Changed for a lease that may not be over by AWS's clock. One that was ended is 0."""
+    not_released = f"{record['id']}: not released: its owner is in the fast lane"
+    if status == owners.MAY_RUN:
+        raise Changed(f"{not_released}, {owners.what_becomes(stack, record)}")
     over = stack.now() - record.get("leaseExpiresAt", 0)
-    if status == fast_owners.LEASE_OVER and over <= CLOCK_AHEAD:
+    if status == owners.LEASE_OVER and over <= CLOCK_AHEAD:
         raise Changed(
-            f"{record['id']}: not released: its owner is in the fast lane, and its lease is over for {over:.0f} s, "
+            f"{not_released}, and its lease is over for {over:.0f} s, "
             f"only by the clock of this machine perhaps; try again in {CLOCK_AHEAD - over:.0f} s"
         )
 
@@ -185,7 +149,7 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
         "REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
     )
     write(stack, shown, update, values, then={"owner": values[":mark"], "fence": fence, "status": "FAILED"})
-    return {"id": shown["id"], "status": "RELEASED", "fence": fence, **_forgotten(stack, shown, shown)}
+    return {"id": shown["id"], "status": "RELEASED", "fence": fence, **_forgotten(stack, shown)}
 
 
 def _size(text: str) -> int:

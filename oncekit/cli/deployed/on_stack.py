@@ -12,10 +12,6 @@ from oncekit.cli.terminal import Entry, say_json, tell
 
 LONGEST_ID = 400
 """Characters that are printed: no id of a request has more."""
-REQUEST_LEFT = (
-    "its kept request could not be deleted: allow s3:DeleteObject on requests/* and inflight/* of the response bucket, "
-    "and delete it"
-)
 
 
 def on_stack(place: Place, about: str, work: Callable[[Stack], int], needed: Collection[str] = NEEDED) -> int:
@@ -44,15 +40,8 @@ def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
     return 0
 
 
-def done(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
-    """The same of what was done to a record; an object that it wrongly named as its request is reported."""
+def decided(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
+    """The same of a decision about a record, after which its kept request should be gone."""
     if left := answer.get("requestLeft"):
         tell(f"once: {answer['id']}: {left}")
     return answered(answer, as_json, *lines)
-
-
-def decided(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
-    """The same of a decision, after which nobody needs the kept request: it should be deleted."""
-    if not answer["requestDeleted"]:
-        tell(f"once: {answer['id']}: {REQUEST_LEFT}")
-    return done(answer, as_json, *lines)

@@ -43,7 +43,7 @@ def release(
     With --rejected, refused requests are deleted for good: those of the id, or all with an error, as `once ls
     --rejected` shows them.
 
-    JSON: {id, status, fence, requestDeleted}; of refused requests {requests: [...]}, as `once retry` has them.
+    JSON: {id, status, fence}; of refused requests {requests: [...]}, as `once retry` has them.
     """
     place = Place(stack, profile, region)
     if rejected:

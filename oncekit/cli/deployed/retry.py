@@ -37,17 +37,14 @@ def retry(
     """Start a quarantined operation or a refused request again.
 
     Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. If the command
-    is interrupted, the next sweep of recovery starts the request; the command can also be repeated.
+    is interrupted, the next sweep of recovery starts the request.
 
     If nothing is quarantined under the id, but a request with it was refused, that one is started; with --rejected all
     refused requests are. None is started that is known to be refused again: it stays, and its reason is shown; then
-    the exit code is 1. A message leaves the queue only after its request was started; copies are started once.
+    the exit code is 1. A message leaves the queue only after its request was started.
 
-    JSON: {id, executionArn, fence, requestDeleted}; of refused requests {requests: [{messageId, id, error, message,
-    refused, outcome, executionArn, reason, copies}]}.
-
-    `requestLeft`, here and in other commands, is an object that the record names as its request but that is not: it was
-    left alone.
+    JSON: {id, executionArn, fence}; of refused requests {requests: [{messageId, id, error, message, refused, outcome,
+    executionArn, reason}]}. `requestLeft`, here and in other commands, says that the kept request could not be deleted.
     """
     if id is None and not rejected:
         raise Problem("give the id of a quarantined operation, or --rejected for refused requests")

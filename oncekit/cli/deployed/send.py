@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from shlex import quote
 from typing import Annotated, Any
 
@@ -22,7 +23,7 @@ from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, say_json
 from oncekit.console.requests import id_in
-from oncekit.local.lanes import FAST, FULL, Lane
+from oncekit.local.lanes import FAST, Lane
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[
@@ -58,16 +59,17 @@ def send(
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages. Requests by HTTP start in the fast lane.
 
-    With --wait, it also prints how each execution ended. In the fast lane, whose executions cannot be looked up later,
-    it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. For events and messages, which
-    return no answer, it waits for the record of the request's id; also if every answer is IN_PROGRESS, as when the fast
-    lane hands a request over to the full lane. The exit code is that of `once run`: 1 if a request failed, else 3 if
-    one is in conflict or in progress. IN_PROGRESS does not count once the result under that id is known.
+    With --wait, for executions and requests by HTTP, it also prints how each ended. In the fast lane, whose executions
+    cannot be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. If
+    every answer is IN_PROGRESS, as when the fast lane hands a request over to the full lane, it waits for the record of
+    the request's id. The exit code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in
+    progress. IN_PROGRESS does not count once the result under that id is known.
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
     seconds = timeout if wait else None
     way = Way(via, chosen(lane))
+    way.check(wait)
     raise typer.Exit(_send(Place(stack, profile, region), event, way, 1 + duplicates, seconds, as_json))
 
 
@@ -78,7 +80,7 @@ class Way:
     via: str
     lane: Lane | None
 
-    def check(self) -> None:
+    def check(self, waits: bool) -> None:
         """Raises Problem where there is no such way."""
         if self.via not in ways.WAYS:
             raise Problem(f"--via {self.via}: there are {', '.join(ways.WAYS)}")
@@ -88,15 +90,12 @@ class Way:
             raise Problem(
                 f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"
             )
+        if waits and self.via not in (ways.DIRECT, ways.HTTP):
+            raise Problem(f"--wait: --via {self.via} gives no answer; leave it out, and ask `once show ID`")
 
 
 def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
-    way.check()
     request = read_event(event)
-    if seconds is not None and way.via != ways.DIRECT and (fault := fault_of(request)):
-        raise Problem(
-            f"{where(event)}: --wait: {fault}; it would be refused without an answer; leave out --wait to send it"
-        )
 
     def work(stack: Stack) -> int:
         lane = lane_to_start(way.lane, stack.parameters)
@@ -109,27 +108,23 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
 
 
 def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_json: bool) -> int:
-    failed = ends.failed_before(stack, request)
     ended: list[ends.Ended] = []
     late: list[ends.TooLong] = []
     if way.via == ways.HTTP:
         done, ended = synchronous.by_http(stack, request, times)
-    elif way == Way(ways.DIRECT, FAST):
+    elif way.lane == FAST:
         done, ended, late = synchronous.run(stack, request, times, seconds)
     else:
-        done = ways.send(stack, request, way.via, times, way.lane or FULL)
+        done = ways.send(stack, request, way.via, times)
     done = _about(request, done, as_json)
-    try:
-        if not ended and not late:
-            for each in ends.ends(stack, request, done, seconds, failed):
-                if isinstance(each, ends.TooLong):
-                    late.append(each)
-                else:
-                    ended.append(each)
-        if {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
-            ended.append(ends.record_end(stack, request, seconds, failed))
-    except ends.TooLong as too_long:
-        late.append(too_long)
+    looks = [] if ended or late else [partial(ends.execution_end, stack, arn, seconds) for arn in done["sent"]]
+    if ended and {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
+        looks = [partial(ends.record_end, stack, done["id"], seconds)]
+    for look in looks:
+        try:
+            ended.append(look())
+        except ends.TooLong as too_long:
+            late.append(too_long)
     return _shown(done, ended, late, as_json)
 
 

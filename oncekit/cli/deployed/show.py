@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli.deployed.executions import attempts, runs
-from oncekit.cli.deployed.executions.fast_owners import LEASE_OVER, MAY_RUN
-from oncekit.cli.deployed.facts import IN_THE_RECORD, WITH_ITS_OWNER, inspect
+from oncekit.cli.deployed.executions.owners import LEASE_OVER, MAY_RUN
+from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.records.open_operations import since
@@ -56,9 +56,9 @@ def show(
 ) -> None:
     """Show all that is known about an id, and what to do next.
 
-    That is its record, the owners that it had, the path of the last one, and what business logic printed and logged in
-    each attempt; --json has the input and output of each state. For the ARN of an execution, the same about the id of
-    its request, with the path of that execution.
+    That is its record, its owner with the path that it took, the executions that were started for it, and what business
+    logic printed and logged in each attempt; --json has the input and output of each state. For the ARN of an
+    execution, the same about the id of its request, with the path of that execution.
 
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
     LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path: --draw refuses it.
@@ -68,10 +68,10 @@ def show(
 
     With --draw alone, the state machine of the template in this folder is drawn.
 
-    JSON: {id, expired, record, lane, ownerStatus, owners, started, steps, request, requestKept, requestMissing, log,
-    console, execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt,
-    requestId, stream, lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt,
-    exitedAt, input, output, errors}, `at` is in epoch ms.
+    JSON: {id, expired, record, lane, ownerStatus, started, steps, request, requestMissing, log, console, execution:
+    {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId, stream,
+    lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input, output,
+    errors}, `at` is in epoch ms.
     """
     place = Place(stack, profile, region)
     if draw is not None:
@@ -109,7 +109,7 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
         yield Entry("", f"{shown['id'] or 'a request without an id'}  there is no record")
     else:
         yield from _about_the_record(shown, now)
-        yield from _about_owners(shown)
+        yield from _about_the_owner(shown)
     if shown["execution"]:
         yield from _path(shown["execution"])
     if shown["record"] is not None:
@@ -127,8 +127,6 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
     yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
-    if shown["requestKept"] in (IN_THE_RECORD, WITH_ITS_OWNER):
-        yield f"  {'request':<12}kept {shown['requestKept']}"
     for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
             yield f"  {key:<12}{short(record[key])}"
@@ -148,24 +146,16 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield f"  {'step done':<12}and {more:,} more, with --json"
 
 
-def _about_owners(shown: dict[str, Any]) -> Iterator[str | Entry]:
-    yield "owners, the newest first"
-    for each in shown["owners"]:
-        error = f"  {each['error']}" if each["error"] else ""
-        yield _entry(each["status"], f"{short(each['owner'].rpartition(':')[2])}{error}")
-        for lock in reversed(each["locks"]):
-            taken = f"{lock['state']}: fence {lock['fence']}, attempt {lock['attempts']}"
-            yield _entry("", f"{lock['acquiredAt']}  {taken}")
-        if each["status"] == "GONE":
-            yield _entry("", "its execution is gone; who was before it, nobody can tell")
+def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
+    yield _entry("owner", f"{shown['ownerStatus']}  {short(shown['record']['owner'].rpartition(':')[2])}")
     if shown["started"]:
         yield Entry("", "started by recovery, the fast lane or `once retry`, the newest first")
     for each in shown["started"]:
         yield _entry(each["status"], f"{each['execution'].rpartition(':')[2]}  {each['startedAt']}")
     if shown["log"]:
         yield Entry("", f"the owner in the fast lane: {shown['log']}")
-    for name, link in shown["console"].items():
-        yield f"{name}: {link}"
+    if shown["console"]:
+        yield f"console: {shown['console']}"
 
 
 def _path(execution: dict[str, Any]) -> Iterator[str | Entry]:

@@ -124,8 +124,7 @@ class LocalActions:
     def discard(self, error: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
-        done = _done(lambda: queue.handle(self._stack(), "delete", Which(error)))
-        gone = sum(1 + each["copies"] for each in done)
+        gone = len(_done(lambda: queue.handle(self._stack(), "delete", Which(error))))
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def prospect(self, message: Message) -> Prospect:

@@ -2,8 +2,8 @@
 
 An attempt is found by the request id of its invocation, and by nothing else. The library writes it next to the id at
 the end of each attempt, and Powertools' `Logger` in each line. Of an attempt that crashed it is in the error; of a
-function that does not use the library it is in Lambda's answer (V85): both are in the histories of owners in the full
-lane, and the last error is in the record. An environment has one invocation at a time, so what its stream has from
+function that does not use the library it is in Lambda's answer (V85): both are in the history of an execution in the
+full lane, and the last error is in the record. An environment has one invocation at a time, so what its stream has from
 START on is of that attempt.
 What left no request id anywhere is not guessed at: a command shows everything that was logged at that time.
 """
@@ -13,15 +13,15 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.deployed.executions.owners import Event, Owner
 from oncekit.cli.deployed.records.record import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
+from oncekit.console.run import Run
 from oncekit.operation_functions import OperationFunctions
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -87,12 +87,12 @@ def log_group(stack: Stack, id: str) -> str:
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{found.name}"))
 
 
-def attempts(stack: Stack, group: str, record: Record, owners: Sequence[Owner]) -> list[Attempt]:
+def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[Attempt]:
     """The attempts of an operation that left a trace, the oldest first."""
-    client, since = stack.client("logs"), max(0, begin_of(record, owners) - DAY_MS)
+    client, since = stack.client("logs"), max(0, begin_of(record, run) - DAY_MS)
     try:
         numbers = _told_by_the_library(client, group, record["id"], since)
-        for each in _request_ids(record, owners):
+        for each in _request_ids(record, run):
             numbers.setdefault(each, None)
         found = [_attempt(client, group, request, numbers[request], since) for request in [*numbers][-MOST_ATTEMPTS:]]
     except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
@@ -100,17 +100,17 @@ def attempts(stack: Stack, group: str, record: Record, owners: Sequence[Owner]) 
     return sorted((each for each in found if each), key=lambda each: each.first)
 
 
-def everything_at_that_time(group: str, record: Record, owners: Sequence[Owner]) -> str:
+def everything_at_that_time(group: str, record: Record, run: Run | None) -> str:
     """The command that shows all that the function logged while the operation was at work."""
     end = _ms(record.get("finishedAt"))
     until = "" if end is None else f" --end-time {end + CLOCKS_MS}"
-    begin = begin_of(record, owners)
+    begin = begin_of(record, run)
     return f"aws logs filter-log-events --log-group-name {quote(group)} --start-time {begin}{until}"
 
 
-def begin_of(record: Record, owners: Sequence[Owner]) -> int:
+def begin_of(record: Record, run: Run | None) -> int:
     """In epoch ms, since when an operation may have been at work."""
-    times = [_ms(record["acquiredAt"]), *(_ms(each.described.get("startDate")) for each in owners)]
+    times = [_ms(record["acquiredAt"]), _ms(run and run.started_at)]
     begin = min((each for each in times if each is not None), default=0)
     return max(0, begin - (EARLIER_MS if record.get("recoveries") else CLOCKS_MS))
 
@@ -138,22 +138,21 @@ def _told_by_the_library(client: Any, group: str, id: str, since: int) -> dict[s
     return numbers
 
 
-def _request_ids(record: Record, owners: Sequence[Owner]) -> Iterator[str]:
-    """Those of invocations that are in the record's error, or in the history of an owner."""
+def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
+    """Those of invocations that are in the record's error, or in the history of the last owner."""
     texts = [str(record.get("error", {}).get("message", ""))]
-    texts += [text for owner in owners for event in owner.events if (text := _about_an_invocation(event))]
+    texts += [_about_an_invocation(event.details) for event in run.events] if run else []
     for text in texts:
         if found := REQUEST_ID.search(text):
             yield found.group()
 
 
-def _about_an_invocation(event: Event) -> str:
+def _about_an_invocation(details: Mapping[str, Any]) -> str:
     """What Lambda said of an invocation that ended, as Step Functions keeps it."""
-    ended = event.get("taskSucceededEventDetails", {})
-    if ended.get("resourceType") == "lambda":
-        told = _members(ended.get("output") or "").get("SdkResponseMetadata")
+    if details.get("resourceType") == "lambda" and "output" in details:
+        told = _members(details["output"]).get("SdkResponseMetadata")
         return str(told.get("RequestId")) if isinstance(told, dict) else ""
-    return str(event.get("taskFailedEventDetails", {}).get("cause", ""))
+    return str(details.get("cause") or "")
 
 
 # ---- lines ----

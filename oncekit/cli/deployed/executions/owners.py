@@ -1,122 +1,72 @@
-"""Who had the lock of an id: followed back through the histories of its owners' executions."""
+"""The owner of a record: whether its execution goes on, and which executions were started for the same id.
+
+An Express execution keeps no history and answers no question, so the record says what is known of an owner in the fast
+lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any
 
-from oncekit.cli.deployed.executions.fast_owners import ENDED, is_fast, owner_status
-from oncekit.cli.deployed.records.record import FOREIGN, OPERATOR, Record, hash_of, owner_before_operator
+from oncekit.cli.deployed.records.record import OPERATOR, Record, hash_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.events import iso, moment
 from oncekit.console.requests import id_in
-from oncekit.console.run import Run, run_of
-from oncekit.local.lanes import Lane
+from oncekit.local.lanes import FAST
 
-MOST_OWNERS = 20
+ALIVE = ("RUNNING", "PENDING_REDRIVE")
+"""Of an execution that goes on, or will."""
+MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
+"""Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""
+GONE, BY_OPERATOR = "GONE", "OPERATOR"
+"""Of an owner that is no execution of this stack with this id, or not any more; of an operator's lock."""
+ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
+"""The newest event of an execution that has ended."""
 MOST_LISTED = 5000
 """Executions of the state machine, newest first, that are looked through for those of an id."""
-LOCKING = ("AcquireLock", "TakeOverLock", "RetryFailed", "RenewLock")
-TAKING = ("TakeOverLock", "RetryFailed")
-"""From an owner before; its steps are kept."""
-Event = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Owner:
-    """An owner, and what Step Functions tells of its execution, if anything."""
-
-    owner: str
-    lane: Lane
-    status: str
-    """GONE for one that is not there any more, OPERATOR for a person, FOREIGN for what never was this id's. Of one in
-    the fast lane what the record says; nobody knows who had the lock before it."""
-    described: Mapping[str, Any] = field(default_factory=dict)
-    events: Sequence[Event] = ()
-
-    @property
-    def run(self) -> Run | None:
-        return run_of(self.described, self.events) if self.described else None
-
-    def as_json(self) -> dict[str, Any]:
-        """{owner, lane, status, startedAt, endedAt, error, locks: [{state, fence, attempts, acquiredAt}]}."""
-        started, ended = (self.described.get(name) for name in ("startDate", "stopDate"))
-        return {
-            "owner": self.owner,
-            "lane": self.lane,
-            "status": self.status,
-            "startedAt": iso(moment(started)) if started else None,
-            "endedAt": iso(moment(ended)) if ended else None,
-            "error": self.described.get("error"),
-            "locks": _locks(self.events)[0],
-        }
+def owner_status(stack: Stack, record: Record) -> str:
+    """The status of a record's owner: as Step Functions says or, in the fast lane, as the record says."""
+    owner = record["owner"]
+    if stack.lane_of(owner) == FAST:
+        if record["status"] != "IN_PROGRESS":
+            return ENDED
+        return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
+    status = execution_status(stack, owner, record["id"])
+    return BY_OPERATOR if status == GONE and OPERATOR in owner else status
 
 
-def owners(stack: Stack, record: Record) -> list[Owner]:
-    """The owners, the last one first."""
-    found: list[Owner] = []
-    before: str | None = record["owner"]
-    if is_fast(stack, record["owner"]):
-        return [Owner(record["owner"], stack.lane_of(record["owner"]), owner_status(stack, record))]
-    while before and len(found) < MOST_OWNERS and before not in [each.owner for each in found]:
-        about, before = _look_at(stack, before, record["id"])
-        found.append(about)
-    return found
-
-
-def _look_at(stack: Stack, owner: str, id: str) -> tuple[Owner, str | None]:
-    lane = stack.lane_of(owner)
-    if is_fast(stack, owner):
-        return Owner(owner, lane, ENDED), None
-    if not stack.has_execution(owner):
-        return Owner(owner, lane, FOREIGN), None
+def execution_status(stack: Stack, execution: str, id: str) -> str:
+    """As Step Functions says; GONE for one with another request, too: a function may write any owner."""
+    if not stack.has_execution(execution):
+        return GONE
     client = stack.client("stepfunctions")
     try:
-        described = client.describe_execution(executionArn=owner)
-        if id_in(described["input"]) != id:
-            return Owner(owner, lane, FOREIGN), None
-        events = list(events_of(client, owner))
+        described = client.describe_execution(executionArn=execution)
     except client.exceptions.ExecutionDoesNotExist:
-        is_operator = OPERATOR in owner
-        return Owner(owner, lane, "OPERATOR" if is_operator else "GONE"), owner_before_operator(owner)
-    return Owner(owner, lane, described["status"], described, events), _locks(events)[1]
+        return GONE
+    return str(described["status"]) if id_in(described["input"]) == id else GONE
 
 
-def _locks(events: Sequence[Event]) -> tuple[list[dict[str, Any]], str | None]:
-    """The locks that an execution had, oldest first, and the owner it took the first one over from."""
-    locks: list[dict[str, Any]] = []
-    state, read, before = "", None, None
-    for event in events:
-        state = event.get("stateEnteredEventDetails", {}).get("name", state)
-        answer = _answer(event)
-        if state == "ReadRecord" and "Item" in answer:
-            read = answer["Item"].get("owner", {}).get("S")
-        elif state in LOCKING and "Attributes" in answer:
-            has = answer["Attributes"]
-            if state in TAKING and not locks:
-                before = read
-            number = {key: int(has[key]["N"]) for key in ("fence", "attempts")}
-            locks.append({"state": state, **number, "acquiredAt": has["acquiredAt"]["S"]})
-    return locks, before
+def has_ended(stack: Stack, execution: str) -> bool:
+    """Whether the history of an execution shows its end; a description of it may be old."""
+    newest = stack.client("stepfunctions").get_execution_history(
+        executionArn=execution, reverseOrder=True, maxResults=1, includeExecutionData=False
+    )["events"]
+    return bool(newest) and newest[0]["type"] in ENDS
 
 
-def events_of(client: Any, execution: str) -> Iterator[dict[str, Any]]:
-    for page in client.get_paginator("get_execution_history").paginate(executionArn=execution):
-        yield from page["events"]
-
-
-def _answer(event: Event) -> dict[str, Any]:
-    """What DynamoDB answered, where the event tells it: the history may be kept without data."""
-    details = event.get("taskSucceededEventDetails", {})
-    if details.get("resourceType") != "dynamodb" or "output" not in details:
-        return {}
+def input_of(stack: Stack, execution: str) -> str | None:
+    """The text that an execution was started with; None when it is gone, never was, or is none of this stack's."""
+    if not stack.has_execution(execution):
+        return None
+    client = stack.client("stepfunctions")
     try:
-        answer = json.loads(details["output"])
-    except ValueError:  # truncated
-        return {}
-    return answer if isinstance(answer, dict) else {}
+        return str(client.describe_execution(executionArn=execution)["input"])
+    except (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn):
+        return None
 
 
 def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
@@ -126,11 +76,40 @@ def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
     """
     pages = stack.client("stepfunctions").get_paginator("list_executions")
     names = tuple(f"{kind}-{hash_of(id)[:32]}-" for kind in ("recover", "handover", "retry"))
-    found = []
     options = {"MaxItems": MOST_LISTED, "PageSize": 1000}
-    for page in pages.paginate(stateMachineArn=stack.outputs["StateMachineArn"], PaginationConfig=options):
-        for each in page["executions"]:
-            if each["name"].startswith(names):
-                about = {"execution": each["executionArn"], "status": each["status"]}
-                found.append({**about, "startedAt": iso(moment(each["startDate"]))})
-    return found
+    listed = pages.paginate(stateMachineArn=stack.outputs["StateMachineArn"], PaginationConfig=options)
+    return [
+        {"execution": each["executionArn"], "status": each["status"], "startedAt": iso(moment(each["startDate"]))}
+        for page in listed
+        for each in page["executions"]
+        if each["name"].startswith(names)
+    ]
+
+
+def what_becomes(stack: Stack, record: Record) -> str:
+    """What happens next to a record in progress whose owner is in the fast lane."""
+    if (left := int(record["leaseExpiresAt"] - stack.now())) >= 0:
+        return f"it may run until its lease is over, in {left + 1} s; then recovery starts its request in the full lane"
+    return "its lease is over, and recovery starts its request in the full lane"
+
+
+def where_its_path_is(stack: Stack, execution: str) -> str:
+    """Where to look for what a fast execution did."""
+    level = stack.parameters.get("ExecutionLog", "ERROR")
+    if stack.endpoint_url is not None:
+        return "`once up` prints the path of each execution when it ends"
+    if level == "OFF":
+        return "its log is off (ExecutionLog)"
+    name = stack.id.split("/")[1] if stack.id.count("/") > 1 else stack.name  # a stack can be named by its ARN, too
+    pattern = quote(f'{{ $.execution_arn = "{execution}" }}')
+    command = f"aws logs filter-log-events --log-group-name /aws/vendedlogs/states/{name}-fast --filter-pattern"
+    return f"its log has {'every state' if level == 'ALL' else 'errors only'}: {command} {pattern}"
+
+
+def no_history(stack: Stack, execution: str) -> str:
+    """What there is to say in place of a path."""
+    return (
+        f"{execution}: it is an execution of the fast lane. Express executions keep no history, so nobody can say "
+        "whether one with this ARN existed; "
+        f"{where_its_path_is(stack, execution)}; `once show ID` tells what its record says"
+    )

@@ -1,13 +1,13 @@
-"""The run of a deployed stack that a command is about: of an execution, or of the owner of an id."""
+"""The path that an execution of a deployed stack took: that of the owner of an id, or of an ARN."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from oncekit.cli.deployed.executions.fast_owners import no_history
-from oncekit.cli.deployed.executions.owners import events_of
-from oncekit.cli.deployed.records.record import OPERATOR, find, retry_name
+from oncekit.cli.deployed.executions.owners import no_history
+from oncekit.cli.deployed.records.record import OPERATOR, Record, find, retry_name
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.console.events import iso
@@ -17,20 +17,34 @@ from oncekit.console.run import Run, run_of
 
 def run_on(stack: Stack, about: str) -> Run:
     """The run of an id or ARN. Raises Problem where there is none of this stack's, or none that can be read."""
-    id = None if about.startswith("arn:") else about
-    execution = about if id is None else _owner(stack, id)
-    client = stack.client("stepfunctions")
+    return run_on_arn(stack, about) if about.startswith("arn:") else run_for(stack, find(stack, about))
+
+
+def run_for(stack: Stack, record: Record) -> Run:
+    """The run of a record's owner; of an operator's lock that of the execution that the operator started."""
+    owner: str = record["owner"]
+    run = run_on_arn(stack, stack.execution(retry_name(record)) if OPERATOR in owner else owner)
+    if id_in(run.input or "") != record["id"]:  # a function may have written any owner
+        raise Problem(f"{record['id']}: its record names an owner that has another request: {owner}")
+    return run
+
+
+def run_on_arn(stack: Stack, execution: str) -> Run:
+    """The run of an execution. Raises Problem."""
     if fast := stack.fast_execution(execution):
         raise Problem(no_history(stack, fast))
     if not stack.has_execution(execution):
         raise Problem(f"{execution} is not an execution of the operations of the stack {stack.name}")
+    client = stack.client("stepfunctions")
     try:
-        described = client.describe_execution(executionArn=execution)
-        if id is not None and id_in(described["input"]) != id:  # a function may have written any owner
-            raise Problem(f"{id}: its record names an owner that has another request: {execution}")
-        return run_of(described, events_of(client, execution))
+        return run_of(client.describe_execution(executionArn=execution), events_of(client, execution))
     except client.exceptions.ExecutionDoesNotExist as error:
         raise Problem(f"{execution}: the execution is gone; Step Functions keeps one for 90 days") from error
+
+
+def events_of(client: Any, execution: str) -> Sequence[dict[str, Any]]:
+    pages = client.get_paginator("get_execution_history").paginate(executionArn=execution)
+    return [event for page in pages for event in page["events"]]
 
 
 def definition_of(stack: Stack, run: Run) -> Any:
@@ -62,10 +76,3 @@ def as_json(run: Run) -> dict[str, Any]:
             for visit in run.visits
         ],
     }
-
-
-def _owner(stack: Stack, id: str) -> str:
-    """The owner in the record of an id; of an operator's lock the execution that the operator started."""
-    record = find(stack, id)
-    owner: str = record["owner"]
-    return stack.execution(retry_name(record)) if OPERATOR in owner else owner

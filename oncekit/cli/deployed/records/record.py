@@ -11,23 +11,12 @@ from typing import Any
 from oncekit.cli.deployed.records.attributes import check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
-from oncekit.console.requests import id_in
 from oncekit.local.items import plain_item
 
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
 RELEASED = "ReleasedByOperator"
 """The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
-ALIVE = ("RUNNING", "PENDING_REDRIVE")
-"""Of an execution that goes on, or will."""
-ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
-"""The newest event of an execution that has ended."""
-FOREIGN = "FOREIGN"
-"""In place of the status of an owner that was never this record's: a function with fenced steps may write any text."""
-LONGEST_NAME = 80
-"""Characters of an execution's name."""
-_FAST_BEFORE = re.compile("[0-9a-f]{32}-[0-9a-f]{8}-fast")
-"""In the name of an operator, in place of the owner before, which was in the fast lane."""
 
 Record = Mapping[str, Any]
 
@@ -131,24 +120,13 @@ def changed(stack: Stack, id: str) -> Changed:
 def operator_instead_of(stack: Stack, record: Record) -> str:
     """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist.
 
-    It ends in the name of the owner before, where that fits, so that the history can be followed back. After an owner
-    in the fast lane it has the mark of that execution, by which a second run of it knows what became of the first.
+    After an owner in the fast lane it has the mark of that execution, by which a second run of it knows what became of
+    the first.
     """
-    owner = record["owner"]
     unique = f"operator-{uuid.uuid4().hex[:12]}"
-    name = f"{unique}-{owner.rpartition(':')[2]}"
-    if len(name) <= LONGEST_NAME and OPERATOR not in owner and stack.has_execution(owner):
-        return stack.execution(name)
-    execution = stack.fast_execution(owner)
+    execution = stack.fast_execution(record["owner"])
     mark = hash_of(execution)[:8] if execution else _mark_in(record)
     return stack.execution(f"{unique}-{hash_of(record['id'])[:32]}-{mark}-fast" if mark else unique)
-
-
-def owner_before_operator(owner: str) -> str | None:
-    """The owner that an operator took the lock from, where the operator's ARN tells it."""
-    start, _, name = owner.partition(OPERATOR)
-    before = name.partition("-")[2]
-    return f"{start}:{before}" if before and not _FAST_BEFORE.fullmatch(before) else None
 
 
 def retry_name(record: Record) -> str:
@@ -162,26 +140,3 @@ def _mark_in(record: Record) -> str | None:
     heir = rf"-{hash_of(record['id'])[:32]}-([0-9a-f]{{8}})-|first-([0-9a-f]{{8}})[0-9a-f]{{32}}"
     found = re.search(heir, record["owner"])
     return found and (found[1] or found[2])
-
-
-def owner_status(stack: Stack, owner: str, id: str) -> str:
-    """As Step Functions says; NO_EXECUTION for an operator or an execution that is gone.
-
-    FOREIGN for what is not an execution of this stack's operations, which nobody asks about, or has another request.
-    """
-    if not stack.has_execution(owner):
-        return FOREIGN
-    client = stack.client("stepfunctions")
-    try:
-        described = client.describe_execution(executionArn=owner)
-    except client.exceptions.ExecutionDoesNotExist:
-        return "NO_EXECUTION"
-    return str(described["status"]) if id_in(described["input"]) == id else FOREIGN
-
-
-def has_ended(stack: Stack, owner: str) -> bool:
-    """Whether the history of an execution shows its end; a description of it may be old."""
-    newest = stack.client("stepfunctions").get_execution_history(
-        executionArn=owner, reverseOrder=True, maxResults=1, includeExecutionData=False
-    )["events"]
-    return bool(newest) and newest[0]["type"] in ENDS

@@ -9,6 +9,7 @@ import typer
 
 from oncekit.cli.deployed.on_stack import LONGEST_ID
 from oncekit.cli.deployed.rejected.queue import CAN_START, DELETED, STARTED, STUCK
+from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.terminal import Entry, short
 
 Error = Annotated[
@@ -20,7 +21,6 @@ Error = Annotated[
     ),
 ]
 MARKS = {STARTED: "✓", CAN_START: "↻", DELETED: "✓"}
-COLOURS = {"✓": "green", "↻": "cyan", "✗": "red"}
 
 
 def print_table(handled: Sequence[dict[str, Any]]) -> None:
@@ -34,13 +34,12 @@ def print_table(handled: Sequence[dict[str, Any]]) -> None:
             MARKS.get(each["outcome"], "✗"),
             each["outcome"],
             short(each["error"] or "-"),
-            f"{1 + each['copies']}",
             short(each["id"] or each["messageId"], LONGEST_ID),
         )
         for each in handled
     ]
     below = [". ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
-    head = ("", "outcome", "error", "messages", "id")
+    head = ("", "outcome", "error", "id")
     Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from oncekit.cli.deployed.executions.owners import input_of
 from oncekit.cli.deployed.rejected.message import Rejected, UnreadableMessage, read
-from oncekit.cli.deployed.rejected.prospects import no_input, why_refused_again
-from oncekit.cli.deployed.requests.original import input_of
+from oncekit.cli.deployed.rejected.prospects import why_refused_again
 from oncekit.cli.deployed.stack import Stack
 from oncekit.console.requests import id_in
 
@@ -22,8 +22,6 @@ REFUSED_AGAIN, NO_INPUT, UNREADABLE = "REFUSED_AGAIN", "NO_INPUT", "UNREADABLE"
 STUCK = (REFUSED_AGAIN, NO_INPUT, UNREADABLE)
 """Outcomes of messages that nobody can start: they stay in the queue until they are deleted."""
 Doing = Literal["list", "start", "delete"]
-NOTHING = {**dict.fromkeys(("id", "error", "message", "refused", "executionArn", "reason")), "outcome": "", "copies": 0}
-"""What is known of a message before it is looked at."""
 
 
 @dataclass(frozen=True)
@@ -40,43 +38,39 @@ class Which:
 
 def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST) -> list[dict[str, Any]]:
     """List refused requests, start those again that can succeed, or delete them: {messageId, id, error, message,
-    refused, outcome, executionArn, reason, copies} of each. `id` is None where the request has none, `refused` the
-    execution that refused it.
+    refused, outcome, executionArn, reason} of each. `id` is None where the request has none, `refused` the execution
+    that refused it.
 
     As many messages are looked at as were in the queue when this began, each once: what is refused again is newer.
-    Recovery may have kept the request of one dead execution several times: it is started once, and `copies` says how
-    many messages more there were of it, which go where it goes.
     """
     queue, url = stack.client("sqs"), stack.outputs["RejectedQueueUrl"]
     left = _in_queue(queue, url)
     held: dict[str, str] = {}
-    done: dict[Hashable, dict[str, Any]] = {}
+    done: list[dict[str, Any]] = []
     try:
         while left > 0 and len(done) < limit:
             received = _receive(queue, url)
-            fresh = [each for each in received if each["MessageId"] not in held and not _is_newer(each, done)]
+            fresh = [each for each in received if each["MessageId"] not in held]
             held |= {each["MessageId"]: each["ReceiptHandle"] for each in received}
             if not fresh:
                 break
-            for message in fresh[:left]:
+            for message in fresh[: min(left, limit - len(done))]:
                 left -= 1
-                if _handle_one(stack, message, done, doing, which, limit) in (STARTED, DELETED):
+                if (told := _handle_one(stack, message, doing, which)) is None:
+                    continue
+                done.append(told)
+                if told["outcome"] in (STARTED, DELETED):
                     queue.delete_message(QueueUrl=url, ReceiptHandle=held[message["MessageId"]])
                     del held[message["MessageId"]]  # only now: one that could not be deleted is shown again at the end
     finally:
         for receipt in held.values():
             queue.change_message_visibility(QueueUrl=url, ReceiptHandle=receipt, VisibilityTimeout=0)
-    return list(done.values())
+    return done
 
 
 def _in_queue(queue: Any, url: str) -> int:
     name = "ApproximateNumberOfMessages"
     return int(queue.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
-
-
-def _is_newer(message: dict[str, Any], done: dict[Hashable, dict[str, Any]]) -> bool:
-    """Whether an execution that was started just now put it there."""
-    return any(each["executionArn"] and each["executionArn"] in message["Body"] for each in done.values())
 
 
 def _receive(queue: Any, url: str) -> list[dict[str, Any]]:
@@ -87,58 +81,62 @@ def _receive(queue: Any, url: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _handle_one(
-    stack: Stack, message: dict[str, Any], done: dict[Hashable, dict[str, Any]], doing: Doing, which: Which, limit: int
-) -> str | None:
-    """The outcome of a message, which `done` gets, or None when it is not asked for."""
-    about = {"messageId": message["MessageId"], **NOTHING}
+def _handle_one(stack: Stack, message: dict[str, Any], doing: Doing, which: Which) -> dict[str, Any] | None:
+    """What is told of a message; None when it is not asked for."""
+    odd, text = "", None
     try:
         rejected = read(message["Body"])
-    except UnreadableMessage as odd:
-        if which.error not in (None, UNREADABLE) or len(done) >= limit or not which.wanted(None):
-            return None
-        outcome = DELETED if doing == "delete" else UNREADABLE
-        done[message["MessageId"]] = {**about, "error": UNREADABLE, "outcome": outcome, "reason": str(odd)}
-        return outcome
+    except UnreadableMessage as error:
+        odd, rejected = str(error), Rejected(UNREADABLE, None, "", None, None, None)
     if which.error not in (None, rejected.error):
         return None
-    if rejected in done:
-        done[rejected]["copies"] += 1
-        return str(done[rejected]["outcome"])
-    text = input_of(stack, rejected.refused) if rejected.text is None else rejected.text
+    if not odd:
+        text = _text_of(stack, rejected)
     id = rejected.id or (text and id_in(text)) or None
-    if len(done) >= limit or not which.wanted(id):
+    if not which.wanted(id):
         return None
-    said = {"id": id, "error": rejected.error, "message": rejected.message, "refused": rejected.refused}
-    done[rejected] = {**about, **said, **_outcome(stack, rejected, text, doing)}
-    return str(done[rejected]["outcome"])
+    outcome, reason, started = (UNREADABLE, odd, None) if odd else _outcome(stack, rejected, text, doing)
+    return {
+        "messageId": message["MessageId"],
+        "id": id,
+        "error": rejected.error,
+        "message": rejected.message,
+        "refused": rejected.refused or None,
+        "outcome": DELETED if doing == "delete" else outcome,
+        "executionArn": started,
+        "reason": reason,
+    }
+
+
+def _text_of(stack: Stack, rejected: Rejected) -> str | None:
+    return input_of(stack, rejected.refused) if rejected.text is None else rejected.text
 
 
 def prospect(stack: Stack, rejected: Rejected) -> tuple[bool, str]:
     """Whether nobody can start a request, and why; empty where there is no reason."""
-    text = input_of(stack, rejected.refused) if rejected.text is None else rejected.text
-    found = _outcome(stack, rejected, text, "list")
-    return found["outcome"] in STUCK, found.get("reason") or ""
+    outcome, reason, _ = _outcome(stack, rejected, _text_of(stack, rejected), "list")
+    return outcome in STUCK, reason or ""
 
 
-def _outcome(stack: Stack, rejected: Rejected, text: str | None, doing: Doing) -> dict[str, str | None]:
+def _outcome(stack: Stack, rejected: Rejected, text: str | None, doing: Doing) -> tuple[str, str | None, str | None]:
+    """The outcome, its reason, and the execution that was started."""
     if doing == "delete":
-        return {"outcome": DELETED}
+        return DELETED, None, None
     if text is None:
-        return {"outcome": NO_INPUT, "reason": no_input(stack, rejected)}
+        why = rejected.omitted or "ask its sender"
+        return NO_INPUT, f"its request is neither in the message nor with {rejected.refused}: {why}", None
     if again := why_refused_again(stack, rejected, text):
-        return {"outcome": REFUSED_AGAIN, "reason": again}
-    return _start(stack, rejected, text) if doing == "start" else {"outcome": CAN_START}
+        return REFUSED_AGAIN, again, None
+    if doing == "list":
+        return CAN_START, None, None
+    return STARTED, None, _start(stack, rejected, text)
 
 
-def _start(stack: Stack, rejected: Rejected, text: str) -> dict[str, str | None]:
-    """Named by what refused it and by the request: a copy of its message, or one that came back, starts no more."""
+def _start(stack: Stack, rejected: Rejected, text: str) -> str:
+    """The execution, named by what refused it and by the request: a copy of the message starts no more."""
     client = stack.client("stepfunctions")
     name = f"replay-{hashlib.sha256(f'{rejected.refused} {text}'.encode('utf-8', 'surrogatepass')).hexdigest()[:40]}"
     try:
-        started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=text)["executionArn"]
+        return str(client.start_execution(stateMachineArn=stack.start_at, name=name, input=text)["executionArn"])
     except client.exceptions.ExecutionAlreadyExists:
-        started = stack.execution(name)
-    except client.exceptions.InvalidExecutionInput as refused:
-        return {"outcome": REFUSED_AGAIN, "reason": str(refused)}
-    return {"outcome": STARTED, "executionArn": started}
+        return stack.execution(name)

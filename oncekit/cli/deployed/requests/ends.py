@@ -1,20 +1,17 @@
-"""How what was sent ended: by an execution, the answer of the API, or a record that has an answer."""
+"""How what was sent ended: by an execution, the answer of the API, or the record of an operation in progress."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncekit.cli.deployed.records.record import Missing, find, has_expired
 from oncekit.cli.deployed.requests.by_http import Answer, refusal
-from oncekit.cli.deployed.requests.fingerprint import is_other_payload
-from oncekit.cli.deployed.requests.ways import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import IN_PROGRESS, message_in
-from oncekit.console.requests import id_in, opened
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
@@ -99,82 +96,20 @@ def http_end(answer: Answer) -> Ended:
     return Ended(answer.id, outcome, message=": ".join(each for each in told if each))
 
 
-def failed_before(stack: Stack, request: str) -> int | None:
-    """The fence of a failure that a request is about to try again (`onFailed: retry`): that is not its own end."""
-    id = id_in(request)
-    if id is None or opened(json.loads(request)).get("onFailed") != "retry":
-        return None
-    try:
-        record = find(stack, id)
-    except Missing:
-        return None
-    return int(record["fence"]) if record["status"] == "FAILED" else None
-
-
-def record_end(stack: Stack, request: str, seconds: float, failed: int | None = None) -> Ended:
-    """What the record of a request's id says at last. A failure under the fence `failed` is not an end. Raises TooLong.
-
-    Nobody is told that a queue or a bus brought a request that was refused: another payload is seen by the record's
-    fingerprint, and a request that finds another at work is reported in a message, where it would be refused for that.
-    """
-    id = id_in(request) or ""
-    seen = ""
+def record_end(stack: Stack, id: str, seconds: float) -> Ended:
+    """What the record says at last of an operation that is in progress. Raises TooLong."""
 
     def look() -> Ended | None:
-        nonlocal seen
         try:
             record = find(stack, id)
         except Missing:
             return None
-        if not has_expired(stack, record) and is_other_payload(request, record["fingerprint"]):
-            return Ended(id, "PayloadMismatch", message=OTHER_PAYLOAD)
-        seen = str(record["status"])
-        if seen == "IN_PROGRESS" or has_expired(stack, record) or (seen == "FAILED" and record["fence"] == failed):
+        if record["status"] == "IN_PROGRESS" or has_expired(stack, record):
             return None
         message = f"{record['error']['name']}: {record['error']['message']}" if "error" in record else None
-        return Ended(id, seen, record.get("result"), record.get("resultRef"), message)
+        return Ended(id, str(record["status"]), record.get("result"), record.get("resultRef"), message)
 
-    try:
-        return _until(look, seconds, "")
-    except TooLong:
-        raise TooLong(f"{id}: {_known(seen)} after {seconds:g} s{_what_now(seen)}") from None
-
-
-OTHER_PAYLOAD = "its key belongs to another payload; `once ls --rejected` shows the refused request"
-
-
-def _known(seen: str) -> str:
-    known = {"IN_PROGRESS": "still in progress", "FAILED": "still failed as before"}
-    return known.get(seen, "there is no record")
-
-
-def _what_now(seen: str) -> str:
-    if seen == "IN_PROGRESS":
-        return "; it goes on by itself"
-    return (
-        ": the request waits to be started, or was refused; `once ls --rejected` shows what was refused, "
-        "`once doctor` what else is wrong"
-    )
-
-
-def ends(
-    stack: Stack, request: str, done: dict[str, Any], seconds: float, failed: int | None = None
-) -> Iterator[Ended | TooLong]:
-    """How what `sending.send` has sent ended, or has not; where nobody can be asked, what the record says at last.
-
-    `failed`: what `failed_before` said before the request was sent.
-    """
-    if done["via"] == DIRECT:
-        yield from (_end_or_not(stack, arn, seconds) for arn in done["sent"])
-    else:
-        yield record_end(stack, request, seconds, failed)
-
-
-def _end_or_not(stack: Stack, arn: str, seconds: float) -> Ended | TooLong:
-    try:
-        return execution_end(stack, arn, seconds)
-    except TooLong as too_long:
-        return too_long
+    return _until(look, seconds, f"{id}: still in progress after {seconds:g} s; it goes on by itself")
 
 
 def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended:

@@ -1,7 +1,7 @@
-"""The request of a quarantined operation, kept in S3 for the operator: found, read, and forgotten after the answer.
+"""The request of an open record: in the record, in the bucket, or the input of its owner's execution.
 
 A function with fenced steps may write any reference into its record. One is followed only to where the state machine
-keeps a request of this very id; any other object is neither read nor deleted, and the command says so.
+keeps a request of this very id; any other object is neither read nor deleted.
 """
 
 from __future__ import annotations
@@ -12,66 +12,74 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.cli.deployed.records.record import OPERATOR, Record, hash_of
+from oncekit.cli.deployed.executions.owners import input_of
+from oncekit.cli.deployed.records.record import Record, hash_of
 from oncekit.cli.deployed.stack import Stack, is_denied
+from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short
-
-REQUESTS, IN_FLIGHT = "requests/", "inflight/"
-"""Where requests are kept: for the operator, and with the lock of an owner in the fast lane, or of an operator."""
-LONGEST_NAMED = 2000
-"""Characters of a reference that a message repeats: every bucket and key of S3 fits."""
+from oncekit.console.requests import id_in
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The text of a kept request, or why there is none."""
+    """A request as text; without one, `missing` says where it is not."""
 
     text: str | None
     missing: str = ""
 
 
-def place_of(stack: Stack, record: Record) -> dict[str, str]:
-    """Bucket and key. In an operator's hands the record no longer names it: then it is that of the fence before."""
-    bucket = stack.outputs["ResponseBucketName"]
-    if "requestRef" in record and not foreign(stack, record) and not in_flight(stack, record):
-        return {"Bucket": bucket, "Key": record["requestRef"]["key"]}
-    fence = record["fence"] - (OPERATOR in record["owner"] and record["status"] != "QUARANTINED")
-    return {"Bucket": bucket, "Key": f"{_folder(record)}{fence}.json"}
+def find(stack: Stack, record: Record) -> Kept:
+    """The request of a record, looked for where it was put last, first."""
+    missing = []
+    for place, found in _places(stack, record):
+        if found.text is None:
+            missing.append(found.missing)
+        elif (about := id_in(found.text)) == record["id"]:
+            return found
+        else:
+            missing.append(f"not {place}, which has another request: {short(about or 'none')}")
+    return Kept(None, "; ".join(missing))
 
 
-def in_flight(stack: Stack, record: Record) -> dict[str, str] | None:
-    """Bucket and key of the request that was kept with the lock, where the record names one."""
-    if foreign(stack, record) or not str(record.get("requestRef", {}).get("key", "")).startswith(IN_FLIGHT):
+def demand(stack: Stack, record: Record) -> str:
+    """The request of a record. Raises Problem when it is nowhere."""
+    found = find(stack, record)
+    if found.text is None:
+        raise Problem(
+            f"{record['id']}: its request is {found.missing}; "
+            "use `once resolve` if you know how it ended, or `once release`, and let its sender send it again"
+        )
+    return found.text
+
+
+def _places(stack: Stack, record: Record) -> Iterator[tuple[str, Kept]]:
+    if isinstance(record.get("request"), str):
+        yield "in the record", Kept(record["request"])
+    if place := _place_of(stack, record):
+        yield f"in the bucket ({place['Key']})", _read(stack, place)
+    elif "requestRef" in record:
+        named = short(json.dumps(record["requestRef"]))
+        yield "", Kept(None, f"not in {named}, which the record names, and which is none of its own")
+    owner = record["owner"]
+    text = input_of(stack, owner)
+    why = "it ran in the fast lane, which keeps none" if stack.fast_execution(owner) else "it is gone"
+    yield f"with the execution {owner}", Kept(text, f"not with the execution {owner} ({why})")
+
+
+def _folder(kind: str, id: str) -> str:
+    return f"{kind}/{id.partition('#')[0]}/{hash_of(id)}/"
+
+
+def _place_of(stack: Stack, record: Record) -> dict[str, str] | None:
+    """Bucket and key of the object that the record names, if that is a kept request of this id."""
+    ref, id, bucket = record.get("requestRef"), record["id"], stack.outputs["ResponseBucketName"]
+    own = rf"{re.escape(_folder('requests', id))}[0-9]+\.json|{re.escape(_folder('inflight', id))}[0-9a-f]{{16}}\.json"
+    if not isinstance(ref, dict) or ref.get("bucket") != bucket or not re.fullmatch(own, str(ref.get("key"))):
         return None
-    return {"Bucket": record["requestRef"]["bucket"], "Key": record["requestRef"]["key"]}
+    return {"Bucket": bucket, "Key": ref["key"]}
 
 
-def _folder(record: Record, kind: str = REQUESTS) -> str:
-    id: str = record["id"]
-    return f"{kind}{id.partition('#')[0]}/{hash_of(id)}/"
-
-
-def foreign(stack: Stack, record: Record) -> str | None:
-    """What to say of a reference to anything but a kept request of this id; None where there is no such thing."""
-    ref = record.get("requestRef")
-    if ref is None:
-        return None
-    own = rf"{re.escape(_folder(record))}[0-9]+\.json|{re.escape(_folder(record, IN_FLIGHT))}[0-9a-f]{{16}}\.json"
-    is_ours = isinstance(ref, dict) and ref.get("bucket") == stack.outputs["ResponseBucketName"]
-    if is_ours and isinstance(ref.get("key"), str) and re.fullmatch(own, ref["key"]):
-        return None
-    named = short(json.dumps(ref), LONGEST_NAMED)
-    return f"the record names {named} as its request, which is none of its own: it was not touched"
-
-
-def read(stack: Stack, record: Record) -> Kept:
-    """The kept request."""
-    if why := foreign(stack, record):
-        return Kept(None, f"not in the bucket: {why}")
-    return read_at(stack, place_of(stack, record))
-
-
-def read_at(stack: Stack, place: dict[str, str]) -> Kept:
+def _read(stack: Stack, place: dict[str, str]) -> Kept:
     """An object. S3 refuses, in place of saying that nothing is there, whoever may not list the bucket."""
     from botocore.exceptions import ClientError
 
@@ -92,38 +100,28 @@ def read_at(stack: Stack, place: dict[str, str]) -> Kept:
         )
 
 
-def forget(stack: Stack, record: Record, shown: Record) -> bool:
-    """Delete the kept request of a record, and what its fast owner kept with its lock, as the record was shown.
-
-    False when that failed: what was done stands all the same.
-    """
+def forget(stack: Stack, shown: Record) -> str | None:
+    """Delete the object that a record named as its request. Where that fails what was done stands: what to do then."""
     from botocore.exceptions import BotoCoreError, ClientError
 
-    try:
-        for place in (place_of(stack, record), *_of_fast_owner(stack, shown)):
+    if place := _place_of(stack, shown):
+        try:
             stack.client("s3").delete_object(**place)
-    except (BotoCoreError, ClientError):
-        return False
-    return True
+        except (BotoCoreError, ClientError):
+            return "its kept request could not be deleted: allow s3:DeleteObject, and delete {Bucket}/{Key}".format(
+                **place
+            )
+    return None
 
 
-def _of_fast_owner(stack: Stack, record: Record) -> Iterator[dict[str, str]]:
-    """Where its owner in the fast lane has kept a request that is not in the record, which no longer names it when it
-    is quarantined."""
-    execution = stack.fast_execution(record["owner"])
-    if execution is not None and "request" not in record:
-        key = f"{_folder(record, IN_FLIGHT)}{hash_of(execution)[:16]}.json"
-        yield {"Bucket": stack.outputs["ResponseBucketName"], "Key": key}
-
-
-def put_in_flight(stack: Stack, record: Record, owner: str, text: str) -> dict[str, str]:
+def keep(stack: Stack, record: Record, owner: str, text: str) -> dict[str, str]:
     """Keep a request, byte for byte, with the lock that an owner is about to get; what the record is to name.
 
     Recovery reads it there. As any request in flight, it is deleted by the bucket's rule.
     """
     ref = {
         "bucket": stack.outputs["ResponseBucketName"],
-        "key": f"{_folder(record, IN_FLIGHT)}{hash_of(owner)[:16]}.json",
+        "key": f"{_folder('inflight', record['id'])}{hash_of(owner)[:16]}.json",
     }
     content: dict[str, Any] = {"ContentType": "application/json", "Body": text.encode()}
     stack.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], **content)
