@@ -12,6 +12,7 @@ from typing import Any
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deployed import Deployed
 from oncekit.local.execution import execution_of
 from oncekit.local.template import load
 
@@ -61,16 +62,14 @@ class Stand:
         self.cloud = cloud
         self.clock: Any = cloud.clock
         self._stack: Stack | None = None
+        self._known: dict[str, Deployed] = {}
         (folder / "worker.asl.yaml").write_text(DEFINITION)
 
     def deploy(self, resources: str) -> None:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
-        stack = deploy(
-            load(path), self.cloud._service_calls.make, self.cloud.functions, self.cloud.endpoint_url, self._stack
-        )
-        self._stack = stack  # to be removed also when what delivers refuses it
-        self.cloud._exchange.deploy(stack.resources)
+        self._stack = deploy(load(path), self.cloud._service_calls.make, self.cloud.endpoint_url, self._known)
+        self.cloud._exchange.deploy(self._stack.resources)
 
     @property
     def stack(self) -> Stack:
@@ -122,7 +121,7 @@ class Stand:
         from moto.sqs.models import sqs_backends
 
         self.cloud._exchange.deploy(self.cloud.deployed.resources)
-        for each in self._stack.known.values() if self._stack else ():
+        for each in self._known.values():
             if each.type == "AWS::StepFunctions::StateMachine":
                 machines = self.cloud.executions.machines
                 machines[:] = [machine for machine in machines if machine.arn != each.ref]

@@ -16,7 +16,8 @@ from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import count_items, empty_everything
-from oncekit.local.deploy import Stack, deploy, undone_when_it_fails
+from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deployed import Deployed
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
@@ -81,7 +82,8 @@ class Cloud:
         self._dice = dice
         self._names = tuple(names)
         self.executions = Executions()
-        self.deployed: Stack
+        self.deployed = Stack({}, {}, {}, {})
+        self._known: dict[str, Deployed] = {}
         self.sources: frozenset[Path] = frozenset()
         """The files and folders that it is deployed from, and those that the last deployment missed."""
         self._stack = ExitStack()
@@ -143,7 +145,7 @@ class Cloud:
         self._gateway = Gateway(callers, self._service_calls.make, self.permissions, self.clock)
         self._gateway_server = GatewayServer(self._gateway, self._http_port)
         self._stack.callback(self._gateway_server.close)
-        self._deploy(template, None)
+        self._deploy(template)
         self._server.open()
         self._gateway_server.open()
 
@@ -230,11 +232,12 @@ class Cloud:
     def redeploy(self, parameters: Mapping[str, object] | None = None, template: Path | None = None) -> None:
         """Deploy the template again as it is now on disk, or another one. Data stays; executions go on as they began.
 
-        `parameters` replace those given before. When it raises, what was deployed goes on working.
+        `parameters` replace those given before. What is wrong with a template is told before anything is changed; what
+        moto or a rule fails on later leaves the rest as it is by then, and the next deployment goes on from there.
         """
         given = self._parameters if parameters is None else dict(parameters)
         path = template or self._path
-        self._deploy(load(path, given), self.deployed)
+        self._deploy(load(path, given))
         self._parameters, self._path = given, path
 
     @contextmanager
@@ -247,19 +250,17 @@ class Cloud:
         finally:
             self.redeploy(*before)
 
-    def _deploy(self, template: Template, before: Stack | None) -> None:
+    def _deploy(self, template: Template) -> None:
         made_of: set[Path] = set()
         try:
-            with undone_when_it_fails() as undo:
-                call, url = self._service_calls.make, self.endpoint_url
-                deployed = deploy(template, call, self.functions, url, before, undo, made_of)
-                if before is not None:
-                    undo.callback(self._run, before)
-                self._run(deployed)
+            deployed = deploy(template, self._service_calls.make, self.endpoint_url, self._known, made_of)
+            self._run(deployed)
         finally:
             self.sources |= made_of
-        for name in set(before.functions if before else ()) - set(deployed.functions) - self._added:
+        for name in set(self.deployed.functions) - set(deployed.functions) - self._added:
             self.functions.put_away(name)
+        for name in set(deployed.functions) - self._added:
+            self.functions.register(name, deployed.functions[name])
         self.deployed = deployed
         self.sources = frozenset(made_of)
         self._template = template

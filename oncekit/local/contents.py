@@ -33,14 +33,6 @@ def put_contents(kind: str, ref: str, held: Mapping[str, Any]) -> None:
         setattr(model, attribute, content)
 
 
-def is_there(kind: str, name: str) -> bool:
-    """Whether there is a resource of this name that can hold something."""
-    try:
-        return _model(kind, name) is not None
-    except KeyError:
-        return False
-
-
 def count_items(table: str) -> int:
     """The number of items in a DynamoDB table."""
     from oncekit.local.engine.dynamodb import DYNAMODB_LOCK

@@ -21,10 +21,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION
@@ -33,7 +32,7 @@ from oncekit.local.deployed import Deployed
 from oncekit.local.function_names import name_and_qualifier
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
-from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, code_of
+from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, REPOSITORY_SCHEME, Template, load
 
@@ -52,24 +51,8 @@ class Stack:
     outputs: Mapping[str, str]
     functions: Mapping[str, FunctionSpec]
     """By physical name."""
-    code: Mapping[str, Code]
-    """The state of each function's files."""
     parameters: Mapping[str, str]
     """Those of the template, and those of the applications inside it where it has none of the name."""
-    left: Mapping[str, Deployed]
-    """Resources of earlier deployments that are not in the template any more: they are there, should they come back."""
-
-    @property
-    def known(self) -> Mapping[str, Deployed]:
-        return {**self.left, **self.resources}
-
-
-class Functions(Protocol):
-    """Where functions are registered."""
-
-    def register(self, name: str, spec: FunctionSpec) -> None: ...
-
-    def put_away(self, name: str) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -90,59 +73,25 @@ Call = Callable[[str, str, dict[str, Any]], object]
 def deploy(
     template: Template,
     call: Call,
-    functions: Functions,
     endpoint_url: str,
-    before: Stack | None = None,
-    undo: ExitStack | None = None,
+    known: dict[str, Deployed] | None = None,
     sources: set[Path] | None = None,
 ) -> Stack:
-    """Create everything in the template. A resource of `before` with the same properties stays, with its data.
+    """Create everything in the template but its functions, which the caller registers.
 
+    `known` has what was deployed before, by logical id, and is kept up to date, also when this raises: what has the
+    same properties stays, with its data, and so does what is no longer in the template, should it come back.
     What is deployed from, files and folders, is added to `sources`, also when it is missing.
-    Raises TemplateError, or DefinitionError for a state machine's definition; then everything is as it was before.
-    `undo` can do the same later.
+    Raises TemplateError, or DefinitionError for a state machine's definition, where that can be told before anything is
+    changed.
     """
-    known = before.known if before else {}
-    with undone_when_it_fails() as undoing:
-        deployment = _Deployment(template, call, endpoint_url, known, undo=undoing)
-        if sources is not None:
-            deployment.sources = sources
-        deployment.deploy()
-        made = deployment.functions
-        code = {name: code_of(spec) for name, spec in made.items()}
-        for name, spec in made.items():
-            earlier = before.functions.get(name) if before else None
-            if before is None or (earlier, before.code.get(name)) != (spec, code[name]):
-                functions.register(name, spec)
-                undoing.callback(*((functions.register, name, earlier) if earlier else (functions.put_away, name)))
-        resources, outputs = deployment.everything(), deployment.all_outputs()
-        left = {logical_id: each for logical_id, each in known.items() if logical_id not in resources}
-        done = undoing.pop_all()
-    if undo is not None:
-        undo.callback(done.close)
-    return Stack(resources, outputs, made, code, deployment.all_parameters(), left)
-
-
-@contextmanager
-def undone_when_it_fails() -> Iterator[ExitStack]:
-    """Give what undoes a deployment, for the body to fill; it is called when the body raises.
-
-    Raises TemplateError when that fails, too: nobody knows then what is there.
-    """
-    undo = ExitStack()
-    try:
-        yield undo
-    except BaseException as cause:
-        try:
-            undo.close()
-        except Exception as error:
-            if not isinstance(cause, Exception):  # somebody ends it
-                raise cause from error
-            raise TemplateError(
-                f"{cause}; and what had been changed by then could not be undone ({type(error).__name__}: {error}): "
-                "start the local cloud again"
-            ) from cause
-        raise
+    known, sources = {} if known is None else known, set() if sources is None else sources
+    if known:
+        _Deployment(template, _no_call, endpoint_url, {}, dry=True, sources=sources).check()
+    deployment = _Deployment(template, call, endpoint_url, known, sources=sources)
+    deployment.deploy()
+    resources, outputs = deployment.everything(), deployment.all_outputs()
+    return Stack(resources, outputs, deployment.functions, deployment.all_parameters())
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
@@ -180,7 +129,7 @@ class _Deployment:
     template: Template
     call: Call
     endpoint_url: str
-    before: Mapping[str, Deployed]
+    before: dict[str, Deployed]
     dry: bool = False
     made: dict[str, Deployed] = field(default_factory=dict)
     functions: dict[str, FunctionSpec] = field(default_factory=dict)
@@ -198,8 +147,6 @@ class _Deployment:
     """Where an application inside is given its parameters: `Once in the template`."""
     cache: Path | None = None
     inner: dict[str, _Deployment] = field(default_factory=dict)
-    undo: ExitStack = field(default_factory=ExitStack)
-    """Makes everything as it was before."""
     sources: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -224,6 +171,13 @@ class _Deployment:
         """Create everything."""
         for logical_id in self.template.section("Resources"):
             self.deployed(logical_id)
+
+    def check(self) -> None:
+        """Whether all of it can be read, of a dry one."""
+        self.deploy()
+        self.all_outputs()
+        for _ in self.definitions():
+            pass
 
     def key(self, logical_id: str) -> str:
         """The logical id, by which a resource is found and named, also from outside of this application."""
@@ -289,7 +243,9 @@ class _Deployment:
         self._making.append(logical_id)
         try:
             with readable(logical_id):
-                self.made[logical_id] = self._make(logical_id, resource)
+                self.made[logical_id] = made = self._make(logical_id, resource)
+            if not self.dry:
+                self.before[self.key(logical_id)] = made
         finally:
             self._making.pop()
         return self.made[logical_id]
@@ -362,7 +318,6 @@ class _Deployment:
             file=os.path.normpath(Path(self.file).parent / place.removeprefix(FILE_SCHEME)),
             told_in=f"{logical_id} in {self.file}",
             cache=self.cache or beside(self.template.folder / path.name),
-            undo=self.undo,
             sources=self.sources,
         )
         inner.deploy()
@@ -397,12 +352,15 @@ class _Deployment:
         held: Mapping[str, Any] = {}
         if known is not None:  # changed: made again under the same name, so the old one goes first
             held = self._take_away(logical_id, known)
-            if known.properties.get("KeySchema") != properties.get("KeySchema"):
-                held = {}
+        fitting = held if known and known.properties.get("KeySchema") == properties.get("KeySchema") else {}
         name = self._name(kind, logical_id, properties)
         try:
-            made = moto_resources.make(kind, logical_id, name, properties, held, self.undo)
+            made = moto_resources.make(kind, logical_id, name, properties, fitting)
         except TemplateError:
+            if known is not None:
+                old_name = self._name(kind, logical_id, known.properties)
+                moto_resources.make(kind, logical_id, old_name, known.properties, held)
+                self.before[self.key(logical_id)] = known
             if kind in MADE_HERE:
                 raise
             return self._named(kind, logical_id, properties)
@@ -415,18 +373,14 @@ class _Deployment:
         return str(properties.get(NAME_PROPERTY.get(kind, ""), physical_name(kind, self.key(logical_id))))
 
     def _take_away(self, logical_id: str, known: Deployed) -> Mapping[str, Any]:
-        """Delete what moto has of a resource, until `undo` makes it again, and give what it held."""
-        if self.dry or known.type in NAMED or known.type in _NOT_MOTOS or not known.is_run:
+        """Delete what moto has of a resource, and give what it held."""
+        self.before.pop(self.key(logical_id))
+        if known.type in NAMED or known.type in _NOT_MOTOS or not known.is_run:
             return {}
         if known.type == MACHINE:
-            self._remake_machine(logical_id, known.ref, known.properties, None)
+            self.call("stepfunctions", "delete_state_machine", {"stateMachineArn": known.ref})
             return {}
-        if moto_model(known.type) is None:
-            return {}
-        held = moto_resources.delete(logical_id, known)
-        name = self._name(known.type, logical_id, known.properties)
-        self.undo.callback(moto_resources.make, known.type, logical_id, name, known.properties, held, undo=ExitStack())
-        return held
+        return {} if moto_model(known.type) is None else moto_resources.delete(logical_id, known)
 
     def _state_machine(self, logical_id: str, properties: dict[str, Any]) -> Deployed:
         name = properties.get("StateMachineName", f"{self.key(logical_id)}-local")
@@ -434,32 +388,18 @@ class _Deployment:
         definition = json.dumps(self.definition(properties, logical_id)[1])
         made_of = {**properties, "DefinitionString": definition}
         known = self._known(logical_id)
-        if known is None or known.properties != made_of:
-            is_now = None if known is None or known.type != MACHINE else known.properties
-            self._remake_machine(logical_id, arn, is_now, made_of)
+        if known is not None and _type_of_machine(known.properties) != _type_of_machine(properties):
+            self._take_away(logical_id, known)  # a type cannot be updated
+            known = None
+        given = {"definition": definition, "roleArn": properties.get("RoleArn", "")}
+        with moto_resources.faults_named(logical_id, MACHINE):
+            if known is None:
+                kind = _type_of_machine(properties)
+                self.call("stepfunctions", "create_state_machine", {**given, "name": name, "type": kind})
+            elif known.properties != made_of:
+                self.call("stepfunctions", "update_state_machine", {**given, "stateMachineArn": arn})
         attributes = {"Arn": arn, "Name": name, "StateMachineRevisionId": "local"}
         return Deployed(MACHINE, made_of, arn, _reader("", logical_id, attributes))
-
-    def _remake_machine(
-        self, logical_id: str, arn: str, is_now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None
-    ) -> None:
-        """The machine with other properties; None is no machine."""
-        with moto_resources.faults_named(logical_id, MACHINE):
-            self._change_machine(arn, is_now, wanted)
-        self.undo.callback(self._change_machine, arn, wanted, is_now)
-
-    def _change_machine(self, arn: str, is_now: Mapping[str, Any] | None, wanted: Mapping[str, Any] | None) -> None:
-        kind = _type_of_machine(wanted)
-        if is_now is not None and kind != _type_of_machine(is_now):  # a type cannot be updated
-            self.call("stepfunctions", "delete_state_machine", {"stateMachineArn": arn})
-            is_now = None
-        if wanted is None:
-            return
-        given = {"definition": wanted["DefinitionString"], "roleArn": wanted.get("RoleArn", "")}
-        if is_now is None:
-            self.call("stepfunctions", "create_state_machine", {**given, "name": arn.split(":")[6], "type": kind})
-        else:
-            self.call("stepfunctions", "update_state_machine", {**given, "stateMachineArn": arn})
 
     def definition(self, properties: Mapping[str, Any], logical_id: str) -> tuple[Path, dict[str, Any]]:
         """The file of a state machine's definition, and the definition with its substitutions."""
@@ -511,8 +451,8 @@ class _Deployment:
         )
 
 
-def _type_of_machine(properties: Mapping[str, Any] | None) -> str | None:
-    return None if properties is None else str(properties.get("StateMachineType", "STANDARD"))
+def _type_of_machine(properties: Mapping[str, Any]) -> str:
+    return str(properties.get("StateMachineType", "STANDARD"))
 
 
 def _reader(kind: str, logical_id: str, attributes: Mapping[str, str], anything: bool = False) -> Callable[[str], str]:

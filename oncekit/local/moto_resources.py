@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.ageing import lifecycle_of
-from oncekit.local.contents import is_there, put_contents, take_contents
+from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.resources import moto_model
@@ -34,17 +34,11 @@ def faults_named(logical_id: str, kind: str) -> Iterator[None]:
         ) from error
 
 
-def make(
-    kind: str, logical_id: str, name: str, properties: Mapping[str, Any], held: Mapping[str, Any], undo: ExitStack
-) -> Any:
+def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], held: Mapping[str, Any]) -> Any:
     """Moto's model of a resource, with the contents that an earlier one held. Raises TemplateError."""
     given = {"Properties": copy.deepcopy(dict(properties))}
-    was_there = is_there(kind, name)  # under another logical id; moto makes no second queue of a name
     with faults_named(logical_id, kind):
         made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
-    if not was_there:
-        undo.callback(delete, logical_id, Deployed(kind, properties, made.physical_resource_id, made.get_cfn_attribute))
-    with faults_named(logical_id, kind):
         if kind == "AWS::DynamoDB::Table":
             _add_to_table(made.name, properties)
         if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):

@@ -10,9 +10,9 @@ import pytest
 from oncekit.local import LocalCloud
 from oncekit.local.definition import DefinitionError
 from oncekit.local.deploy import Stack, deploy
+from oncekit.local.deployed import Deployed
 from oncekit.local.events.left_out import left_out
 from oncekit.local.intrinsics import TemplateError
-from oncekit.local.lambda_runtime import FunctionSpec
 from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours
@@ -46,34 +46,19 @@ FUNCTION = """
 """
 
 
-class Registry:
-    """Stands in for the Lambda runtime: remembers what is registered."""
-
-    def __init__(self) -> None:
-        self.registered: list[tuple[str, FunctionSpec]] = []
-
-    def register(self, name: str, spec: FunctionSpec) -> None:
-        self.registered.append((name, spec))
-
-    def put_away(self, name: str) -> None:
-        raise AssertionError(f"nothing has to be undone, but {name} was put away")
-
-
 class Project:
     """A folder with a template, deployed on the backends of the shared cloud."""
 
     def __init__(self, folder: Path, cloud: LocalCloud) -> None:
         self.folder = folder
         self.cloud = cloud
-        self.registry = Registry()
-        self.stack: Stack | None = None
+        self.known: dict[str, Deployed] = {}
 
     def deploy(self, resources: str, parameters: Mapping[str, str] | None = None) -> Stack:
         path = self.folder / "template.yaml"
         path.write_text(HEAD + resources)
         template, cloud = load(path, parameters), self.cloud
-        self.stack = deploy(template, cloud.client, self.registry, cloud.endpoint_url, self.stack)
-        return self.stack
+        return deploy(template, cloud._service_calls.make, cloud.endpoint_url, self.known)
 
 
 @pytest.fixture
@@ -84,7 +69,7 @@ def project(tmp_path: Path, cloud: LocalCloud) -> Project:
 
 def test_function_is_registered_with_code_layer_limits_and_environment(project: Project) -> None:
     stack = project.deploy(TABLE.format(name="deploy-a", key="id") + FUNCTION)
-    [(name, spec)] = project.registry.registered
+    [(name, spec)] = stack.functions.items()
     assert name == "echo"
     assert spec.code == project.folder / "functions/echo"
     assert (spec.handler, spec.timeout, spec.concurrency) == ("app.handler", 7, 3)
@@ -99,10 +84,8 @@ def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(proj
     dynamodb.put_item(TableName="deploy-b", Item={"id": {"S": "1"}})
     project.deploy(TABLE.format(name="deploy-b", key="id") + FUNCTION.replace("Timeout: 7", "Timeout: 8"))
     assert dynamodb.scan(TableName="deploy-b")["Count"] == 1
-    assert [spec.timeout for _, spec in project.registry.registered] == [7, 8]
     project.deploy(TABLE.format(name="deploy-b", key="other") + FUNCTION.replace("Timeout: 7", "Timeout: 8"))
     assert dynamodb.scan(TableName="deploy-b")["Count"] == 0
-    assert len(project.registry.registered) == 2, "an unchanged function is registered again"
 
 
 def test_resource_that_nobody_knows_has_a_name_and_attributes_and_is_told(project: Project) -> None:
@@ -160,7 +143,7 @@ def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Pro
     inner = "  Inner: { Type: AWS::Serverless::Application, Properties: { Location: inner/template.yaml } }\n"
     path.write_text(HEAD + inner + TABLE.format(name="deploy-s", key="id") + FUNCTION + MACHINE)
     with pytest.raises(DefinitionError, match=r"works\.asl\.yaml"):
-        deploy(load(path), cloud.client, project.registry, cloud.endpoint_url, sources=sources)
+        deploy(load(path), lambda *_: None, cloud.endpoint_url, project.known, sources)
     assert project.folder / "machines/works.asl.yaml" in sources
     for name, text in (
         ("machines/works.asl.yaml", "StartAt: A"),
@@ -168,6 +151,6 @@ def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Pro
     ):
         (project.folder / name).parent.mkdir()
         (project.folder / name).write_text(text)
-    deploy(load(path), lambda *_: None, project.registry, cloud.endpoint_url, sources=sources)
+    deploy(load(path), lambda *_: None, cloud.endpoint_url, project.known, sources)
     names = ("functions/echo", "shared", "machines/works.asl.yaml", "inner/template.yaml")
     assert sources == {project.folder / name for name in names}
