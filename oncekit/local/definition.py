@@ -91,8 +91,3 @@ def read_definition(path: Path) -> dict[str, Any]:
     if not isinstance(definition, dict):
         raise DefinitionError(f"{path} is not an object")
     return definition
-
-
-def placeholders(path: Path) -> set[str]:
-    """The names of all placeholders in the definition at `path`."""
-    return set(_PLACEHOLDER.findall(json.dumps(read_definition(path))))

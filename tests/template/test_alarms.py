@@ -40,11 +40,6 @@ def test_every_function_has_alarms_of_its_own(alarms: Resources, functions: Reso
             assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", {"Ref": threshold})
 
 
-OPERATION, RECOVERY = {"StateMachineArn": "OperationStateMachine"}, {"StateMachineArn": "RecoveryStateMachine"}
-TABLE, PIPE = {"TableName": "IdempotencyTable"}, {"PipeName": "RequestPipe"}
-STATES, SQS, DYNAMODB, PIPES = "AWS/States", "AWS/SQS", "AWS/DynamoDB", "AWS/EventBridge/Pipes"
-
-
 HOUR = 12
 """Sweeps in an hour."""
 BURST = [[5] * HOUR] * 3 + [[5] * 3 + [4000] * 9, [4000] * HOUR, [2000] * 6 + [5] * 6] + [[5] * HOUR] * 4
@@ -111,19 +106,6 @@ def test_no_alarm_looks_back_further_than_it_may(alarms: Resources, hours: int) 
         for period in (int(resolve(each)) for each in inner or [alarm["Period"]]):
             most = 86_400 if period < 3600 else 7 * 86_400
             assert period * int(resolve(alarm["EvaluationPeriods"])) <= most, name
-
-
-FAILED_BY_A_REQUEST = ["InvalidRequest", "OperationFailed", "NeedsAttention"]
-DEATHS = [
-    ({"status": "FAILED", "error": "States.Runtime"}, True),
-    ({"status": "FAILED", "error": None}, True),
-    ({"status": "FAILED"}, True),
-    ({"status": "TIMED_OUT"}, True),
-    ({"status": "ABORTED", "error": None}, True),
-    ({"status": "SUCCEEDED"}, False),
-    ({"status": "RUNNING", "error": None}, False),
-    *(({"status": "FAILED", "error": error}, False) for error in FAILED_BY_A_REQUEST),
-]
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 3, 5, 10, 15, 30, 60])
