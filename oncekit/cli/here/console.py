@@ -93,7 +93,7 @@ class LocalActions:
         def work() -> str:
             name = str(uuid.uuid4())
             if fault:
-                # Left there: it strikes nothing but this execution, also when that is redriven.
+                # Left there: it strikes nothing but this execution.
                 self._faults.enter_context(self._cloud.intercept(fault_of(self._cloud, fault, name)))
             self._cloud.start(text, name, lane=chosen)
             for _ in range(times - 1):
