@@ -1,16 +1,14 @@
 """The folder once/: a copy of the application that is installed with the command, and which files it was made of.
 
 `.installed.json` in it has the version and the SHA-256 of each file as it was copied. So an upgrade knows which files
-somebody has changed since: these it leaves alone, and puts the new ones beside them.
+somebody has changed since, and overwrites none of them.
 """
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,22 +21,6 @@ OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = ".installed.json"
 _COPIED = ("statemachine", "functions", "shared")
-_NEW = ".new"
-
-
-@dataclass(frozen=True)
-class Change:
-    """A file that differs from the one that is installed. None stands for a file that is not there."""
-
-    name: str
-    here: bytes | None
-    installed: bytes | None
-    is_changed_here: bool
-    """Since it was copied; by somebody, then."""
-
-    def diff(self) -> Iterator[str]:
-        old, new = (_lines(each) for each in (self.here, self.installed))
-        yield from difflib.unified_diff(old, new, f"a/{NAME}/{self.name}", f"b/{NAME}/{self.name}", lineterm="")
 
 
 def installed() -> Mapping[str, bytes]:
@@ -57,10 +39,8 @@ def create(folder: Path) -> None:
     """Copy everything into a folder that is not there. Raises Problem if it is, and not ours."""
     if folder.exists():
         raise Problem(f"{folder} is there, and `once init` has not made it: rename it, or delete it")
-    files = installed()
-    for name, content in files.items():
-        _write(folder / name, content)
-    _note(folder, {name: _digest(content) for name, content in files.items()})
+    _note(folder, {})
+    upgrade(folder)
 
 
 def is_ours(folder: Path) -> bool:
@@ -71,37 +51,35 @@ def version_of(folder: Path) -> str:
     return str(_noted(folder)["version"])
 
 
-def changes(folder: Path) -> list[Change]:
-    """The files that are not as they are in the package, by name. Raises Problem for one that is not in the folder."""
+def changes(folder: Path) -> list[str]:
+    """The names of the files that are not as they are in the package. Raises Problem for one outside of the folder."""
     check_inside(folder.parent, folder / _RECORD)
-    new, noted = installed(), _files(folder)
-    check_inside(folder, *(folder / f"{name}{end}" for name in new for end in ("", _NEW)))
-    found = []
-    for name in sorted(new.keys() | noted.keys()):
-        here = (folder / name).read_bytes() if (folder / name).is_file() else None
-        if here != new.get(name):
-            touched = here is not None and _digest(here) != noted.get(name)
-            found.append(Change(name, here, new.get(name), touched))
-    return found
+    new = installed()
+    names = sorted(new.keys() | _files(folder).keys())
+    check_inside(folder, *(folder / name for name in names))
+    return [name for name in names if _content(folder / name) != new.get(name)]
 
 
-def upgrade(folder: Path, found: list[Change]) -> list[str]:
-    """Bring the changes. Gives the files that were left as they are; the new one of each is beside it, as FILE.new."""
-    left, noted = [], dict(_files(folder))
-    for each in found:
-        path = folder / each.name
-        if each.is_changed_here:
-            left.append(each.name)
-            path = path.with_name(path.name + _NEW)
-        if each.installed is None:
-            noted.pop(each.name, None)
-            if not each.is_changed_here:
-                path.unlink(missing_ok=True)
-            continue
-        _write(path, each.installed)
-        noted[each.name] = _digest(each.installed)
-    _note(folder, noted)
-    return left
+def changed_here(folder: Path) -> list[str]:
+    """Those of them that somebody has changed since they were copied, or put there."""
+    noted = _files(folder)
+    here = {name: _content(folder / name) for name in changes(folder)}
+    return [name for name, content in here.items() if content is not None and _digest(content) != noted.get(name)]
+
+
+def upgrade(folder: Path) -> None:
+    """Overwrite whatever is not as it is in the package."""
+    new = installed()
+    for name in changes(folder):
+        if name in new:
+            _write(folder / name, new[name])
+        else:
+            (folder / name).unlink(missing_ok=True)
+    _note(folder, {name: _digest(content) for name, content in new.items()})
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def _files(folder: Path) -> Mapping[str, str]:
@@ -139,7 +117,3 @@ def _write(path: Path, content: bytes) -> None:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _lines(content: bytes | None) -> list[str]:
-    return [] if content is None else content.decode(errors="backslashreplace").splitlines()

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from oncekit.adoption.problem import Problem
 
-_OPERATION = re.compile(r"[a-z][a-z0-9-]{0,39}")  # as in request.schema.json
-_PARTS = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_OPERATION = re.compile(r"(?=.{1,40}$)[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Operation:
     name: str
 
     def __post_init__(self) -> None:
-        if not _OPERATION.fullmatch(self.name) or not _PARTS.fullmatch(self.name):
+        if not _OPERATION.fullmatch(self.name):
             raise Problem(
                 f"{self.name!r} is not a name for an operation: it begins with a small letter and has at most 40 small "
                 "letters, digits and single hyphens, such as place-order"

@@ -29,5 +29,5 @@ def chosen(given: str | None) -> Lane | None:
 
 
 def lane_to_start(given: Lane | None, parameters: Mapping[str, str]) -> Lane:
-    """The lane of --lane, or else the one that the triggers start; an older stack has only the full one."""
+    """The lane of --lane, or else the one that the triggers start."""
     return given or chosen(parameters.get("Lane")) or FULL

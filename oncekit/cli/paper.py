@@ -120,39 +120,25 @@ class Paper:
             self.line(f"{head:<{indent}}{line.replace(_SPACE, ' ')}", style)
             head = ""
 
-    def path(self, head: str, indent: int | None = None, style: str = "", before: str = "") -> Path:
-        """The beginning of a line on which states follow; `before` its head, what alone is in the style."""
-        self.line(before, style, end="")
-        self.line(head, "" if before else style, end="")
-        return Path(self, cell_len(visible(before + head)), indent)
-
-
-class Path:
-    """A line of states with arrows between them; a terminal's line ends between two states."""
-
-    def __init__(self, paper: Paper, column: int, indent: int | None) -> None:
-        self._paper = paper
-        self._column = column
-        self._indent = column if indent is None else indent
-        self._is_first = True
-
-    def add(self, states: Sequence[str]) -> None:
-        for state in states:
-            self._write("" if self._is_first else ARROW, state, "dim")
-            self._is_first = False
-
-    def end(self, text: str = "", style: str = "") -> None:
-        """What follows the last state on its line, and the end of that."""
-        if text:
-            self._write("  ", text, style)
-        self._paper.line()
-
-    def _write(self, before: str, text: str, style: str) -> None:
-        more = cell_len(before) + cell_len(visible(text))
-        if self._column + more > self._paper.width and self._column > self._indent:
-            self._paper.line()
-            self._paper.line(" " * self._indent, end="")
-            self._column, before = self._indent, before.lstrip()
-            more = cell_len(before) + cell_len(visible(text))
-        self._paper.line(before + text, style, end="")
-        self._column += more
+    def path(
+        self, head: str, states: Sequence[str], end: str = "", *, head_style: str = "dim", end_style: str = ""
+    ) -> None:
+        """States with arrows between them, after a head, before an end. A terminal's line ends between two states."""
+        head, end = visible(head), visible(end)
+        steps = f" →{_SPACE}".join(map(visible, states)) + (f" {_SPACE}{end.replace(' ', _SPACE)}" if end else "")
+        below = " " * min(cell_len(head), LEAST)
+        lines = wrap(
+            steps,
+            self.width,
+            initial_indent=head,
+            subsequent_indent=below,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines or [head]:
+            shown = Text(line.replace(_SPACE, " "), "dim")
+            if line.startswith(head):
+                shown.stylize(head_style, 0, len(head))
+            if end and shown.plain.endswith(end):
+                shown.stylize(end_style, -len(end))
+            self._console.print(shown, soft_wrap=True)

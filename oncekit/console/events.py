@@ -21,17 +21,11 @@ FAILURES = (
     "taskSubmitFailedEventDetails",
     "taskStartFailedEventDetails",
     "evaluationFailedEventDetails",
-    "mapRunFailedEventDetails",
 )
-EXECUTION_FAILED = "executionFailedEventDetails"
-ENDS = (EXECUTION_FAILED, "executionAbortedEventDetails", "executionTimedOutEventDetails")
-BRANCH_FAILED = "MapIterationFailed"
-BRANCHES_FAILED = ("MapStateFailed", "ParallelStateFailed")
-"""Of a Map or a Parallel, because of what is within it; with a Retry or a Catch the execution goes on."""
-BRANCHES_ENDED = (*BRANCHES_FAILED, "MapStateSucceeded", "ParallelStateSucceeded")
-REDRIVEN = "ExecutionRedriven"
-TASK_SUCCEEDED = "TaskSucceeded"
-_ENTERED_SUFFIX = "StateEntered"
+STOPPED = ("executionAbortedEventDetails", "executionTimedOutEventDetails")
+ENDS = ("executionFailedEventDetails", *STOPPED)
+OF_A_MAP = "MapState"
+"""How the type of an event begins that is about a Map as a whole, not about what is within it."""
 
 
 def kind_of(event: Raw) -> str:
@@ -40,18 +34,9 @@ def kind_of(event: Raw) -> str:
     return str(getattr(kind, "value", kind))
 
 
-def time_of(event: Raw) -> datetime.datetime:
-    return moment(event["timestamp"])
-
-
 def moment(at: Any) -> datetime.datetime:
     """A time as boto3 gives it, or the local cloud's text."""
     return at if isinstance(at, datetime.datetime) else datetime.datetime.fromisoformat(at)
-
-
-def type_of_state(event: Raw) -> str:
-    """Task, Choice, Wait... of an event that says that a state begins."""
-    return kind_of(event).removesuffix(_ENTERED_SUFFIX)
 
 
 def details_of(event: Raw) -> Mapping[str, Any]:

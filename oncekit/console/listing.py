@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from oncekit.console.rows import Row
 
 CHUNK = 100
-"""Rows that are sent at once; the page asks for more as it is scrolled."""
+"""Rows that are sent at first; the page asks for as many more as it is scrolled."""
 KINDS = {
     "running": "Running",
     "succeeded": "Executed",
@@ -29,25 +29,25 @@ class Filter:
     tenant: str = ""
     text: str = ""
     grouped: bool = False
-    after: str = ""
-    """The ARN of the last row that the page has."""
+    most: int = CHUNK
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
-        names = ("kind", "operation", "tenant", "text", "after")
-        return cls(**{name: asked.get(name, "").strip() for name in names}, grouped=asked.get("group") == "id")
+        most = asked.get("most", "")
+        return cls(
+            **{name: asked.get(name, "").strip() for name in ("kind", "operation", "tenant", "text")},
+            grouped=asked.get("group") == "id",
+            most=int(most) if most.isdecimal() and len(most) < 9 else CHUNK,
+        )
 
     def matches(self, row: Row) -> bool:
+        """Whatever its class is."""
         text = self.text.lower()
         return (
-            self.kind in ("", row.kind)
-            and self.operation in ("", row.operation)
+            self.operation in ("", row.operation)
             and self.tenant in ("", row.tenant)
             and (not text or any(text in each.lower() for each in (row.id, row.outcome, row.name)))
         )
-
-
-ALL = Filter()
 
 
 @dataclass(frozen=True)
@@ -62,54 +62,40 @@ class Listed:
 @dataclass(frozen=True)
 class Listing:
     rows: Sequence[Listed]
-    matching: int
     counts: Mapping[str, int]
     """By class, over all that match whatever class is asked for."""
-    more: bool
+    more: int
+    """How many to ask for to see more; 0 where these are all."""
     operations: Sequence[str]
     tenants: Sequence[str]
     total: int
 
 
 def listing(rows: Sequence[Row], asked: Filter) -> Listing:
-    any_kind = Filter("", asked.operation, asked.tenant, asked.text)
-    found = rows if any_kind == ALL else [row for row in rows if any_kind.matches(row)]
+    found = [row for row in rows if asked.matches(row)]
     counts = Counter(row.kind for row in found)
-    matching = [row for row in found if row.kind == asked.kind] if asked.kind else found
-    ordered = _grouped(matching) if asked.grouped else matching
-    first = _first(ordered, rows, asked.after) if asked.after else 0
-    part = range(first, min(first + CHUNK, len(ordered)))
-    ids = {ordered[n].id for n in part}
+    matching = [row for row in found if asked.kind in ("", row.kind)]
+    shown = (_grouped(matching) if asked.grouped else matching)[: asked.most]
+    ids = {row.id for row in shown}
     executed = [row for row in rows if row.outcome == "EXECUTED" and row.id in ids]
-    shown = [Listed(ordered[n], asked.grouped and _follows(ordered, n), _owner(ordered[n], executed)) for n in part]
+    before = ["", *(row.id for row in shown)]
     return Listing(
-        rows=shown,
-        matching=len(matching),
+        rows=[
+            Listed(row, asked.grouped and bool(row.id) and before[n] == row.id, _owner(row, executed))
+            for n, row in enumerate(shown)
+        ],
         counts={kind: counts[kind] for kind in KINDS},
-        more=first + CHUNK < len(ordered),
+        more=asked.most + CHUNK if len(matching) > asked.most else 0,
         operations=sorted({row.operation for row in rows if row.operation}),
         tenants=sorted({row.tenant for row in rows if row.tenant}),
         total=len(rows),
     )
 
 
-def _first(ordered: Sequence[Row], rows: Sequence[Row], after: str) -> int:
-    """How many rows come up to this one; it may match no more, because it has ended meanwhile."""
-    if (there := next((n for n, row in enumerate(ordered, 1) if row.arn == after), 0)) > 0:
-        return there
-    until = next((n for n, row in enumerate(rows, 1) if row.arn == after), 0)
-    past = {row.arn for row in rows[:until]}
-    return sum(row.arn in past for row in ordered)
-
-
 def _owner(row: Row, executed: Iterable[Row]) -> Row | None:
     """After a record has expired, its id is executed again: that one gave no answer before."""
     ended = row.ended_at
     return next((one for one in executed if one.id == row.id and (ended is None or one.started_at <= ended)), None)
-
-
-def _follows(ordered: Sequence[Row], n: int) -> bool:
-    return n > 0 and bool(ordered[n].id) and ordered[n - 1].id == ordered[n].id
 
 
 def _grouped(rows: Iterable[Row]) -> list[Row]:

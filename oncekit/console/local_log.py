@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from oncekit.console.json_text import members_of
 from oncekit.console.rows import Log
 from oncekit.console.run import Run
 from oncekit.local.once_cloud import LocalCloud
@@ -32,8 +32,4 @@ def log_of(cloud: LocalCloud, run: Run) -> Log:
 
 
 def _fence(parameters: str | None) -> Any:
-    try:
-        payload = json.loads(parameters or "")["Payload"]
-        return payload["lock"]["fence"]
-    except (ValueError, KeyError, TypeError):
-        return None
+    return members_of(parameters).get("Payload", {}).get("lock", {}).get("fence")

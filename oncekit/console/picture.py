@@ -2,31 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-import threading
-
-from oncekit.console.drawing.vertices import NOTHING_TAKEN, Edge, Mark, Node, Taken
-from oncekit.console.machine import Definition, edges, nodes
+from oncekit.console.drawing.graph import NOTHING_TAKEN, Definition, Mark, Taken, edges, nodes
 from oncekit.console.run import Outcome, Run, Visit
 
-WITHIN = "graph"
-"""The class of a picture in a page."""
-SIGNS: dict[Outcome, str] = {
-    "succeeded": "✓",
-    "caught": "↷",
-    "failed": "✗",
-    "stopped": "■",
-    "running": "●",
-    "redriven": "⟲",
-}
-WORDS: dict[Outcome, str] = {
-    "succeeded": "succeeded",
-    "caught": "failed, caught",
-    "failed": "failed",
-    "stopped": "stopped",
-    "running": "running",
-    "redriven": "redriven",
-}
+SIGNS: dict[Outcome, str] = {"succeeded": "✓", "caught": "↷", "failed": "✗", "stopped": "■", "running": "●"}
 
 
 def picture(definition: Definition, run: Run | None, heading: str) -> str:
@@ -40,36 +19,15 @@ def picture_in_page(definition: Definition, run: Run) -> str:
     """The same for a page, each state a link to where the page describes it."""
     from oncekit.console.drawing.svg import embedded
 
-    lay_out(definition)
-    return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}", WITHIN)
-
-
-def prepare() -> None:
-    """Import what draws, which takes a while the first time."""
-    import oncekit.console.drawing.svg  # noqa: F401
-
-
-def lay_out(definition: Definition) -> None:
-    """Find the places of the states, which takes a second or two; once for a definition, and by one thread."""
-    from oncekit.console.drawing.geometry import geometry
-
-    drawn = tuple(nodes(definition)), tuple(edges(definition))
-    with _laying_out(*drawn):
-        geometry(*drawn)
-
-
-@functools.lru_cache(maxsize=8)
-def _laying_out(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> threading.Lock:
-    """Of each picture its own: who opens another one does not wait for it."""
-    return threading.Lock()
+    return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}")
 
 
 def taken(run: Run, links: bool = False) -> Taken:
     """What a run took; of a state that was entered more than once, what became of it the last time.
 
-    States within a Map or a Parallel have no place of their own in the picture.
+    States within a Map have no place of their own in the picture.
     """
-    drawn = [each for each in run.visits if each.outcome != "redriven" and each.parent is None]
+    drawn = [each for each in run.visits if each.parent is None]
     last = {each.state: each for each in drawn}
     retries = {name: sum(each.retries for each in drawn if each.state == name) for name in last}
     return Taken(
@@ -79,7 +37,12 @@ def taken(run: Run, links: bool = False) -> Taken:
     )
 
 
-def _mark(visit: Visit, retries: int) -> Mark:
+def words_of(outcome: Outcome, retries: int) -> str:
+    """`failed, caught, 2 retries`."""
     again = "" if not retries else f", {retries} {'retry' if retries == 1 else 'retries'}"
+    return ("failed, caught" if outcome == "caught" else outcome) + again
+
+
+def _mark(visit: Visit, retries: int) -> Mark:
     sign = SIGNS[visit.outcome] + (f" ↻{retries}" if retries else "")
-    return Mark(visit.outcome, sign, WORDS[visit.outcome] + again)
+    return Mark(visit.outcome, sign, words_of(visit.outcome, retries))

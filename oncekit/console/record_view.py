@@ -5,37 +5,33 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.console.json_text import members_of, set_out
+from oncekit.console.json_text import members_of
 from oncekit.console.run import Attempt, Run, Visit
-from oncekit.console.run_view import Said
-from oncekit.console.words import clock, duration
+from oncekit.console.words import duration
 
 WRITES = ("dynamodb:updateItem", "dynamodb:putItem", "dynamodb:deleteItem", "dynamodb:transactWriteItems")
 REFUSED = "ConditionalCheckFailed"
-STATUS = {
-    "IN_PROGRESS": ("running", "●"),
-    "COMPLETED": ("succeeded", "✓"),
-    "FAILED": ("failed", "✗"),
-    "QUARANTINED": ("stopped", "■"),
-    "RELEASED": ("stopped", "■"),
+KINDS = {
+    "IN_PROGRESS": "running",
+    "COMPLETED": "succeeded",
+    "FAILED": "failed",
+    "QUARANTINED": "stopped",
+    "RELEASED": "stopped",
 }
 RELEASED = "ReleasedByOperator"
 """The error of a record whose lock an operator released: nothing failed."""
-SHOWN = ("fence", "attempts", "recoveries", "onCrash", "acquiredAt", "finishedAt")
-NAMES = {
+FACTS = {
     "fence": "Fence",
     "attempts": "Attempts",
-    "recoveries": "Recoveries",
     "onCrash": "On crash",
     "acquiredAt": "Acquired",
     "finishedAt": "Finished",
 }
-
-
+DATA = ("error", "result", "resultRef", "request", "requestRef")
 TOLD = {"status": "status", "attempts": "attempts", "leaseExpiresAt": "lease until", "error": "error"}
 """Attributes that the page shows of a write, and what it calls them."""
 
@@ -44,14 +40,10 @@ TOLD = {"status": "status", "attempts": "attempts", "leaseExpiresAt": "lease unt
 class Write:
     """A call that wanted to change the record."""
 
-    at: str
-    state: str
-    owner: str
-    """The name of the execution."""
-    arn: str
-    visit: int
+    at: datetime.datetime
+    run: Run
+    visit: Visit
     kind: str
-    sign: str
     ended: str
     fence: str
     changes: str
@@ -62,8 +54,8 @@ class Write:
 class RecordView:
     id: str
     kind: str
-    sign: str
     status: str
+    """Empty where there is no record."""
     facts: Mapping[str, str]
     owner: str
     """The ARN of its execution."""
@@ -74,73 +66,36 @@ class RecordView:
     lease_ends: float | None
     """Epoch seconds, while it counts."""
     error: str
-    data: Sequence[Said]
-    steps: Sequence[Said]
-    writes: Sequence[Write]
-    result_apart: str
-    """How large a result is that is kept apart; empty where it is in the record, or there is none."""
-    is_open: bool
-    can_be_retried: bool
+    data: Mapping[str, str]
+    steps: Mapping[str, str]
+    result_bytes: int | None
+    """How large a result is that is kept apart."""
+
+    @property
+    def is_open(self) -> bool:
+        return self.status in ("IN_PROGRESS", "QUARANTINED")
 
 
-def record_view(id: str, record: Mapping[str, Any], runs: Iterable[Run], now: datetime.datetime) -> RecordView:
-    status = str(record.get("status", ""))
-    error = _error(record.get("error"))
-    if status == "FAILED" and error.startswith(f"{RELEASED}:"):
-        status = "RELEASED"
-    kind, sign = STATUS.get(status, ("stopped", "?"))
-    lease = _number(record.get("leaseExpiresAt"))
-    is_open = status in ("IN_PROGRESS", "QUARANTINED")
-    counts = status == "IN_PROGRESS" and lease is not None
+def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> RecordView:
+    error = record.get("error") or {}
+    is_released = record.get("status") == "FAILED" and error.get("name") == RELEASED
+    status = "RELEASED" if is_released else str(record.get("status", ""))
+    owner = ":".join(str(record.get("owner", "")).split(":")[:9])  # in the fast lane a nonce follows
+    lease = float(record["leaseExpiresAt"]) if status == "IN_PROGRESS" else None
     return RecordView(
         id=id,
-        kind=kind,
-        sign=sign,
+        kind=KINDS.get(status, "stopped"),
         status=status,
-        facts={NAMES[name]: str(record[name]) for name in SHOWN if name in record},
-        owner=(owner := _execution(str(record.get("owner", "")))),
+        facts={said: str(record[name]) for name, said in FACTS.items() if name in record},
+        owner=owner,
         owner_name=owner.split(":")[7] if owner.count(":") > 6 else owner,
-        expired=(expires := _number(record.get("expiresAt"))) is not None and expires < now.timestamp(),
-        lease=_lease(lease or 0, now) if counts else "",
-        lease_ends=lease if counts else None,
-        error=error,
-        data=[
-            Said(name, set_out(_text(record[name])), _text(record[name]))
-            for name in ("error", "result", "resultRef", "request", "requestRef")
-            if name in record
-        ],
-        steps=[Said(name, set_out(_text(step)), _text(step)) for name, step in _steps(record)],
-        writes=sorted(writes(runs), key=lambda each: each.at),
-        result_apart=_apart(record.get("resultRef")),
-        is_open=is_open,
-        can_be_retried=status == "QUARANTINED",
-    )
-
-
-def _execution(owner: str) -> str:
-    """In the fast lane an owner is an execution and, as one more part, a nonce."""
-    return ":".join(owner.split(":")[:9])
-
-
-def _apart(ref: Any) -> str:
-    return f"{_number(ref.get('bytes')) or 0:,.0f} bytes" if isinstance(ref, Mapping) else ""
-
-
-def _number(value: Any) -> float | None:
-    """A function with fenced steps may have written anything into its record."""
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _steps(record: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    steps = record.get("steps")
-    return steps.items() if isinstance(steps, Mapping) else ()
-
-
-def _error(error: Any) -> str:
-    return (
-        ": ".join(str(error[name]) for name in ("name", "message") if error.get(name))
-        if isinstance(error, Mapping)
-        else ""
+        expired=record.get("expiresAt", now.timestamp()) < now.timestamp(),
+        lease="" if lease is None else _lease(lease, now),
+        lease_ends=lease,
+        error=": ".join(str(error[name]) for name in ("name", "message") if error.get(name)),
+        data={name: _text(record[name]) for name in DATA if name in record},
+        steps={name: _text(step) for name, step in record.get("steps", {}).items()},
+        result_bytes=record.get("resultRef", {}).get("bytes"),
     )
 
 
@@ -153,38 +108,37 @@ def _lease(ends: float, now: datetime.datetime) -> str:
     return f"{duration(left)} more" if left > 0 else f"over since {duration(-left)}" if ends else "was ended"
 
 
-def writes(runs: Iterable[Run]) -> Iterable[Write]:
-    """Those in the histories of these runs; what a function writes by itself is in `steps`."""
-    for run in runs:
-        for visit in run.visits:
-            for attempt in visit.attempts:
-                if attempt.resource in WRITES:
-                    yield _write(run, visit, attempt)
+def writes(runs: Iterable[Run]) -> Sequence[Write]:
+    """Those in the histories of these runs, by time; what a function writes by itself is in `steps`."""
+
+    def found() -> Iterator[Write]:
+        for run in runs:
+            for visit in run.visits:
+                yield from (_write(run, visit, each) for each in visit.attempts if each.resource in WRITES)
+
+    return sorted(found(), key=lambda each: each.at)
 
 
 def _write(run: Run, visit: Visit, attempt: Attempt) -> Write:
     error = attempt.failure.error or "failed" if attempt.failure else ""
     call = members_of(attempt.parameters)
-    sets, values = assignments(call), call.get("ExpressionAttributeValues") or {}
-    has = members_of(visit.output).get("Attributes") if not error else None
-    fence = _plain(has.get("fence")) if isinstance(has, Mapping) else ""
+    sets = assignments(call)
+    has = {} if error else members_of(visit.output).get("Attributes") or {}
+    mine = (call.get("ExpressionAttributeValues") or {}).get(":mine")
     return Write(
-        at=f"{attempt.began_at:%Y-%m-%d} {clock(attempt.began_at)}",
-        state=visit.state,
-        owner=run.name,
-        arn=run.arn,
-        visit=visit.number,
+        at=attempt.began_at,
+        run=run,
+        visit=visit,
         kind="failed" if error else "succeeded",
-        sign="✗" if error else "✓",
         ended="refused" if REFUSED in error else error or "written",
-        fence=fence or sets.get("fence", "") or _plain(values.get(":mine")),
+        fence=_plain(has.get("fence")) or sets.get("fence", "") or _plain(mine),
         changes=", ".join(f"{TOLD[name]} {_told(name, sets[name])}" for name in TOLD if name in sets),
     )
 
 
 def _told(name: str, value: str) -> str:
     """A lease as a time of day."""
-    if name != "leaseExpiresAt" or not re.fullmatch("[0-9]{1,11}", value):
+    if name != "leaseExpiresAt":
         return value
     return "its end" if value == "0" else f"{datetime.datetime.fromtimestamp(int(value), datetime.UTC):%H:%M:%S}"
 
@@ -201,7 +155,7 @@ def assignments(call: Mapping[str, Any]) -> dict[str, str]:
 
 def _plain(typed: Any) -> str:
     """A value under its type; of a map, such as an error, its members."""
-    if not isinstance(typed, Mapping) or not typed:
+    if not typed:
         return ""
     kind, value = next(iter(typed.items()))
-    return ": ".join(map(_plain, value.values())) if kind == "M" and isinstance(value, Mapping) else str(value)
+    return ": ".join(map(_plain, value.values())) if kind == "M" else str(value)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from oncekit.console.run import Outcome
 
 Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
@@ -13,21 +14,6 @@ Log = Mapping[tuple[int, int], Sequence[str]]
 
 class Unknown(LookupError):
     """There is no such execution or record, or no longer."""
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of the HTTP API."""
-
-    at: datetime.datetime
-    seconds: float
-    method: str
-    path: str
-    status: int
-    key: str
-    """The idempotency key; empty where there was none."""
-    arn: str
-    """The execution that it started; empty where it started none."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +36,8 @@ class Row:
     ended_at: datetime.datetime | None
     attempt: int | None = None
     """Of its business logic, as its answer says; None where it does not."""
+    way: Sequence[tuple[str, Outcome]] = ()
+    """The states that it entered, and what became of each."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +45,10 @@ class Message:
     """A refused request that is kept."""
 
     error: str
+    """Empty where nothing can be done with it by its error."""
     message: str
     id: str
     arn: str
     """The execution that refused it."""
-    text: str
-    """The request, as JSON; empty where it was not kept."""
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """What waits for somebody, or for recovery."""
-
-    records: Sequence[Mapping[str, Any]]
-    """Open ones: in progress, or quarantined."""
-    refused: Sequence[Message]
-    queues: Mapping[str, int]
-    """Messages in each queue, by its name."""
+    prospect: str
+    """Why it surely gets no further when it is started again; empty where it may."""

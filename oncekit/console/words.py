@@ -1,4 +1,4 @@
-"""Times, durations and sizes as people read them."""
+"""Times and durations as people read them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -91,8 +90,3 @@ def read_definition(path: Path) -> dict[str, Any]:
     if not isinstance(definition, dict):
         raise DefinitionError(f"{path} is not an object")
     return definition
-
-
-def placeholders(path: Path) -> set[str]:
-    """The names of all placeholders in the definition at `path`."""
-    return set(_PLACEHOLDER.findall(json.dumps(read_definition(path))))

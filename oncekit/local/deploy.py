@@ -34,7 +34,7 @@ from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text,
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import FunctionSpec
 from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
-from oncekit.local.template import FILE_SCHEME, REPOSITORY_SCHEME, Template, load
+from oncekit.local.template import FILE_SCHEME, Template, load
 
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
@@ -289,12 +289,6 @@ class _Deployment:
     def _nested(self, logical_id: str, properties: Mapping[str, Any]) -> Deployed:
         """An application inside this one: a template on this machine, whose folder its files are in."""
         place = str(properties.get("TemplateURL", ""))
-        if place.startswith(REPOSITORY_SCHEME):
-            raise TemplateError(
-                f"{logical_id}: the local cloud does not fetch {place.removeprefix(REPOSITORY_SCHEME)} from the "
-                "Serverless Application Repository; name a template file on this machine as its Location, or give it "
-                "a Condition that does not hold here"
-            )
         path = self.template.folder / place.removeprefix(FILE_SCHEME)
         self.sources.add(path)
         if not path.is_file():

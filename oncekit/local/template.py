@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import logging
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import yaml
 
-from oncekit.local.account import REGION
-from oncekit.local.engine.patching import replaced
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import beside
 from oncekit.local.read_yaml import FastLoader, read_yaml
@@ -23,10 +18,8 @@ from oncekit.local.translations import Given, Translations
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
-REPOSITORY_SCHEME = "serverlessrepo:"
-"""Before the id of an application of the Serverless Application Repository, where the path of a template would be."""
 
-__all__ = ["FILE_SCHEME", "REPOSITORY_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
+__all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
 _PATHS = ("CodeUri", "ContentUri", "DefinitionUri")
 _DEFINITION = "DefinitionS3Location"
@@ -153,10 +146,10 @@ def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, A
 
     for name, resource in source["Resources"].items():
         with readable(f"{path}: {name}"):
-            _name_files(resource)
+            _name_files(name, resource)
 
     try:
-        with no_other_cloud(), _quick_translator():
+        with no_other_cloud():
             body: dict[str, Any] = transform(source, values, NoManagedPolicies())
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
@@ -167,45 +160,19 @@ def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, A
     return body
 
 
-@contextmanager
-def _quick_translator() -> Iterator[None]:
-    """Without what it does again for each template: it asks a new session of boto3 for the region, and reads and
-    validates SAM's own templates of policies. Half of the time that a small template takes.
-    """
-    from samtranslator.translator import transform, translator
-
-    _templates_of_policies()  # before it is replaced
-    here = SimpleNamespace(region_name=REGION)
-    with replaced(
-        (transform, "Translator", functools.partial(translator.Translator, boto_session=here)),
-        (translator, "make_policy_template_for_function_plugin", _templates_of_policies),
-    ):
-        yield
-
-
-@functools.cache
-def _templates_of_policies() -> Any:
-    from samtranslator.translator.translator import make_policy_template_for_function_plugin
-
-    return make_policy_template_for_function_plugin()
-
-
-def _name_files(resource: Mapping[str, Any]) -> None:
+def _name_files(name: str, resource: Mapping[str, Any]) -> None:
     """Give the translator the places of code, definitions and applications as it takes them."""
     properties = resource.get("Properties", {})
-    for name in _PATHS:
-        if isinstance(properties.get(name), str):
-            properties[name] = FILE_SCHEME + properties[name]
+    for path in _PATHS:
+        if isinstance(properties.get(path), str):
+            properties[path] = FILE_SCHEME + properties[path]
     if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
         properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
-    location = properties.get("Location")
-    if (
-        resource["Type"] == "AWS::Serverless::Application"
-        and isinstance(location, dict)
-        and "ApplicationId" in location
-    ):
-        # The translator would ask AWS for it; if its Condition does not hold, nobody misses it.
-        properties["Location"] = f"{REPOSITORY_SCHEME}{location['ApplicationId']}"
+    if resource["Type"] == "AWS::Serverless::Application" and not isinstance(properties["Location"], str):
+        raise TemplateError(
+            f"{name}: the local cloud fetches no application from the Serverless Application Repository; name a "
+            "template file on this machine as its Location"
+        )
 
 
 class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one

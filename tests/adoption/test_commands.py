@@ -212,7 +212,7 @@ def older(application: Application, name: str, *, changed_since: bool = False) -
         record.write_text(json.dumps(noted))
 
 
-def test_an_upgrade_brings_what_is_new_and_shows_it(foreign: Application) -> None:
+def test_an_upgrade_brings_what_is_new_and_names_it(foreign: Application) -> None:
     foreign.once("init")
     whole = state_of(foreign)
     older(foreign, "template.yaml")
@@ -220,20 +220,22 @@ def test_an_upgrade_brings_what_is_new_and_shows_it(foreign: Application) -> Non
     assert "once init --upgrade" in foreign.once("init").err
     done = foreign.once("init", "--upgrade")
     assert done.code == 0 and state_of(foreign) == whole
-    assert "--- a/once/template.yaml\n+++ b/once/template.yaml" in done.out and "-# of an older version" in done.out
-    assert "+++ b/once/statemachine/recovery.asl.yaml" in done.out
+    assert done.out.split() == ["once/statemachine/recovery.asl.yaml", "once/template.yaml"]
     assert foreign.once("init", "--upgrade").out == ""
 
 
-def test_an_upgrade_does_not_overwrite_what_was_changed_here(foreign: Application) -> None:
+def test_an_upgrade_overwrites_nothing_that_was_changed_here(foreign: Application) -> None:
     foreign.once("init")
     whole = foreign.text("once/template.yaml")
+    older(foreign, "statemachine/recovery.asl.yaml")
     older(foreign, "template.yaml", changed_since=True)
     (foreign.folder / "once" / "operations.yaml").write_text("# mine\n" + foreign.text("once/operations.yaml"))
+    before = state_of(foreign)
     done = foreign.once("init", "--upgrade")
-    assert done.code == 3 and "was changed here and is kept" in done.err
-    assert foreign.text("once/template.yaml").endswith("# of an older version\n")
-    assert foreign.text("once/template.yaml.new") == whole
+    assert done.code == 3 and "was changed here, and is left as it is: template.yaml. To upgrade, delete" in done.err
+    assert state_of(foreign) == before
+    (foreign.folder / "once/template.yaml").unlink()
+    assert foreign.once("init", "--upgrade").code == 0 and foreign.text("once/template.yaml") == whole
     assert foreign.text("once/operations.yaml").startswith("# mine\n")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from adoption.conftest import PAGE, ROOT, Application, tool
+from adoption.conftest import PAGE, Application, tool
 from as_sam import as_sam
 
 from oncekit.local.declared_variables import undeclared
@@ -42,33 +42,6 @@ def test_sam_runs_new_functions_and_those_of_once_on_the_processor_that_is_given
     for architecture, made in zip(architectures, asked, strict=True):
         assert {tuple(made[name][0]) for name in ("PayFunction", "CacheResponseFunction")} == {(architecture,)}
         assert made["PayFunction"][1]["AWS_ENDPOINT_URL"] == ENDPOINT
-
-
-def test_processor_is_arm64_until_the_parameter_says_otherwise(ours: Application) -> None:
-    template = parse(ours.text("template.yaml"), ours.folder)
-    whole = parse((ROOT / "template.yaml").read_text(), ROOT)
-    declared, known = (each["Parameters"]["Architecture"] for each in (template, whole))
-    assert (declared["Default"], declared["AllowedValues"]) == (known["Default"], known["AllowedValues"])
-    assert "a fifth less" in declared["Description"] and "parameter-overrides" in declared["Description"]
-    resources, follows = template["Resources"], [{"Ref": "Architecture"}]
-    assert resources["Once"]["Properties"]["Parameters"]["Architecture"] == follows[0]
-    assert resources["PayFunction"]["Properties"]["Architectures"] == follows
-    assert resources["OnceLibrary"]["Properties"]["CompatibleArchitectures"] == follows
-    assert resources["OnceLibrary"]["Metadata"]["BuildArchitecture"] == follows[0]
-    operations = parse(ours.text("once/operations.yaml"), ours.folder)
-    machine = operations["Resources"]["Machine"]["Properties"]
-    assert machine["Parameters"]["Architecture"] == follows[0] and "Architecture" in operations["Parameters"]
-
-
-def test_endpoint_is_declared_for_sam_local_alone_as_in_the_template_of_once(ours: Application) -> None:
-    template = parse(ours.text("template.yaml"), ours.folder)
-    whole = parse((ROOT / "template.yaml").read_text(), ROOT)
-    assert template["Conditions"]["RunsInSamLocal"] == whole["Conditions"]["RunsInSamLocal"]
-    declared, known = (
-        each["Environment"]["Variables"]["AWS_ENDPOINT_URL"]
-        for each in (template["Resources"]["PayFunction"]["Properties"], whole["Globals"]["Function"])
-    )
-    assert declared == known
 
 
 def test_a_parameter_and_a_condition_that_are_there_stay_as_they_are(foreign: Application) -> None:

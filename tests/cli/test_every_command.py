@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from commands import Done
@@ -98,24 +97,6 @@ def texts_of(value: Any) -> list[str]:
     return [text for each in value for text in texts_of(each)] if isinstance(value, list) else [str(value)]
 
 
-INTERVENTIONS: dict[str, Callable[[Operator], Done]] = {
-    "retry": lambda operator: operator.once("retry", A_KEY),
-    "resolve": lambda operator: operator.once("resolve", A_KEY, "--failed", WHOLE),
-    "release": lambda operator: operator.once("release", A_KEY),
-}
-
-
-@pytest.mark.parametrize("command", INTERVENTIONS)
-def test_interventions_name_an_evil_id_calmly(operator: Operator, command: str) -> None:
-    evil_record(operator)
-    done = INTERVENTIONS[command](operator)
-    assert_shown_calmly(done, done.code)
-    assert WHOLE_SEEN in done.out + done.err
-    missing = operator.once(command, f"none#told#{WHOLE}", *(["--failed", "x"] if command == "resolve" else []))
-    assert_shown_calmly(missing, 2)
-    assert len(missing.err.splitlines()) == 1 and WHOLE_SEEN in missing.err
-
-
 def test_refused_requests_have_one_row_each_and_are_shown_calmly(operator: Operator) -> None:
     refuse(operator)
     for command, code in (("ls", 0), ("retry", 1)):
@@ -137,14 +118,6 @@ def test_send_and_its_mistakes_are_told_calmly(operator: Operator) -> None:
     for arguments in (["/none/" + EVIL], [event, "--via", EVIL], [event, "--stack", "a\u202eb"]):
         assert_shown_calmly(operator.once("send", *arguments), 2)
     assert_shown_calmly(operator.once("send", operator.file(f'{{"{EVIL[:9]}', "bad.json")), 2)
-
-
-def test_doctor_tells_of_evil_operations_calmly(operator: Operator) -> None:
-    evil_record(operator)
-    evil_record(operator, f"{A_KEY}2", "IN_PROGRESS", WHOLE)
-    done = operator.once("doctor")
-    assert_shown_calmly(done, done.code)
-    assert_calm(operator.once("doctor", "--json").out)
 
 
 def test_what_a_library_prints_in_a_command_passes_the_same_rule(
@@ -211,26 +184,3 @@ def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: 
         assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err
     if "--draw" in arguments:
         assert "<svg" in out and "the path of event" in out
-
-
-def test_env_with_evil_values_and_files_are_told_calmly(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = operator.cloud.functions.functions["once_op-charge-payment"]
-    monkeypatch.setitem(cast(dict[str, str], spec.environment), "TOLD", WHOLE)
-    done = operator.once("env", "--sam")
-    assert_shown_calmly(done)
-    assert done.out.isascii() and json.loads(done.out)["ChargePaymentFunction"]["TOLD"] == WHOLE
-    assert_shown_calmly(operator.once("env", "--sam", "-o", f"/none/{WHOLE}"), 2)
-
-
-def test_init_and_new_tell_evil_names_calmly(
-    operator: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in (EVIL, WHOLE):
-        assert_shown_calmly(operator.once("init", "--template", name), 2)
-    (tmp_path / WHOLE.replace("\0", "")).touch()
-    assert_shown_calmly(operator.once("init"), 2)
-    (tmp_path / "template.yaml").write_text("Transform: AWS::Serverless-2016-10-31\nResources:\n  A: {Type: X}\n")
-    assert_shown_calmly(operator.once("init"))
-    for arguments in ((EVIL,), ("a", "--function", EVIL), ("a", "--from-rule", f"B/{EVIL}"), ("a", "--example", WHOLE)):
-        assert_shown_calmly(operator.once("new", *arguments, "--key", "$.a"), 2)

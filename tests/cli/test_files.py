@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,9 +46,6 @@ class Application:
 def application(tmp_path: Path) -> Iterator[Application]:
     application = Application(tmp_path)
     application.watch.start()
-    while application.told.empty():  # until it is followed
-        application.file("template.yaml")
-        time.sleep(0.05)
     yield application
     application.stopping.set()
 
@@ -65,8 +61,6 @@ def test_a_file_that_was_changed_made_renamed_or_deleted_is_named(application: A
 
 def test_a_new_folder_is_followed_also_where_a_source_was_missing(application: Application) -> None:
     application.file("billing/rates/new.py")
-    application.told_until("billing/rates")
-    application.file("billing/rates/new.py", "x = 1")
     application.told_until("billing/rates/new.py")
     application.sources = {*application.sources, application.folder / "shipping" / "code"}
     application.file("billing/app.py", "x = 1")

@@ -96,16 +96,6 @@ def test_show_reads_nothing_of_somebody_elses_and_shows_its_own_request(operator
     assert "victim" not in json.dumps(missing)
 
 
-def test_retry_starts_nothing_where_only_somebody_elses_request_is_found(operator: Operator, backups: Any) -> None:
-    before = forge(operator, {"bucket": BUCKET, "key": "2026/db.json"})
-    operator.change({"owner": operator.record["owner"] + "-gone"})
-    record = operator.record
-    done = operator.once("retry", ID)
-    assert done.code == 2 and "none of its own" in done.err and len(done.err.splitlines()) == 1
-    assert operator.record == record and others(operator) == before
-    assert operator.cloud.record(VICTIMS_ID) is None
-
-
 def test_kept_request_of_another_id_in_the_right_place_is_not_started(operator: Operator, backups: Any) -> None:
     forge(operator, {"bucket": operator.cloud.outputs["ResponseBucketName"], "key": f"{OWN}7.json"})
     operator.change({"owner": operator.record["owner"] + "-gone"})

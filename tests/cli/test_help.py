@@ -79,7 +79,7 @@ def test_a_shell_completes_values(monkeypatch: pytest.MonkeyPatch, line: str, va
     assert sorted(told().out.split()) == sorted(values)
 
 
-SLOW = {"boto3", "botocore", "moto", "rich.console", "watchfiles", "igraph", "pydantic", "yaml"}
+SLOW = {"boto3", "botocore", "moto", "rich.console", "pydantic", "yaml"}
 
 
 def imported_by(program: str) -> set[str]:

@@ -94,10 +94,10 @@ def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operat
 def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(9):
         finish(operator, f"acme#told#{number}", "COMPLETED", f"2026-01-02T00:00:0{number}Z")
-    monkeypatch.setattr("oncekit.cli.deployed.records.finished_operations.PAGE", 2)
+    monkeypatch.setattr("oncekit.cli.deployed.records.listing.PAGE", 2)
     few = operator.once("ls", "--status", "COMPLETED", "--limit", "3", "--json").answer
     assert (len(few["operations"]), few["isComplete"], few["read"]["records"]) == (3, False, 4)
-    monkeypatch.setattr("oncekit.cli.deployed.records.finished_operations.MOST_READ", 6)
+    monkeypatch.setattr("oncekit.cli.deployed.records.listing.MOST_READ", 6)
     some = operator.once("ls", "--status", "COMPLETED", "--json").answer
     assert (len(some["operations"]), some["isComplete"]) == (6, False)
     assert "There may be more" in operator.once("ls", "--status", "COMPLETED").out
@@ -111,6 +111,6 @@ def test_ls_table_has_its_columns(operator: Operator) -> None:
 
 
 def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) -> None:
-    assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches --tenant acme.\n"
+    assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches.\n"
     mistyped = operator.once("ls", "--operation", "Send Invoice")
     assert mistyped.code == 2 and "--operation Send Invoice" in mistyped.err

@@ -28,14 +28,6 @@ def test_retry_without_a_kept_request_starts_with_the_owners_input(operator: Ope
     assert operator.kept() == [] and operator.starts == 1
 
 
-@pytest.mark.parametrize("text", [INDENTED], ids=["indentation"])
-def test_large_request_that_was_kept_is_started_again(operator: Operator, text: str) -> None:
-    operator.script({"raise": "NeedsAttention"}, {"return": 8})
-    assert operator.cloud.run(text).error == "NeedsAttention"
-    operator.execution(operator.once("retry", ID, "--json"))
-    assert (operator.record["status"], operator.record["result"], operator.starts) == ("COMPLETED", "8", 2)
-
-
 def test_object_of_an_earlier_life_is_not_started_where_the_record_names_none(operator: Operator) -> None:
     """Fences begin again once a record has expired and is gone, and the keys of kept requests with them."""
     earlier = json.dumps({**SMALL, "payload": {"a": "of an earlier life"}})
@@ -101,14 +93,6 @@ def test_kept_request_that_one_may_not_see_is_told_with_the_permission_to_add(op
         told = done.err + done.out
         assert "or you may not see it" in told and f"s3:GetObject on {bucket}/requests/*" in told
         assert f"s3:ListBucket on {bucket}" in told and done.code == (2 if command == "retry" else 0)
-
-
-def test_kept_request_that_one_may_not_see_is_read_from_its_owner(operator: Operator) -> None:
-    operator.script({"raise": "NeedsAttention"}, {"return": 8})
-    operator.quarantined()
-    operator.before("GetObject", _denied)
-    operator.execution(operator.once("retry", ID, "--json"))
-    assert operator.record["result"] == "8"
 
 
 def test_kept_request_that_could_not_be_deleted_is_told(operator: Operator) -> None:

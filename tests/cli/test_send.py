@@ -1,4 +1,4 @@
-"""`once send`, and its --wait: in both lanes and by HTTP."""
+"""`once send`, and its --wait in both lanes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from botocore.exceptions import ReadTimeoutError
 from operating import ID, Operator
 
 from oncekit.cli.deployed.requests import synchronous
-from oncekit.cli.deployed.requests.by_http import Answer
-from oncekit.cli.deployed.requests.ends import http_end
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import exit_code
-from oncekit.cli.problem import Problem
 
 OTHER = {"payload": {"b": 2}}
 ROOT = Path(__file__).parents[2]
@@ -52,7 +49,7 @@ def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None
     assert [(each["outcome"], each["result"]) for each in again["ended"]] == [("REPLAYED", 7)]
 
 
-@pytest.mark.parametrize("via", ["sqs", "eventbridge"])
+@pytest.mark.parametrize("via", ["sqs", "eventbridge", "http"])
 def test_send_does_not_wait_where_nobody_answers(operator: Operator, via: str) -> None:
     done = operator.once(*sent(operator, "--via", via))
     assert done.code == 2 and "`once show ID`" in done.err and operator.cloud.record(ID) is None
@@ -101,11 +98,10 @@ def test_request_that_meets_another_at_work_is_told_of_as_that(
     assert ("still in progress after 1 s" in done.err) == (outcome == "IN_PROGRESS")
 
 
-@pytest.mark.parametrize("way", [["--lane", "fast"], ["--via", "http"]])
-def test_request_that_was_handed_over_to_the_full_lane_is_waited_for(operator: Operator, way: list[str]) -> None:
+def test_request_that_was_handed_over_to_the_full_lane_is_waited_for(operator: Operator) -> None:
     with operator.cloud.deployed_with({"FullLaneOperations": "told"}):
         operator.deploy()
-        done = operator.once("send", event(operator), *way, "--wait")
+        done = operator.once("send", event(operator), "--lane", "fast", "--wait")
     assert done.code == 0 and last_words(done.out) == ["✓", "COMPLETED", "7"]
     assert [line.split()[:2] for line in done.out.splitlines()[-2:]] == [["↻", "IN_PROGRESS"], ["✓", "COMPLETED"]]
 
@@ -119,7 +115,7 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
     with operator.cloud.delivering():
         done = operator.once("send", event, "--via", via, "--duplicates", "2", "--json").answer
         operator.cloud.settle()
-    assert list(done) == ["id", "via", "to", "sent"] and done["id"] == "default#told#k" and len(set(done["sent"])) == 3
+    assert list(done) == ["id", "via", "to", "sent"] and done["id"] == "default#told#k" and len(done["sent"]) == 3
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
 
 
@@ -178,29 +174,6 @@ def test_it_says_what_to_ask_show_for(operator: Operator, way: list[str]) -> Non
         assert operator.once("show", sent).out.startswith(f"{ID}  COMPLETED")
 
 
-# ---- by HTTP ----
-
-
-def told_by(operator: Operator, way: list[str], **other: Any) -> tuple[int, list[str]]:
-    """The exit code, and how a request ended: all that is printed but the id of what was sent."""
-    done = operator.once("send", event(operator, **other), *way, "--wait")
-    return done.code, done.out.splitlines()[1:]
-
-
-def test_by_http_the_words_are_those_of_the_fast_lane(operator: Operator) -> None:
-    by_http, fast = ["--via", "http"], ["--lane", "fast"]
-    code, [*_, first] = told_by(operator, by_http)
-    assert (code, first.split()) == (0, ["✓", "EXECUTED", "7"])
-    for other, code, word in (({}, 0, "REPLAYED"), (OTHER, 3, "PayloadMismatch")):
-        told = told_by(operator, by_http, **other)
-        assert told == told_by(operator, fast, **other)
-        assert told[0] == code and word in told[1][-1] + told[1][-2]
-    operator.script({"raise": "PermanentError"})
-    told = told_by(operator, by_http, idempotencyKey="f")
-    assert told == told_by(operator, fast, idempotencyKey="f")
-    assert told[0] == 1 and "OperationFailed" in "".join(told[1])
-
-
 @pytest.mark.parametrize(
     ("ended", "code"),
     [
@@ -215,28 +188,6 @@ def test_by_http_the_words_are_those_of_the_fast_lane(operator: Operator) -> Non
 )
 def test_run_and_send_have_one_rule_for_the_exit_code(ended: list[tuple[str, str]], code: int) -> None:
     assert exit_code(ended) == code
-
-
-ANSWERS = [
-    (202, {}, b'{"status":"IN_PROGRESS"}', "IN_PROGRESS", None),
-    (504, {}, b"", "IN_PROGRESS", None),
-    (303, {"location": "../results/r"}, b'{"bytes":9}', "EXECUTED", {"location": "../results/r", "bytes": 9}),
-    (500, {}, b'{"type":"urn:problem-type:once:lock-lost","title":"t"}', "LockLost", None),
-]
-
-
-@pytest.mark.parametrize(("status", "headers", "body", "outcome", "reference"), ANSWERS)
-def test_answers_of_the_api_are_outcomes(
-    status: int, headers: dict[str, str], body: bytes, outcome: str, reference: dict[str, Any] | None
-) -> None:
-    told = http_end(Answer(status, {"x-amzn-requestid": "r", **headers}, body))
-    assert (told.of, told.outcome, told.result_ref) == ("r", outcome, reference)
-
-
-def test_an_answer_that_is_about_no_request_is_an_error() -> None:
-    throttled = b'{"type":"urn:problem-type:once:throttled","title":"Too many requests","status":429}'
-    with pytest.raises(Problem, match="the API answered 429: Too many requests"):
-        http_end(Answer(429, {"x-amzn-requestid": "r"}, throttled))
 
 
 def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,6 +208,12 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
     _, ended, [late] = synchronous.run(stack, "{}", 1, 600)
     assert (sent, ended) == (["f"], []) and "`once show ID` tells" in str(late)
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
+
+
+def test_answer_by_http_is_printed_and_a_refusal_is_one_line(operator: Operator) -> None:
+    assert operator.once("send", event(operator), "--via", "http").out == "200 7\n"
+    done = operator.once("send", event(operator, **OTHER), "--via", "http")
+    assert (done.code, done.out) == (2, "") and "the API answered 422: " in done.err and len(done.err.splitlines()) == 1
 
 
 # ---- what is refused ----

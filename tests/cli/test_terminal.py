@@ -103,10 +103,8 @@ def shown(terminal: Terminal) -> list[str]:
 
 def test_a_path_goes_on_below_between_two_states(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = narrow(monkeypatch)
-    path = Paper(error=False).path("0a1b  ")
-    path.add(["ReceiveRequest", "AcquireLock"])
-    path.add(["ExecuteBusinessLogic"])
-    path.end("✓ EXECUTED")
+    states = ["ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic"]
+    Paper(error=False).path("0a1b  ", states, "✓ EXECUTED")
     assert shown(terminal) == [
         "0a1b  ReceiveRequest → AcquireLock",
         "      → ExecuteBusinessLogic  ✓ EXECUTED",

@@ -1,58 +1,126 @@
-"""What pages tell further: log lines, time lines, owners, two runs side by side, results kept apart, HTTP calls."""
+"""The parts that pages are made of, each by itself: listings, records, data as text, log lines, time lines."""
 
 from __future__ import annotations
 
-import json
+import dataclasses
+import datetime
 import re
 
 import pytest
-from http_client import Client
 from scenario import charge
-from visitor import Visitor, record_at, run_at
 
-from oncekit.console import kept_result
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
+from oncekit.console.listing import Filter, listing
 from oncekit.console.local_log import log_of
-from oncekit.console.local_source import LocalSource
-from oncekit.console.run_view import run_view
+from oncekit.console.record_view import record_view, writes
+from oncekit.console.requests import id_of
+from oncekit.console.rows import Row
+from oncekit.console.run_view import Span, kind_and_outcome
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails, times_out
 
 ID = "acme#charge-payment#order-1"
-LARGE = {"operation": "build-report", "tenant": "acme", "idempotencyKey": "r", "payload": {"bytes": 9000}}
+NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
 
 
-def test_what_a_function_printed_is_in_the_state_and_attempt_that_made_it(cloud: LocalCloud, visitor: Visitor) -> None:
-    ended, _ = cloud.run(charge()), cloud.run(charge("order-2"))
-    log = log_of(cloud, run_here(ended))
-    assert set(log) == {(3, 0)} and "#order-1" in "".join(log[3, 0]) and "#order-2" not in "".join(log[3, 0])
-    page = visitor.get(run_at(ended.arn)).text
-    visits = page.split('<li id="visit-')
-    assert ["<summary>log</summary>" in each for each in visits[1:4]] == [False, False, True]
+def row(name: str, outcome: str, began: float = 0, ended: float | None = None, id: str = ID, kind: str = "x") -> Row:
+    start, end = (None if each is None else NOON + datetime.timedelta(seconds=each) for each in (began, ended))
+    assert start is not None
+    return Row(f"arn:{name}", name, id, "charge-payment", "acme", "order-1", "full", kind, outcome, start, end)
 
 
-PLAIN = ("stopped on the console", '{"a": 1}\n{"b": 2}', '{"a": 1} and more', "[1 2]", '{"a":')
+# ---- listings ----
 
 
-@pytest.mark.parametrize("text", PLAIN)
+def test_the_owner_of_an_answer_is_no_execution_that_began_after_it() -> None:
+    """After a record has expired, its id is executed again."""
+    rows = [
+        row("running", "RUNNING", 9),
+        row("again", "EXECUTED", 5, 6),
+        row("waited", "REPLAYED", 1, 3),
+        row("first", "EXECUTED", 2, 2.5),
+        row("refused", "PayloadMismatch", 1, 1),
+    ]
+    owners = {each.row.name: each.owner and each.owner.name for each in listing(rows, Filter()).rows}
+    assert owners == {"running": "again", "again": "again", "waited": "first", "first": "first", "refused": None}
+
+
+def test_rows_that_name_no_id_are_no_group() -> None:
+    rows = [row(str(n), "InvalidRequest", id=id) for n, id in enumerate(("", "a#b#c", "", ""))]
+    found = listing(rows, Filter(grouped=True))
+    assert [(each.row.name, each.follows) for each in found.rows] == [(str(n), False) for n in range(4)]
+
+
+def test_a_filter_by_class_counts_the_other_classes_all_the_same() -> None:
+    found = listing([row("1", "x", kind="failed"), row("2", "x", kind="running")], Filter(kind="failed"))
+    assert (found.counts["failed"], found.counts["running"], len(found.rows)) == (1, 1, 1)
+
+
+def test_an_answer_in_progress_executed_nothing() -> None:
+    outputs = [f'{{"disposition": "{each}"}}' for each in ("IN_PROGRESS", "EXECUTED")]
+    assert [kind_and_outcome("SUCCEEDED", each, None)[0] for each in outputs] == ["replayed", "succeeded"]
+
+
+@pytest.mark.parametrize("part", ["tenant", "operation"])
+def test_a_request_that_is_refused_for_its_names_is_of_no_other_requests_id(part: str) -> None:
+    assert id_of(charge("1") | {part: f"{charge()[part]}#order"}) is None
+    assert id_of(charge("a#b")) == "acme#charge-payment#a#b"
+
+
+def test_only_an_array_of_one_is_a_request() -> None:
+    assert id_of([charge()]) is not None and id_of([charge(), charge("order-2")]) is None and id_of([]) is None
+
+
+# ---- records ----
+
+
+@pytest.mark.parametrize(("expires", "said"), [(-1, True), (0, False), (1, False), (None, False)])
+def test_a_record_that_has_expired_and_is_still_there_counts_no_more(expires: int | None, said: bool) -> None:
+    end = {} if expires is None else {"expiresAt": int(NOON.timestamp()) + expires}
+    assert record_view(ID, {"status": "COMPLETED", **end}, NOON).expired is said
+
+
+@pytest.mark.parametrize(("status", "lease"), [("IN_PROGRESS", "1 min more"), ("QUARANTINED", ""), ("COMPLETED", "")])
+def test_a_lease_counts_while_a_record_is_in_progress(status: str, lease: str) -> None:
+    later = int(NOON.timestamp()) + 60
+    assert record_view(ID, {"status": status, "leaseExpiresAt": later}, NOON).lease == lease
+
+
+def test_writes_of_several_executions_stand_in_the_order_of_time(cloud: LocalCloud) -> None:
+    first, second = run_here(cloud.run(charge())), run_here(cloud.run(charge()))
+    later = [dataclasses.replace(each, began_at=NOON.replace(year=2100)) for each in second.visits[1].attempts]
+    visits = [dataclasses.replace(each, attempts=later) if each.number == 2 else each for each in second.visits]
+    found = writes([dataclasses.replace(second, visits=visits), first])
+    assert [each.run.name for each in found] == [first.name, first.name, second.name]
+
+
+# ---- data as text ----
+
+
+@pytest.mark.parametrize("text", ["stopped on the console", '{"a": 1}\n{"b": 2}', '{"a": 1} and more', "[1 2]", "{"])
 def test_a_text_that_is_no_json_is_shown_as_it_is(text: str) -> None:
     assert set_out(text).unescape() == text
 
 
+@pytest.mark.parametrize("text", ["<b>no JSON</b>", '{"a": <b>}', '"<b>"', f'"<b>{"x" * 300_000}"'])
+def test_what_is_shown_as_data_is_text_whether_it_is_json_or_not(text: str) -> None:
+    assert "<b>" not in set_out(text) and "&lt;b&gt;" in set_out(text)
+
+
 def test_numbers_of_json_are_shown_as_they_came() -> None:
-    shown = re.sub("<.*?>", "", str(set_out('{"a":1e400,"b":[0.1000000000000000055,"<b>"]}'))).split()
-    assert shown == [
-        "{",
-        "&#34;a&#34;:",
-        "1e400,",
-        "&#34;b&#34;:",
-        "[",
-        "0.1000000000000000055,",
-        "&#34;&lt;b&gt;&#34;",
-        "]",
-        "}",
-    ]
+    shown = re.sub("<.*?>", "", str(set_out('{"a":1e400,"b":[0.1000000000000000055,"<b>"]}')))
+    said = '{ "a": 1e400, "b": [ 0.1000000000000000055, "<b>" ] }'.replace('"', "&#34;").replace("<b>", "&lt;b&gt;")
+    assert shown.split() == said.split()
+
+
+# ---- log lines and time lines ----
+
+
+def test_lines_are_of_no_other_execution_under_the_same_fence(cloud: LocalCloud) -> None:
+    ended, _ = cloud.run(charge()), cloud.run(charge("order-2"))
+    log = log_of(cloud, run_here(ended))
+    assert set(log) == {(3, 0)} and "#order-1" in "".join(log[3, 0]) and "#order-2" not in "".join(log[3, 0])
 
 
 @pytest.mark.parametrize(("applied", "attempts"), [(True, {(3, 0), (7, 0)}), (False, {(7, 0)})])
@@ -67,92 +135,8 @@ def test_each_attempt_that_started_has_lines_of_its_own(
 def test_the_line_of_time_has_a_part_for_each_attempt_and_its_length(cloud: LocalCloud) -> None:
     with cloud.intercept(fails("ThrottlingException", state="AcquireLock", nth=range(1, 3))):
         run = run_here(cloud.run(charge()))
-    view = run_view(run, None, run.started_at)
-    lock = view.visits[1]
-    assert [kind for _, _, kind in lock.parts] == ["failed", "failed", ""] and len(view.scale) == 3
-    assert lock.parts[0][0] < lock.parts[1][0] < lock.parts[2][0] < lock.bar_x + lock.bar_width
-    assert view.visits[-1].bar_x + view.visits[-1].bar_width <= 1000
-
-
-def test_nothing_that_happened_at_once_has_a_scale(cloud: LocalCloud) -> None:
-    run = run_here(cloud.run(charge()))
-    assert run_view(run, None, run.started_at).scale == []
-
-
-def test_a_duplicate_names_its_owner_and_attempt_and_leads_to_it(cloud: LocalCloud, visitor: Visitor) -> None:
-    owner, duplicate = cloud.run(charge()), cloud.run(charge())
-    rows = re.findall(r"<li class=.*?</li>", visitor.get("/rows").text, re.DOTALL)
-    assert f'href="{run_at(owner.arn)}" title="The execution that did the work' in rows[0] and ">itself<" in rows[1]
-    assert all("attempt </span>1" in row for row in rows)
-    page = visitor.get(run_at(duplicate.arn)).text
-    beside = f"/beside?one={owner.arn}&amp;other={duplicate.arn}"
-    assert beside in page
-    both = visitor.get(beside.replace("&amp;", "&")).text
-    assert both.index("EXECUTED") < both.index("REPLAYED") and both.count("Finalize") == 1
-    assert f"{run_at(duplicate.arn)}#visit-3" in both
-    assert visitor.get(f"/beside?one={duplicate.arn}&other={owner.arn}").text == both, "the owner is always the first"
-
-
-def test_two_runs_are_asked_for_by_two_that_there_are(cloud: LocalCloud, visitor: Visitor) -> None:
-    assert visitor.get(f"/beside?one={cloud.run(charge()).arn}").status_code == 404
-
-
-def test_a_result_that_is_kept_apart_comes_when_it_is_asked_for(
-    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = cloud.run(LARGE).output["resultRef"]
-    at = "/result/acme%23build-report%23r"
-    page = visitor.get(record_at("acme#build-report#r")).text
-    assert f'data-later="{at}"' in page and f"{result['bytes']:,} bytes" in page and len(page) < 9000
-    assert len(visitor.get(at).text) > 9000
-    monkeypatch.setattr(kept_result, "MOST_BYTES", 1000)
-    refused = visitor.get(at)
-    assert refused.status_code == 404 and "too many to be shown" in refused.text
-    monkeypatch.undo()
-    cloud.client("s3").put_object(Bucket=result["bucket"], Key=result["key"], Body=b"{}")
-    assert "not what the record says" in visitor.get(at).text
-    cloud.client("s3").delete_object(Bucket=result["bucket"], Key=result["key"])
-    assert "cannot be read" in visitor.get(at).text
-    cloud.run(charge())
-    assert "refers to no result" in visitor.get("/result/acme%23charge-payment%23order-1").text
-
-
-def test_calls_of_the_http_api_are_listed_with_what_became_of_them(
-    cloud: LocalCloud, source: LocalSource, visitor: Visitor
-) -> None:
-    assert "No call has come yet" in visitor.get("/calls").text
-    version = source.version()
-    client, body = Client(cloud), json.dumps(charge()["payload"])
-    sent = {"Idempotency_Key": "<key>", "Content_Type": "application/json"}
-    client.send("POST", "/operations/charge-payment", body, **sent)
-    client.send("GET", "/nowhere", signed=False)
-    newest, first = source.calls() or ()
-    assert (first.method, first.path, first.status, first.key) == ("POST", "/operations/charge-payment", 200, "<key>")
-    assert (newest.status, newest.arn) == (403, "") and source.version() > version, "a page is told"
-    page = visitor.get("/calls").text
-    assert "&lt;key&gt;" in page and f'href="{run_at(first.arn)}"' in page
-    assert "default#charge-payment#&lt;key&gt;" in visitor.get(run_at(first.arn)).text
-    cloud.reset()
-    assert source.calls() == []
-
-
-@pytest.mark.parametrize(
-    ("page", "command"),
-    [
-        ("run", "once show arn:"),
-        ("record", "once show 'acme#ask-somebody#order-1'"),
-        ("record", "once retry 'acme#ask-somebody#order-1'"),
-        ("record", "once release 'acme#ask-somebody#order-1'"),
-        ("record", "once resolve 'acme#ask-somebody#order-1' --result FILE"),
-        ("waiting", "once ls"),
-        ("waiting", "once retry --rejected --error InvalidRequest"),
-    ],
-)
-def test_each_action_can_be_copied_as_the_command_that_does_it(
-    cloud: LocalCloud, visitor: Visitor, page: str, command: str
-) -> None:
-    cloud.run(charge("bad") | {"onCrash": "never"})
-    ended = cloud.run(charge() | {"operation": "ask-somebody"})
-    at = {"run": run_at(ended.arn), "record": record_at("acme#ask-somebody#order-1"), "waiting": "/waiting"}[page]
-    copied = re.findall(r'data-copy-text="(.*?)"', visitor.get(at).text)
-    assert any(each.replace("&#39;", "'").startswith(command) for each in copied), copied
+    span = Span.of(run, run.started_at)
+    whole, *parts = span.bars(run.visits[1])
+    assert [kind for _, _, kind in parts] == ["part failed", "part failed", "part"]
+    assert parts[0][0] < parts[1][0] < parts[2][0] < whole[0] + whole[1]
+    assert sum(span.bars(run.visits[-1])[0][:2]) <= 1000

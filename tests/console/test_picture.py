@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import re
-import threading
 from collections import deque
 from collections.abc import Iterator
 from itertools import combinations, pairwise
@@ -17,11 +16,10 @@ import pytest
 from scenario import charge
 
 from oncekit.console import picture
-from oncekit.console.drawing.geometry import geometry
-from oncekit.console.drawing.svg import style
+from oncekit.console.drawing.graph import Definition, Edge, Node, Taken, edges, nodes
+from oncekit.console.drawing.layout import layout
+from oncekit.console.drawing.svg import STYLE, drawing
 from oncekit.console.here import run_here
-from oncekit.console.machine import Definition, edges, nodes
-from oncekit.console.picture import picture_in_page
 from oncekit.console.run import Run, Visit
 from oncekit.local import LocalCloud
 from oncekit.local.deploy import rendered_definitions
@@ -38,7 +36,7 @@ def drawn(definition: Definition, run: Run) -> tuple[dict[str, str], set[str]]:
     signs, ways = {}, set()
     for group in root.iter(f"{SVG}g"):
         title = group.findtext(f"{SVG}title") or ""
-        sign = group.find(f"{SVG}g[@class='sign']/{SVG}text")
+        sign = group.find(f"{SVG}g[@class='badge sign']/{SVG}text")
         if sign is not None:
             signs[re.split(r"[ :]", title)[0]] = sign.text or ""
         if " → " in title and "taken" in (group.get("class") or "").split():
@@ -61,7 +59,7 @@ def hundred_states() -> dict[str, Any]:
 @pytest.mark.parametrize("name", [*MACHINES, "hundred"])
 def test_every_state_has_a_box_and_no_two_overlap(name: str) -> None:
     definition = hundred_states() if name == "hundred" else MACHINES[name]
-    boxes = geometry(tuple(nodes(definition)), tuple(edges(definition))).boxes
+    boxes = layout(tuple(nodes(definition)), tuple(edges(definition))).boxes
     assert set(boxes) == set(definition["States"])
     for (one, a), (other, b) in combinations(boxes.items(), 2):
         apart = abs(a.x - b.x) >= (a.width + b.width) / 2 or abs(a.y - b.y) >= (a.height + b.height) / 2
@@ -94,26 +92,30 @@ def test_each_path_of_an_operation_is_drawn_with_what_became_of_each_state(
     assert (signs[at_top[-1].state] == "✗") == (run.status == "FAILED")
 
 
-def test_the_rules_of_a_picture_in_a_page_hold_for_nothing_else_in_it(cloud: LocalCloud) -> None:
-    selectors = re.findall(r"^([^{}@\n][^{]*) \{", style("graph"), re.MULTILINE)
-    assert selectors and all(each.startswith(".graph ") for rule in selectors for each in rule.split(", "))
-    ended = cloud.run(charge())
-    shown = picture_in_page(MACHINES["operation"], run_here(ended))
-    assert shown.startswith('<svg class="graph"') and "<style" not in shown and " style=" not in shown
+def test_the_rules_of_a_picture_hold_for_nothing_else_in_a_page(cloud: LocalCloud) -> None:
+    rules = re.findall(r"^ *([^{}@/\n][^{}]*?) \{$|^([^{}@/\n][^{}]*?) \{ ", STYLE.read_text("utf-8"), re.MULTILINE)
+    selectors = [each for rule in rules for each in "".join(rule).split(", ")]
+    assert len(selectors) > 20 and all(re.match(r"\.graph\b", each) for each in selectors)
+    shown = picture.picture_in_page(MACHINES["operation"], run_here(cloud.run(charge())))
+    assert shown.startswith("<svg") and "<style" not in shown and " style=" not in shown
 
 
-def test_a_picture_does_not_wait_for_another_one_that_is_being_laid_out() -> None:
-    def machine(name: str) -> dict[str, Any]:
-        return {"StartAt": name, "States": {name: {"Type": "Succeed"}}}
+def test_the_same_machine_is_drawn_as_the_same_text_with_every_state() -> None:
+    machine = MACHINES["operation"]
+    first = picture.picture(machine, None, "it")
+    layout.cache_clear()
+    assert first == picture.picture(machine, None, "it")
+    assert all(f"<title>{name}: " in first for name in machine["States"])
 
-    def lay_out() -> None:
-        picture.lay_out(machine("Other"))
-        done.set()
 
-    one, done = machine("One"), threading.Event()
-    with picture._laying_out(tuple(nodes(one)), tuple(edges(one))):
-        threading.Thread(target=lay_out, daemon=True).start()
-        assert done.wait(20)
+def test_names_and_comments_are_text_in_the_picture_and_never_markup() -> None:
+    evil = "\"'><script>alert(1)</script>&\x1b]52;c;\x07\u202e\ud800\n"
+    drawn = [Node(f"A{evil}", f"task{evil}", evil), Node("B", "success", "")]
+    svg = drawing(drawn, [Edge(drawn[0].name, "B", True, evil)], Taken([drawn[0].name, "B"]), evil)
+    root = ElementTree.fromstring(svg)
+    assert not [each.tag for each in root.iter() if "script" in each.tag]
+    assert not [name for each in root.iter() for name in each.attrib if name.startswith("on")]
+    assert "\x1b" not in svg and "\u202e" not in svg and r"\x1b]52;c;\x07\u202e\ud800\n" in svg
 
 
 def walks(definition: Definition) -> Iterator[list[str]]:
@@ -156,12 +158,6 @@ def walked(definition: Definition, walk: list[str]) -> Run:
             outcome="caught" if (state, after) in on_error else "succeeded",
             entered_at=NOW,
             exited_at=NOW,
-            input=None,
-            output=None,
-            variables={},
-            attempts=(),
-            failures=(),
-            events=(),
         )
         for number, (state, after) in enumerate(zip(walk, [*walk[1:], ""], strict=True), 1)
     ]

@@ -1,4 +1,4 @@
-"""The model of a run, made of the events of its history."""
+"""The model of a run, made of the events of its history: what became of each state, also where histories are odd."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from oncekit.console.here import run_here
 from oncekit.console.picture import taken
 from oncekit.console.run import Run, run_of
 from oncekit.local import LocalCloud
+from oncekit.local.execution import Execution
 from oncekit.local.faults import before, fails
 
 PATH = ("ReceiveRequest", "AcquireLock", "ExecuteBusinessLogic", "IsResponseLarge", "Finalize")
 STARTED = {"id": 1, "previousEventId": 0, "type": "ExecutionStarted", "timestamp": "2026-01-01T00:00:00+00:00"}
+BAD = {"StartAt": "Bad", "States": {"Bad": {"Type": "Fail", "Error": "Boom"}}}
+CATCH = {"Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Out"}], "Next": "Out"}
+FAILING_MAP = {"Type": "Map", "Items": [1], "ItemProcessor": BAD}
 
 
 def by_api(cloud: LocalCloud, arn: str) -> Run:
@@ -25,6 +29,17 @@ def by_api(cloud: LocalCloud, arn: str) -> Run:
     return run_of(client.describe_execution(executionArn=arn), [each for page in pages for each in page["events"]])
 
 
+def outcomes(run: Run) -> dict[str, str]:
+    """The last visit's of each state."""
+    return {each.state: each.outcome for each in run.visits}
+
+
+def until(ended: Execution, last: str) -> Run:
+    """As it was read while it ran, right after the first event of this type."""
+    kinds = [each["type"] for each in ended.events]
+    return run_of({"executionArn": ended.arn, "status": "RUNNING"}, ended.events[: kinds.index(last) + 1])
+
+
 def test_a_run_is_the_same_from_the_local_cloud_and_from_the_api(cloud: LocalCloud) -> None:
     ended = cloud.run(charge())
     here, there = run_here(ended), by_api(cloud, ended.arn)
@@ -32,34 +47,36 @@ def test_a_run_is_the_same_from_the_local_cloud_and_from_the_api(cloud: LocalClo
     assert [each.outcome for each in there.visits] == ["succeeded"] * 5
     assert json.loads(there.input or "") == charge() and json.loads(there.output or "")["disposition"] == "EXECUTED"
     assert here.visits == there.visits and here.transitions == there.transitions == ended.transitions == 5
-    assert [json.loads(each.input or "") for each in (here, there)] == [charge(), charge()]
 
 
 def test_each_call_of_a_task_is_an_attempt_with_what_it_was_given_and_how_it_ended(cloud: LocalCloud) -> None:
     with cloud.intercept(fails("ThrottlingException", state="AcquireLock", nth=range(1, 3))):
-        run = run_here(cloud.run(charge()))
+        ended = cloud.run(charge())
+    run = run_here(ended)
     lock = run.visits[1]
-    assert lock.outcome == "succeeded" and lock.retries == 2
-    assert [each.failure and each.failure.error for each in lock.attempts] == ["DynamoDB.ThrottlingException"] * 2 + [
-        None
-    ]
-    assert {each.resource for each in lock.attempts} == {"dynamodb:updateItem"}
+    errors = [each.failure and each.failure.error for each in lock.attempts]
+    assert errors == ["DynamoDB.ThrottlingException", "DynamoDB.ThrottlingException", None]
+    assert (lock.outcome, lock.retries, {each.resource for each in lock.attempts}) == (
+        "succeeded",
+        2,
+        {"dynamodb:updateItem"},
+    )
     assert json.loads(lock.attempts[0].parameters or "")["Key"] == {"id": {"S": "acme#charge-payment#order-1"}}
-    assert lock.attempts[0].began_at < lock.attempts[1].began_at
     assert run.visits[0].variables, "what the state assigned"
+    assert taken(run).marks["AcquireLock"].sign == "✓ ↻2"
+    assert outcomes(until(ended, "TaskFailed"))["AcquireLock"] == "running", "it will be repeated"
 
 
 def test_a_caught_failure_is_told_apart_from_one_that_ends_the_execution(cloud: LocalCloud) -> None:
     run = run_here(cloud.run(charge() | {"operation": "ask-somebody"}))
-    outcomes = {each.state: each.outcome for each in run.visits}
-    assert outcomes["ExecuteBusinessLogic"] == "caught" and outcomes["NeedsAttention"] == "failed"
-    assert run.visits[-1].failures[0].error == "NeedsAttention"
-    marks = taken(run).marks
-    assert (marks["ExecuteBusinessLogic"].sign[0], marks["NeedsAttention"].sign) == ("↷", "✗")
-    assert "Finalize" not in marks, "not reached"
+    assert (outcomes(run)["ExecuteBusinessLogic"], outcomes(run)["NeedsAttention"]) == ("caught", "failed")
+    assert [each.error for each in run.visits[-1].failures] == ["NeedsAttention"]
+    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
+        run = run_here(cloud.run(charge()))
+    assert (run.visits[-1].outcome, len(run.visits[-1].failures)) == ("failed", 1)
 
 
-def test_a_run_that_goes_on_is_running_in_its_last_state(cloud: LocalCloud) -> None:
+def test_a_run_that_goes_on_is_running_in_its_last_state_until_it_is_stopped(cloud: LocalCloud) -> None:
     seen: list[Run] = []
 
     def look() -> None:
@@ -74,32 +91,36 @@ def test_a_run_that_goes_on_is_running_in_its_last_state(cloud: LocalCloud) -> N
     assert [each.outcome for each in stopped.visits] == ["succeeded", "succeeded", "stopped"]
 
 
-def test_branches_whose_events_alternate_are_told_apart(cloud: LocalCloud) -> None:
-    branch = {"StartAt": "Inner", "States": {"Inner": {"Type": "Wait", "Seconds": 1, "Next": "Out"}, "Out": END}}
-    states = {"Each": {"Type": "Map", "Items": list(range(16)), "ItemProcessor": branch, "End": True}}
-    arn = start(cloud, create(cloud, states))
-    run = run_here(cloud.wait(arn))
-    assert [each.state for each in run.visits].count("Inner") == 16
-    assert {each.outcome for each in run.visits} == {"succeeded"} and all(each.exited_at for each in run.visits)
-    inner = [each for each in run.visits if each.state == "Inner"]
-    assert {each.parent for each in inner} == {1} and run.visits[0].parent is None
-    assert taken(run).steps == ["Each"], "what is within has no place of its own in the picture"
-    assert all(each.output == each.input for each in inner) and len({each.input for each in inner}) == 16
+def test_a_failure_within_a_map_is_its_own_and_caught_by_it(cloud: LocalCloud) -> None:
+    ended = cloud.wait(start(cloud, create(cloud, {"Each": {**FAILING_MAP, **CATCH}, "Out": END})))
+    run = run_here(ended)
+    assert ended.status == "SUCCEEDED" and outcomes(run) == {"Each": "caught", "Bad": "failed", "Out": "succeeded"}
+    assert outcomes(until(ended, "SucceedStateEntered")) == {"Each": "caught", "Bad": "failed", "Out": "running"}
+    assert [each.parent for each in run.visits] == [None, 1, None]
+    assert taken(run).steps == ["Each", "Out"], "what is within has no place of its own in the picture"
 
 
-def test_a_redrive_stands_among_the_visits_and_not_on_the_path(cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("AccessDeniedException", state="Finalize", nth=0)):
-        dead = cloud.run(charge())
-    assert dead.status == "FAILED"
-    cloud.client("stepfunctions").redrive_execution(executionArn=dead.arn)
-    run = run_here(cloud.wait(dead.arn))
-    assert [each.outcome for each in run.visits[4:]] == ["failed", "redriven", "succeeded"]
-    assert run.path == (*PATH, "Finalize") and run.status == "SUCCEEDED"
+def test_a_failure_within_a_map_that_nothing_catches_is_its_failure(cloud: LocalCloud) -> None:
+    ended = cloud.wait(start(cloud, create(cloud, {"Each": {**FAILING_MAP, "Next": "Out"}, "Out": END})))
+    run = run_here(ended)
+    assert (ended.status, outcomes(run)) == ("FAILED", {"Each": "failed", "Bad": "failed"})
+
+
+def test_a_call_that_succeeded_stays_so_when_its_answer_cannot_be_evaluated() -> None:
+    task = {"resourceType": "lambda", "resource": "invoke"}
+    events = [
+        {"id": 1, "type": "TaskStateEntered", "stateEnteredEventDetails": {"name": "Work"}},
+        {"id": 2, "type": "TaskScheduled", "taskScheduledEventDetails": task},
+        {"id": 3, "type": "TaskSucceeded", "taskSucceededEventDetails": task},
+        {"id": 4, "type": "EvaluationFailed", "evaluationFailedEventDetails": {"error": "E"}},
+    ]
+    arn = "arn:aws:states:r:1:execution:m:n"
+    run = run_of({"executionArn": arn, "status": "FAILED"}, [STARTED | each for each in events])
+    assert [each.failure for each in run.visits[0].attempts] == [None] and run.visits[0].outcome == "failed"
 
 
 @pytest.mark.parametrize("event", [{"type": "SomethingNew"}, {"type": "TaskFailed", "taskFailedEventDetails": {}}])
 def test_events_that_say_nothing_of_a_state_are_no_error(event: dict[str, object]) -> None:
-    more = {"id": 2, "previousEventId": 1, "timestamp": STARTED["timestamp"], **event}
-    run = run_of({"executionArn": "arn:aws:states:r:1:execution:m:n", "status": "RUNNING"}, [STARTED, more])
+    run = run_of({"executionArn": "arn:aws:states:r:1:execution:m:n", "status": "RUNNING"}, [STARTED, STARTED | event])
     assert run.visits == [] and [each.kind for each in run.events] == ["ExecutionStarted", event["type"]]
     assert run.name == "n"

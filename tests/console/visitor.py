@@ -17,7 +17,7 @@ HERE = f"http://127.0.0.1:{PORT}"
 
 
 class Visitor:
-    """Has the key, as a cookie; sends a token with what changes something, unless told."""
+    """Has the key, as a cookie, and sends forms from the console's own pages, unless told."""
 
     def __init__(self, source: LocalSource, actions: Actions) -> None:
         self.guard = Guard(PORT)
@@ -27,9 +27,10 @@ class Visitor:
     def get(self, path: str, **headers: str) -> TestResponse:
         return self.client.get(path, base_url=HERE, headers=headers)
 
-    def post(self, path: str, form: dict[str, Any], *, token: str | None = None, **headers: str) -> TestResponse:
-        form = {"token": self.guard.token if token is None else token, **form}
-        return self.client.post(path, base_url=HERE, data=form, headers={"Origin": HERE, **headers})
+    def post(self, path: str, form: dict[str, Any], headers: dict[str, str] | None = None) -> TestResponse:
+        return self.client.post(
+            path, base_url=HERE, data=form, headers={"Origin": HERE} if headers is None else headers
+        )
 
 
 def run_at(arn: str) -> str:

@@ -166,3 +166,10 @@ def test_alias_starts_the_same_state_machine(cloud: LocalCloud) -> None:
         stateMachineArn=cloud.outputs["StateMachineAliasArn"], name="through-alias", input=json.dumps(CHARGE)
     )
     assert cloud.wait(answer["executionArn"]).status == "SUCCEEDED"
+
+
+def test_number_of_items_is_what_a_scan_counts(cloud: LocalCloud) -> None:
+    table = cloud.outputs["TableName"]
+    for key in ("a", "b"):
+        cloud.client("dynamodb").put_item(TableName=table, Item={"id": {"S": key}})
+    assert cloud.item_counts()["IdempotencyTable"] == 2 == cloud.client("dynamodb").scan(TableName=table)["Count"]

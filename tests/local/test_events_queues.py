@@ -89,17 +89,3 @@ def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: s
         sqs.send(f"a{character}b")
     sqs.send("tab\t line\n return\r \ud7ff \ue000 \ufffd \U0001f600 \x7f")
     assert len(sqs.receive()) == 1
-
-
-@pytest.mark.aws(
-    "SQS Developer Guide, Queue parameters",
-    "Amazon SQS automatically deletes messages that have been in a queue for more than the maximum message",
-)
-def test_message_is_gone_after_the_retention_period_and_no_younger_one_with_it(stand: Stand) -> None:
-    stand.deploy(queue("Requests", "MessageRetentionPeriod: 600"))
-    sqs = Sqs(stand, "Requests")
-    sqs.send("old")
-    stand.clock.advance(500)
-    sqs.send("young")
-    stand.clock.advance(100)
-    assert [message["Body"] for message in sqs.receive(MaxNumberOfMessages=10)] == ["young"]

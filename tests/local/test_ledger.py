@@ -117,18 +117,3 @@ def test_lines_that_are_there_for_a_belief_are_named_by_a_test() -> None:
     named = {mark.kwargs["unconfirmed"] for _, mark in beliefs() if "unconfirmed" in mark.kwargs}
     about_beliefs = {number for number in lines() if int(number[1:]) in BELIEFS}
     assert about_beliefs - named == set()
-
-
-@pytest.mark.parametrize(
-    "mark",
-    [
-        pytest.mark.aws("AWS documentation", "it is written there, somewhere, surely"),
-        pytest.mark.aws("Step Functions Developer Guide, Map", "it works"),
-        pytest.mark.aws(model="stepfunctions", says="executions are always strongly consistent, everywhere"),
-        pytest.mark.aws(recorded="somewhere", says="one two three four five"),
-        pytest.mark.aws(unconfirmed="V999"),
-        pytest.mark.aws(),
-    ],
-)
-def test_empty_words_are_no_source(mark: pytest.MarkDecorator) -> None:
-    assert problem_of(mark.mark) is not None

@@ -26,13 +26,7 @@ ROWS = """
 """
 HEAD = START + ROWS
 TYPE = "  N: {{ Type: AWS::{}, Properties: {} }}\n"
-REPOSITORY = """
-  N:
-    Type: AWS::Serverless::Application
-    {}
-    Properties:
-      Location: {{ ApplicationId: 'arn:aws:serverlessrepo:us-east-1:1:applications/x', SemanticVersion: 1.0.0 }}
-"""
+REPOSITORY = "{ Location: { ApplicationId: 'arn:aws:serverlessrepo:us-east-1:1:x', SemanticVersion: 1.0.0 } }"
 
 
 class Edited:
@@ -80,8 +74,8 @@ def edited(cloud: LocalCloud, tmp_path: Path) -> Iterator[Edited]:
         ("Outputs: { X: {} }\n", "the output X cannot be read ('Value' is missing)"),
         ("  N: { Type: AWS::SNS::Topic, Condition: C }\nConditions: { C: !Not [!Condition C] }\n", "depends on itself"),
         (
-            REPOSITORY.format(""),
-            "N: the local cloud does not fetch arn:aws:serverlessrepo:us-east-1:1:applications/x from",
+            TYPE.format("Serverless::Application", REPOSITORY),
+            "N: the local cloud fetches no application from the Serverless Application Repository",
         ),
     ],
 )

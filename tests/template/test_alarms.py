@@ -38,11 +38,6 @@ def test_every_function_has_alarms_of_its_own(alarms: Resources, functions: Reso
             assert (alarm["ComparisonOperator"], alarm["Threshold"]) == ("GreaterThanThreshold", {"Ref": threshold})
 
 
-OPERATION, RECOVERY = {"StateMachineArn": "OperationStateMachine"}, {"StateMachineArn": "RecoveryStateMachine"}
-TABLE, PIPE = {"TableName": "IdempotencyTable"}, {"PipeName": "RequestPipe"}
-STATES, SQS, DYNAMODB, PIPES = "AWS/States", "AWS/SQS", "AWS/DynamoDB", "AWS/EventBridge/Pipes"
-
-
 HOUR = 12
 """Sweeps in an hour."""
 BURST = [[5] * HOUR] * 3 + [[5] * 3 + [4000] * 9, [4000] * HOUR, [2000] * 6 + [5] * 6] + [[5] * HOUR] * 4

@@ -44,11 +44,6 @@ def actions(statement: dict[str, Any]) -> list[str]:
     return found if isinstance(found, list) else [found]
 
 
-def role_of(resource: dict[str, Any]) -> str:
-    role: str = resource["Properties"]["Role"]["Fn::GetAtt"][0]
-    return role
-
-
 SERVICES = {
     "AWS::Serverless::Function": "lambda.amazonaws.com",
     "AWS::StepFunctions::StateMachine": "states.amazonaws.com",

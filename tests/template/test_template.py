@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from template_parts import OWN_FUNCTIONS, references, resolver
 
-from oncekit.local.definition import placeholders
 from oncekit.local.template import load, parameter_values
 
 ROOT = Path(__file__).parents[2]
@@ -41,12 +40,6 @@ def test_every_parameter_is_shown_in_exactly_one_group(source: Mapping[str, Any]
     groups = source["Metadata"]["AWS::CloudFormation::Interface"]["ParameterGroups"]
     shown = [name for group in groups for name in group["Parameters"]]
     assert sorted(shown) == sorted(source["Parameters"])
-
-
-@pytest.mark.parametrize("name", ["OperationStateMachine", "FastStateMachine", "RecoveryStateMachine"])
-def test_substitutions_of_a_definition_are_exactly_its_placeholders(name: str, resources: Resources) -> None:
-    machine = resources[name]["Properties"]
-    assert set(machine["DefinitionSubstitutions"]) == placeholders(ROOT / machine["DefinitionS3Location"])
 
 
 def test_nothing_is_named_that_only_sam_would_make(source: Mapping[str, Any]) -> None:
@@ -100,13 +93,6 @@ def test_one_word_names_an_operation_everywhere(functions: Resources) -> None:
         assert properties["FunctionName"] == {"Fn::Sub": f"${{AWS::StackName}}_op-{operation}"}
         assert folder == operation.replace("-", "_")
         assert name == "".join(word.capitalize() for word in operation.split("-")) + "Function"
-
-
-def test_caching_a_response_times_out_before_its_task(functions: Resources, definition: dict[str, Any]) -> None:
-    assert (
-        functions["CacheResponseFunction"]["Properties"]["Timeout"]
-        < definition["States"]["CacheResponse"]["TimeoutSeconds"]
-    )
 
 
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])

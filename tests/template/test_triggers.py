@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +31,6 @@ def test_an_event_that_requests_an_operation_is_told_by_its_type_and_source(
     template = load(TEMPLATE, {"EventSource": asked})
     pattern = resolver(template).resolve(template.section("Resources")["RequestRule"]["Properties"]["EventPattern"])
     assert matches(pattern, {"source": source, "detail-type": kind, "detail": {}}) is starts
-
-
-def assigned(part: Any, variable: str) -> Iterator[Any]:
-    """Every value that a part of a definition gives to a variable."""
-    if isinstance(part, Mapping):
-        if variable in part.get("Assign", {}):
-            yield part["Assign"][variable]
-        for each in part.values():
-            yield from assigned(each, variable)
-    elif isinstance(part, list):
-        for each in part:
-            yield from assigned(each, variable)
 
 
 FILTER = '{"messageAttributes":{"stage":{"stringValue":["prod"]}}}'

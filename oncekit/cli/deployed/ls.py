@@ -12,9 +12,9 @@ import typer
 
 from oncekit.cli.deployed.on_stack import LONGEST_ID, answered, on_stack
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records import finished_operations, open_operations
+from oncekit.cli.deployed.records import listing
 from oncekit.cli.deployed.records.attributes import OPEN, STATUSES
-from oncekit.cli.deployed.records.open_operations import since
+from oncekit.cli.deployed.records.listing import since
 from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
 from oncekit.cli.deployed.rejected.queue import Which, handle
 from oncekit.cli.deployed.stack import Stack
@@ -30,7 +30,6 @@ MORE = {
     True: "There are more: raise --limit, or choose with --tenant or --operation.",
     False: "There may be more: only a part of the table was read; raise --limit (20,000 records are read at most).",
 }
-NO_SUCH = {True: "Nothing is open", False: "No such operation was found"}
 
 Status = Annotated[
     list[str] | None,
@@ -96,15 +95,11 @@ class Asked:
         """Raises Problem where there can be none."""
         if unknown := [each for each in self.statuses if each not in STATUSES]:
             raise Problem(f"--status {unknown[0]}: there are {', '.join(STATUSES)}")
-        if self.is_overdue and (other := [each for each in self.statuses if each != "IN_PROGRESS"]):
-            raise Problem(f"--overdue: only what is IN_PROGRESS has a lease; leave out --status {other[0]}")
-        for option, name in self._names:
+        if self.is_overdue and set(self.statuses) - {"IN_PROGRESS"}:
+            raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status")
+        for option, name in (("--tenant", self.tenant), ("--operation", self.operation)):
             if name is not None and not NAME.fullmatch(name):
                 raise Problem(f"{option} {name}: there is no such name: a name matches {NAME.pattern}")
-
-    @property
-    def _names(self) -> tuple[tuple[str, str | None], ...]:
-        return ("--tenant", self.tenant), ("--operation", self.operation)
 
     @property
     def chosen(self) -> Sequence[str]:
@@ -116,16 +111,8 @@ class Asked:
         return set(self.chosen) <= set(OPEN)
 
     def wants(self, id: str) -> bool:
-        # Whoever writes the table may have given a record any id: one without these parts is nobody's.
-        parts = id.split("#", 2)
-        if len(parts) < 3:
-            return self.tenant is None and self.operation is None
-        return self.tenant in (None, parts[0]) and self.operation in (None, parts[1])
-
-    def __str__(self) -> str:
-        """As it was asked."""
-        words = [f"--status {each}" for each in self.statuses] + ["--overdue"] * self.is_overdue
-        return " ".join([*words, *(f"{option} {name}" for option, name in self._names if name)])
+        tenant, _, rest = id.partition("#")
+        return self.tenant in (None, tenant) and self.operation in (None, rest.partition("#")[0])
 
 
 def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
@@ -133,9 +120,9 @@ def _ls(place: Place, asked: Asked, limit: int, as_json: bool) -> int:
 
     def work(stack: Stack) -> int:
         if asked.are_open:
-            found = open_operations.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit)
+            found = listing.open_operations(stack, asked.chosen, asked.is_overdue, asked.wants, limit)
         else:
-            found = finished_operations.finished_operations(stack, asked.chosen, asked.wants, limit)
+            found = listing.finished_operations(stack, asked.chosen, asked.wants, limit)
             tell("Read {records:,} records of the table, {units:,.1f} read units.".format(**found["read"]))
         if not as_json and found["operations"]:
             _print_table(found["operations"], stack.now(), asked)
@@ -168,7 +155,13 @@ def _print_table(operations: Sequence[Mapping[str, Any]], now: float, asked: Ask
 
 def _remarks(found: Mapping[str, Any], asked: Asked) -> Iterator[Entry]:
     if not found["operations"]:
-        yield Entry("", f"{NO_SUCH[asked.are_open]}{f' that matches {asked}' if str(asked) else ''}.")
+        filters = asked != Asked((), False, None, None)
+        yield Entry(
+            "",
+            f"Nothing is open{' that matches' if filters else ''}."
+            if asked.are_open
+            else "No such operation was found.",
+        )
     if not found["isComplete"]:
         yield Entry("", MORE[asked.are_open])
     if any(each["status"] == "QUARANTINED" for each in found["operations"]):

@@ -18,7 +18,9 @@ def with_outputs(cloudformation: Any, name: str, needed: Collection[str], depth:
     stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
     if _has(stack, needed) or not depth:
         return stack
-    found = (with_outputs(cloudformation, inner, needed, depth - 1) for inner in _inside(cloudformation, name))
+    found = (
+        with_outputs(cloudformation, inner, needed, depth - 1) for inner in _inside(rows_of(cloudformation, name, 0))
+    )
     return next((each for each in found if _has(each, needed)), stack)
 
 
@@ -26,14 +28,18 @@ def _has(stack: Mapping[str, Any], needed: Collection[str]) -> bool:
     return set(needed) <= {each["OutputKey"] for each in stack.get("Outputs", ())}
 
 
-def _inside(cloudformation: Any, name: str) -> Iterator[str]:
-    """The names of the stacks inside of a stack."""
-    for page in cloudformation.get_paginator("list_stack_resources").paginate(StackName=name):
-        yield from inside(page["StackResourceSummaries"])
-
-
-def inside(listed: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _inside(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The names of the stacks among a stack's resources."""
-    for each in listed:
+    for each in rows:
         if each["ResourceType"] == _STACK and (arn := each.get("PhysicalResourceId")):
             yield str(arn).rpartition(":stack/")[2].partition("/")[0]
+
+
+def rows_of(cloudformation: Any, name: str, depth: int = DEEPEST) -> Iterator[Mapping[str, Any]]:
+    """What ListStackResources says of a stack and of those inside of it, itself first, without what was deleted."""
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
+    listed = [each for page in pages for each in page["StackResourceSummaries"]]
+    rows = [each for each in listed if each["ResourceStatus"] != "DELETE_COMPLETE"]
+    yield from rows
+    for inner in _inside(rows) if depth else ():
+        yield from rows_of(cloudformation, inner, depth - 1)

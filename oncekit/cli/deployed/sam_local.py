@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.cli.deployed.nested_stacks import inside
+from oncekit.cli.deployed.nested_stacks import DEEPEST, rows_of
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.requests.files import read_event, where
@@ -19,7 +19,6 @@ from oncekit.cli.terminal import say_json, tell
 from oncekit.console.requests import opened
 
 FUNCTION = "AWS::Lambda::Function"
-GONE = "DELETE_COMPLETE"
 ENDPOINT = "AWS_ENDPOINT_URL"
 DECLARE_IT = (
     f'add `{ENDPOINT}: !If [RunsInSamLocal, "", !Ref AWS::NoValue]` to its Environment.Variables in the template '
@@ -60,18 +59,10 @@ def write_event(place: Place, event: str, output: Path | None) -> int:
 
 
 def _functions(stack: Stack, name: str) -> dict[str, str]:
-    """The names of the functions of a stack by their logical ids, which are what `sam local invoke` takes. Those of
-    stacks inside of it are among them; the local cloud lists them with its own.
-    """
-    cloudformation = stack.client("cloudformation")
-    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
-    listed = [each for page in pages for each in page["StackResourceSummaries"] if each["ResourceStatus"] != GONE]
-    found = {
-        each["LogicalResourceId"]: each["PhysicalResourceId"] for each in listed if each["ResourceType"] == FUNCTION
-    }
-    for inner in () if stack.is_local else inside(listed):
-        found = _functions(stack, inner) | found
-    return found
+    """The names of the functions of a stack by their logical ids, which are what `sam local invoke` takes."""
+    rows = rows_of(stack.client("cloudformation"), name, 0 if stack.is_local else DEEPEST)
+    functions = [each for each in rows if each["ResourceType"] == FUNCTION]
+    return {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in reversed(functions)}
 
 
 def _tell_undeclared(found: Mapping[str, Any], template: Path | None) -> None:

@@ -51,7 +51,9 @@ def send(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Send a request to a deployed stack or to `once up`. Prints the id of each event, message, execution or answer.
+    """Send a request to a deployed stack or to `once up`.
+
+    Prints the id of each event, message or execution; of a request by HTTP the answer: status and body.
 
     On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution; or
     that the request will be refused, and why.
@@ -59,10 +61,10 @@ def send(
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages. Requests by HTTP start in the fast lane.
 
-    With --wait, for executions and requests by HTTP, it also prints how each ended. In the fast lane, whose executions
-    cannot be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. If
-    every answer is IN_PROGRESS, as when the fast lane hands a request over to the full lane, it waits for the record of
-    the request's id. The exit code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in
+    With --wait, for direct starts, it also prints how each execution ended. In the fast lane, whose executions cannot
+    be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. If every
+    answer is IN_PROGRESS, as when the fast lane hands a request over to the full lane, it waits for the record of the
+    request's id. The exit code is that of `once run`: 1 if a request failed, else 3 if one is in conflict or in
     progress. IN_PROGRESS does not count once the result under that id is known.
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
@@ -90,8 +92,8 @@ class Way:
             raise Problem(
                 f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"
             )
-        if waits and self.via not in (ways.DIRECT, ways.HTTP):
-            raise Problem(f"--wait: --via {self.via} gives no answer; leave it out, and ask `once show ID`")
+        if waits and self.via != ways.DIRECT:
+            raise Problem(f"--wait: it is for direct starts; leave out --via {self.via}, or ask `once show ID` later")
 
 
 def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
@@ -110,9 +112,7 @@ def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, a
 def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_json: bool) -> int:
     ended: list[ends.Ended] = []
     late: list[ends.TooLong] = []
-    if way.via == ways.HTTP:
-        done, ended = synchronous.by_http(stack, request, times)
-    elif way.lane == FAST:
+    if way.lane == FAST:
         done, ended, late = synchronous.run(stack, request, times, seconds)
     else:
         done = ways.send(stack, request, way.via, times)

@@ -16,7 +16,7 @@ from oncekit.cli.deployed.executions.owners import LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records.open_operations import since
+from oncekit.cli.deployed.records.listing import since
 from oncekit.cli.deployed.records.record import RELEASED, Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.drawing import Draw, definition_of, draw

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oncekit.cli.deployed.nested_stacks import DEEPEST, inside
+from oncekit.cli.deployed.nested_stacks import DEEPEST, rows_of
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import BAD_CREDENTIALS, Stack
 
@@ -102,23 +102,13 @@ def answered(patient: Patient, name: str, question: Question) -> Iterator[Findin
 def how_to_restore(patient: Patient) -> str:
     name = patient.stack.name
     return (
-        f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {name}` looks what else is gone, "
-        f"`aws cloudformation describe-stack-resource-drifts --stack-name {name}` tells it some minutes later; a "
-        "change set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
+        f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {name}` looks what else is gone; "
+        "a change set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
     )
 
 
 def resources_of(stack: Stack) -> tuple[Resource, ...]:
     """Those of a stack and of the stacks inside of it, which the local cloud lists as one. Raises ClientError."""
-    paginator = stack.client("cloudformation").get_paginator("list_stack_resources")
-
-    def listed(name: str, depth: int) -> Iterator[Resource]:
-        rows = [row for page in paginator.paginate(StackName=name) for row in page["StackResourceSummaries"]]
-        for row in rows:
-            if row["ResourceStatus"] != "DELETE_COMPLETE":
-                told = (row["LogicalResourceId"], row["ResourceType"])
-                yield Resource(*told, row.get("PhysicalResourceId", ""), row["ResourceStatus"])
-        for each in inside(rows) if depth else ():
-            yield from listed(each, depth - 1)
-
-    return tuple(listed(stack.name, 0 if stack.is_local else DEEPEST))
+    rows = rows_of(stack.client("cloudformation"), stack.name, 0 if stack.is_local else DEEPEST)
+    names = ("LogicalResourceId", "ResourceType", "PhysicalResourceId", "ResourceStatus")
+    return tuple(Resource(*(str(each.get(name, "")) for name in names)) for each in rows)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from oncekit.cli.deployed.records import open_operations
+from oncekit.cli.deployed.records import listing
 from oncekit.cli.deployed.records.attributes import OPEN
-from oncekit.cli.doctor.finding import Finding, Patient, Resource
+from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
 
 MOST = 500
@@ -34,10 +34,9 @@ def alarms(patient: Patient) -> Iterator[Finding]:
         message = f"it rings since {since:%Y-%m-%d %H:%M} UTC: {alarm.get('StateReason', '')}"
         advice = alarm.get("AlarmDescription") or "its metric in CloudWatch shows since when"
         yield Finding("alarms", "wrong", ours[alarm["AlarmName"]], message, advice)
-    if not ringing and patient.stack.is_local:
-        yield Finding("alarms", "skipped", patient.stack.name, "the local cloud has no alarms")
-    elif not ringing:
-        yield Finding("alarms", "ok", patient.stack.name, f"none of {len(ours)} rings")
+    if not ringing:
+        outcome: Outcome = "skipped" if patient.stack.is_local else "ok"
+        yield Finding("alarms", outcome, patient.stack.name, f"none of {len(ours)} rings")
 
 
 def subscribers(patient: Patient) -> Iterator[Finding]:
@@ -63,7 +62,7 @@ def subscribers(patient: Patient) -> Iterator[Finding]:
 
 def operations(patient: Patient) -> Iterator[Finding]:
     """Those that are open: in progress, overdue, quarantined, or without a function."""
-    told = open_operations.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
+    told = listing.open_operations(patient.stack, OPEN, False, lambda _: True, MOST)
     found: Sequence[dict[str, Any]] = told["operations"]
     or_more = "" if told["isComplete"] else " or more"
     quarantined = [each for each in found if each["status"] == "QUARANTINED"]
@@ -91,7 +90,7 @@ def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) 
     now, period = patient.stack.now(), patient.stack.number("RecoveryPeriodMinutes")
     # 0 is a lease that recovery or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
-    told = f"{len(overdue)}{or_more} open though the lease is over, for {open_operations.since(now, since)} at most"
+    told = f"{len(overdue)}{or_more} open though the lease is over, for {listing.since(now, since)} at most"
     look = f"{patient.once('ls --overdue')} names them"
     # The first sweep after the lease may be a whole period away, and what it starts takes its time.
     if now - since <= 2 * period * 60:

@@ -12,12 +12,9 @@ from oncekit.operation_functions import LIVE, Named, OperationFunctions
 SETTLED = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "IMPORT_COMPLETE")
 ALIASES = {output: output.replace("Arn", "AliasArn") for output in MACHINES.values()}
 """By the output of a lane's machine that of the alias at which requests are started."""
-DELETE = "delete it, which no other status leads out of, and deploy again"
 WAYS_OUT = {
-    "ROLLBACK_COMPLETE": DELETE,
-    "ROLLBACK_FAILED": DELETE,
+    "ROLLBACK_COMPLETE": "delete it, and deploy again",
     "UPDATE_ROLLBACK_FAILED": "fix it, then `aws cloudformation continue-update-rollback --stack-name {}`",
-    "DELETE_FAILED": "fix it, then delete it again",
 }
 """CloudFormation's user guide, "Understand stack status codes"; out of any other status a deployment leads."""
 RECOVERY, CACHE = "RecoveryStateMachineArn", "CacheResponseFunction"

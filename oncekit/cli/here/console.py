@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.records.record import Changed
 from oncekit.cli.deployed.rejected import queue
-from oncekit.cli.deployed.rejected.message import Rejected
+from oncekit.cli.deployed.rejected.message import UnreadableMessage, read
 from oncekit.cli.deployed.rejected.queue import Which
 from oncekit.cli.deployed.requests.files import MOST_BYTES
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
-from oncekit.console.actions import Prospect, Refused
+from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
+from oncekit.console.rows import Message
 from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
@@ -29,19 +30,20 @@ from oncekit.local.resources import STACK
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from oncekit.console.rows import Message
     from oncekit.local.once_cloud import LocalCloud
 
 
 PORT = 4600
 """Of the console, where it is free and no other one is given."""
+MOST_PROSPECTS = 100
+"""Refused requests of which the page says what would become of them: each may be a look at a record."""
 
 
 @contextmanager
 def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iterator[str]:
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
-    from oncekit.console.server.serving import ConsoleServer
+    from oncekit.console.server.app import ConsoleServer
     from oncekit.local.start_errors import PortInUseError
 
     source, actions = LocalSource(cloud), LocalActions(cloud, folder)
@@ -91,7 +93,7 @@ class LocalActions:
         def work() -> str:
             name = str(uuid.uuid4())
             if fault:
-                # Left there: it strikes nothing but this execution, also when that is redriven.
+                # Left there: it strikes nothing but this execution.
                 self._faults.enter_context(self._cloud.intercept(fault_of(self._cloud, fault, name)))
             self._cloud.start(text, name, lane=chosen)
             for _ in range(times - 1):
@@ -117,6 +119,17 @@ class LocalActions:
         clock.advance(seconds)
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
+    def refused(self) -> Sequence[Message]:
+        return _done(lambda: [self._message(text, n) for n, text in enumerate(self._cloud.rejected_texts())])
+
+    def _message(self, text: str, number: int) -> Message:
+        try:
+            rejected = read(text)
+        except UnreadableMessage as odd:
+            return Message("", f"{odd}, and nothing starts it again", "", "", "")
+        why = queue.prospect(self._stack(), rejected)[1] if number < MOST_PROSPECTS else ""
+        return Message(rejected.error, rejected.message or "", rejected.id or "", rejected.refused, why)
+
     def replay(self, error: str) -> str:
         done = [each["outcome"] for each in _done(lambda: queue.handle(self._stack(), "start", Which(error)))]
         return f"{done.count(queue.STARTED)} of {len(done)} refused requests started again"
@@ -126,11 +139,6 @@ class LocalActions:
             raise Refused("say which requests are lost on purpose: the name of their error")
         gone = len(_done(lambda: queue.handle(self._stack(), "delete", Which(error))))
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
-
-    def prospect(self, message: Message) -> Prospect:
-        said = Rejected(message.error, message.message, message.arn, message.id or None, message.text or None, None)
-        is_stuck, why = _done(lambda: queue.prospect(self._stack(), said))
-        return Prospect(is_stuck, why)
 
     def retry(self, id: str) -> str:
         return _done(lambda: f"{id}: started again as {_name(decisions.retry(self._stack(), id))}")

@@ -43,12 +43,10 @@ def tell_end(execution: Execution, paper: Paper) -> None:
     """Outcome, id, lane, duration and path of an execution of an operation; below it, why it failed."""
     style = COLOURS[mark(execution)]
     id = id_of(execution.input)
-    ended = f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}  "
+    ended = f"{mark(execution)} {short(outcome(execution), LONGEST_ID)}"
     lane = "fast  " if lane_of(execution.arn) == FAST else ""
-    head = f"{short(id, LONGEST_ID) if id else execution.name}  {lane}{execution.seconds:.1f} s  "
-    path = paper.path(head, indent=4, style=style, before=ended)
-    path.add(_shortened(execution.states))
-    path.end()
+    head = f"{ended}  {short(id, LONGEST_ID) if id else execution.name}  {lane}{execution.seconds:.1f} s  "
+    paper.path(head, _shortened(execution.states), head_style=style)
     if execution.status != "SUCCEEDED":
         paper.paragraph(message_of(execution), 4, style)
     if id and execution.error == ASKS_AN_OPERATOR and len(id) <= LONGEST_ID:

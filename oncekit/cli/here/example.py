@@ -42,16 +42,12 @@ class Example:
 
 
 def example_of(template: Path) -> Example:
-    """The sample's request where it is there, else the first one in the folder `events`."""
-    events = template.parent / "events"
-    sample = find_event(SAMPLE, template)
-    own = [path for path in sorted(events.glob("*.json")) if path.name != Path(SAMPLE).name]
-    files = [sample] if (events / Path(SAMPLE).name).is_file() else []
-    for file in [*files, *(str(path.relative_to(template.parent)) for path in own)]:
-        request = _request(template.parent / file)
-        if request is not None:
-            return Example(file, request)
-    return Example(sample, {"operation": "charge-payment", "idempotencyKey": "order-12345", "payload": {}})
+    """The first request in the folder `events`, or the sample's where it is there."""
+    events = (template.parent / "events").glob("*.json")
+    for path in sorted(events, key=lambda path: (path.name != Path(SAMPLE).name, path.name)):
+        if (request := _request(path)) is not None:
+            return Example(find_event(str(path.relative_to(template.parent)), template), request)
+    return Example(SAMPLE, {"operation": "charge-payment", "idempotencyKey": "order-12345", "payload": {}})
 
 
 def _request(path: Path) -> Mapping[str, Any] | None:

@@ -13,7 +13,7 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 
 Upgrade = Annotated[
-    bool, typer.Option("--upgrade", help="Update once/ to the installed version, and show what changes.")
+    bool, typer.Option("--upgrade", help="Update once/ to the installed version, and name what changes.")
 ]
 CONFLICT = 3
 
@@ -23,8 +23,8 @@ def init(upgrade: Upgrade = False, template: Template = None) -> None:
 
     Copies Once into the folder once/, adds one resource to the template, adds the capabilities to samconfig.toml, and
     what is made here and not committed to .gitignore; what exists already is not changed. In an empty folder, it
-    creates a small application. With --upgrade, it prints what changes in once/ as a diff; a file that you have changed
-    is left alone, the new one is written next to it, and the exit code is 3.
+    creates a small application. With --upgrade, it names the files of once/ that are new, changed or gone; if you have
+    changed one yourself, nothing is updated, and the exit code is 3.
     """
     with clear_problems():
         if upgrade:
@@ -61,13 +61,17 @@ def _upgrade(template: Path | None) -> int:
     if not folder.is_ours(there):
         raise Problem(f"{there} has no Once to upgrade: run `once init` first")
     changes = folder.changes(there)
-    left = folder.upgrade(there, changes)  # before it is shown: who reads the first lines only has it all the same
-    for each in changes:
-        say(*each.diff())
-    for name in left:
-        tell(f"{there / name} was changed here and is kept; the new version is {name}.new: merge your change into it.")
-    tell(f"{len(changes) - len(left)} files are new, changed or gone." if changes else "Nothing to upgrade.")
-    return CONFLICT if left else 0
+    if mine := folder.changed_here(there):
+        tell(
+            f"{there} was changed here, and is left as it is: {', '.join(mine)}. To upgrade, delete these, run this "
+            "again, and put your change into the new ones."
+        )
+        return CONFLICT
+    folder.upgrade(there)
+    for name in changes:
+        say(f"{folder.NAME}/{name}")
+    tell(f"{len(changes)} files are new, changed or gone." if changes else "Nothing to upgrade.")
+    return 0
 
 
 def _folder(template: Path | None) -> Path:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.cli import outcomes
 from oncekit.cli.here.effects import SideEffects
-from oncekit.cli.here.names import shown_name
 from oncekit.cli.outcomes import COLOURS, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
@@ -17,6 +16,19 @@ from oncekit.local.lanes import lane_of
 
 if TYPE_CHECKING:
     from oncekit.local.permissions import Denial
+
+
+SHOWN = 8
+"""Characters of a hash, or of a name that was made at random."""
+STARTERS = ("handover", "first", "again", "recover", "retry", "replay")
+"""How names begin that say who started the execution: the fast lane, recovery, or an operator's command."""
+
+
+def shown_name(arn: str) -> str:
+    """The beginning of a name; of one that says who started the execution, that, and the beginning of each part."""
+    name = arn.split(":")[7]  # what follows in the ARN of an Express execution is the run
+    starter, *rest = name.split("-")
+    return "-".join([starter, *(each[:SHOWN] for each in rest)]) if starter in STARTERS else name[:SHOWN]
 
 
 def mark(execution: Execution) -> str:

@@ -12,19 +12,22 @@ import typer
 from oncekit.cli.deployed.requests.files import read_event
 from oncekit.cli.drawing import Draw, definition_of, draw
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.here.lane import handed_over, lane_to_start
 from oncekit.cli.here.parameters import Parameters, given
-from oncekit.cli.lanes import LaneOption, chosen
+from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
-from oncekit.local.lanes import Lane, lane_of
+from oncekit.local.lanes import FULL, MACHINES, Lane, lane_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from oncekit.local import Clock, Execution
+    from oncekit.local.once_cloud import LocalCloud
+
+HANDED_OVER = ("handover-", "first-")
+"""How the names of executions begin that the fast lane starts in the full lane."""
 
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
@@ -76,21 +79,21 @@ def _run(
     requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
     from oncekit.cli.here import report
     from oncekit.cli.here.effects import Effects
-    from oncekit.cli.here.progress import follow, follow_all
+    from oncekit.cli.here.progress import follow
     from oncekit.cli.paper import Paper
     from oncekit.local import RealClock, VirtualClock
 
     progress = Paper(error=True, quiet=as_json)
     with local_cloud(path, RealClock() if real_time else VirtualClock(), parameters=parameters) as cloud:
         effects = Effects(cloud)
-        to_start = lane_to_start(cloud, lane)
+        to_start = lane_to_start(lane, cloud.parameters)
         if concurrently:
             with standing_still(cloud.clock):
                 arns = [cloud.start(request, lane=to_start) for request in requests]
-            executions = follow_all(cloud, arns, progress)
+            executions = [follow(cloud, arn, progress) for arn in arns]
         else:
             executions = [follow(cloud, cloud.start(request, lane=to_start), progress) for request in requests]
-        executions += follow_all(cloud, handed_over(cloud), progress)
+        executions += [follow(cloud, arn, progress) for arn in _handed_over(cloud)]
         happened = effects.since()
         denials = cloud.denials()
         output = list(printed(cloud))
@@ -104,6 +107,12 @@ def _run(
     if picture is not None:
         _draw(picture, path, executions[0], "a request" if events[0] == "-" else Path(events[0]).stem)
     return report.exit_code(executions)
+
+
+def _handed_over(cloud: LocalCloud) -> list[str]:
+    """The executions that the fast lane has started in the full lane, oldest first."""
+    started = cloud.executions.of(cloud.outputs[MACHINES[FULL]])
+    return [each.exec_arn for each in started if each.name.startswith(HANDED_OVER)]
 
 
 def _draw(output: Path, template: Path, execution: Execution, name: str) -> None:

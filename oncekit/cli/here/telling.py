@@ -33,12 +33,8 @@ class Telling:
         self._paper.line(f" {what}" + ("" if ok else f": expected {expected}, saw {seen}"), "" if ok else COLOURS["✗"])
 
     def path(self, execution: Execution) -> None:
-        path = self._paper.path("  ", style="dim")
-        path.add(execution.states)
-        if execution.status == "ABORTED":
-            path.end(f"✗ {execution.status}", COLOURS["✗"])
-        else:
-            path.end()
+        end = f"✗ {execution.status}" if execution.status == "ABORTED" else ""
+        self._paper.path("  ", execution.states, end, end_style=COLOURS["✗"])
 
     def ledger(self, with_once: Sequence[Row], without: Sequence[Row]) -> None:
         """Both ledgers side by side. What a plain function calls its charges is made at random, and says nothing."""

@@ -228,12 +228,9 @@ def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
         '# In another terminal: eval "$(once env)"   (or paste the lines below). Then, for example:',
         f"#   once send {example.file} --wait",
         f"#   once send {example.file} --via sqs --duplicates 2",
-        f"#   once send {example.file} --lane fast --wait",
         f"#   once show {quote(example.id)}",
         "#   once doctor",
         "#   once env --sam -o env.json   (for `sam local invoke`: docs/sam-local.md)",
-        f"#   aws stepfunctions start-execution --state-machine-arn {outputs['StateMachineArn']} "
-        f"--input file://{example.file}",
         "#",
         f"# When it has ended: unset {' '.join(cloud.environment)}",
         "",

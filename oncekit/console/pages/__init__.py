@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from oncekit.console.events import iso
+from oncekit.console.json_text import as_it_is, set_out
+from oncekit.console.picture import SIGNS, words_of
+from oncekit.console.run_view import sign_of
 from oncekit.console.visible import visible
+from oncekit.console.words import clock, day_and_time, duration
 
 FOLDER = Path(__file__).parent
+
+
+def run_address(arn: str) -> str:
+    return f"/run/{quote(arn, safe=':', errors='replace')}"
+
+
+def record_address(id: str) -> str:
+    return f"/record/{_part(id)}"
+
+
+def rows_address(id: str) -> str:
+    """The requests of an id: the execution that did the work first."""
+    return f"/?group=id&text={_part(id)}"
+
+
+def _part(text: str) -> str:
+    """As a part of an address."""
+    return quote(text, safe="", errors="replace")
+
+
+def _epoch(seconds: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
 
 
 def rendered(template: str, **values: Any) -> str:
@@ -21,7 +50,7 @@ def rendered(template: str, **values: Any) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
@@ -29,12 +58,21 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_seen,
     )
-
-
-def prepare() -> None:
-    """Compile all templates, which takes a while the first time."""
-    for name in _environment().list_templates(["html"]):
-        _environment().get_template(name)
+    made.filters.update(
+        run_address=run_address,
+        record_address=record_address,
+        part=_part,
+        iso=iso,
+        epoch=_epoch,
+        clock=clock,
+        day=day_and_time,
+        duration=duration,
+        set_out=set_out,
+        as_it_is=as_it_is,
+        sign=sign_of,
+    )
+    made.globals.update(signs=SIGNS, words=words_of)
+    return made
 
 
 def _seen(value: Any) -> Any:
@@ -45,10 +83,5 @@ def _seen(value: Any) -> Any:
 @functools.cache
 def asset(name: str) -> str:
     """A file of this folder that pages load; the style has the rules of pictures, too."""
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    if name.endswith(".css"):
-        from oncekit.console.drawing.svg import style
-        from oncekit.console.picture import WITHIN
-
-        return text + style(WITHIN)
-    return text
+    text = (FOLDER / name).read_text("utf-8")
+    return text + (FOLDER / "picture.css").read_text("utf-8") if name.endswith(".css") else text

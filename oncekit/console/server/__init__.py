@@ -1,11 +1,11 @@
-"""The console's page: HTML made here, live by server-sent events.
+"""Serves the pages.
 
-guard.py     who is let in
-answers.py   responses, and the headers that each has
-live.py      what is told to pages while they are open
-frame.py     what every page has
-views.py     all pages: lists.py, runs.py, records.py, doing.py
-addresses.py where they are
 app.py       which address is which page
-serving.py   the server, on 127.0.0.1
+guard.py     who is let in
+frame.py     what every page has, and the headers of every answer
+lists.py     requests, and calls of the HTTP API
+runs.py      a run, and what is shown of a state when it is opened
+records.py   a record, and what an operator does to it
+doing.py     start a request; what waits
+live.py      what is told to pages while they are open
 """

@@ -1,4 +1,4 @@
-"""Which address is which page."""
+"""Which address is which page, and the server of them, on 127.0.0.1 and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,51 +12,66 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.rows import Unknown
-from oncekit.console.server import live
-from oncekit.console.server.answers import elsewhere, file, plain
+from oncekit.console.server import doing, lists, live, records, runs
+from oncekit.console.server.frame import Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard
-from oncekit.console.server.views import Console
+from oncekit.local.loopback import Loopback
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LARGEST_FORM = 1_000_000
-FILES = ("console.css", "console.js", "icon.svg")
+PAGES = {
+    "/": lists.requests,
+    "/calls": lists.calls,
+    "/run/<path:arn>": runs.run,
+    "/visit/<int:number>/<path:arn>": runs.visit,
+    "/events/<path:arn>": runs.events,
+    "/record/<path:id>": records.record,
+    "/result/<path:id>": records.result,
+    "/start": doing.start_page,
+    "/waiting": doing.waiting,
+    "/changes": live.changes,
+    **{f"/{name}": lambda *_, name=name: file(name) for name in ("console.css", "console.js", "icon.svg")},
+}
+CHANGES = {
+    "/act/<any(retry, release, resolve):action>/<path:id>": records.act,
+    "/stop/<path:arn>": runs.stop,
+    "/start": doing.start,
+    "/advance": doing.advance,
+    "/replay": doing.replay,
+    "/discard": doing.discard,
+}
 ADDRESSES = Map(
     [
-        Rule("/", endpoint="requests", methods=["GET"]),
-        Rule("/rows", endpoint="rows", methods=["GET"]),
-        Rule("/body/run/<path:arn>", endpoint="run_body", methods=["GET"]),
-        Rule("/steps/<path:arn>", endpoint="steps", methods=["GET"]),
-        Rule("/visit/<int:number>/<path:arn>", endpoint="visit", methods=["GET"]),
-        Rule("/further/<path:arn>", endpoint="further", methods=["GET"]),
-        Rule("/events/<path:arn>", endpoint="events", methods=["GET"]),
-        Rule("/run/<path:arn>", endpoint="run", methods=["GET"]),
-        Rule("/body/record/<path:id>", endpoint="record_body", methods=["GET"]),
-        Rule("/record/<path:id>", endpoint="record", methods=["GET"]),
-        Rule("/act/<any(retry, release, resolve):action>/<path:id>", endpoint="act", methods=["POST"]),
-        Rule("/result/<path:id>", endpoint="result", methods=["GET"]),
-        Rule("/beside", endpoint="beside", methods=["GET"]),
-        Rule("/calls", endpoint="calls", methods=["GET"]),
-        Rule("/body/calls", endpoint="calls_body", methods=["GET"]),
-        Rule("/start", endpoint="start_page", methods=["GET"]),
-        Rule("/start", endpoint="start", methods=["POST"]),
-        Rule("/waiting", endpoint="waiting", methods=["GET"]),
-        Rule("/body/waiting", endpoint="waiting_body", methods=["GET"]),
-        Rule("/advance", endpoint="advance", methods=["POST"]),
-        Rule("/replay", endpoint="replay", methods=["POST"]),
-        Rule("/discard", endpoint="discard", methods=["POST"]),
-        Rule("/stop/<path:arn>", endpoint="stop", methods=["POST"]),
-        Rule("/changes", endpoint="changes", methods=["GET"]),
-        *(Rule(f"/{name}", endpoint=f"file:{name}", methods=["GET"]) for name in FILES),
+        *(Rule(path, endpoint=page, methods=["GET"]) for path, page in PAGES.items()),
+        *(Rule(path, endpoint=change, methods=["POST"]) for path, change in CHANGES.items()),
     ],
     merge_slashes=False,
 )
 
 
+class ConsoleServer:
+    """Serves the console from now until it is closed. Port 0 lets the system choose. Raises PortInUseError."""
+
+    def __init__(self, source: LocalSource, actions: Actions, port: int = 0) -> None:
+        self._server = Loopback(port)
+        self.guard = Guard(self._server.port)
+        self.origin = self._server.url
+        self._server.open(application(source, actions, self.guard))
+
+    @property
+    def address(self) -> str:
+        """What to open: with the key."""
+        return f"{self.origin}/?key={self.guard.key}"
+
+    def close(self) -> None:
+        self._server.close()
+
+
 def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIApplication:
     """The console as a WSGI application."""
-    console = Console(source, actions, guard.token)
+    console = Console(source, actions)
 
     def app(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)
@@ -73,19 +88,13 @@ def _answer(console: Console, guard: Guard, request: Request) -> Response:
             return plain(why, 403)
         if guard.brings_key(request):
             return _with_cookie(guard)
-        endpoint, arguments = ADDRESSES.bind_to_environ(request.environ).match()
-        if endpoint.startswith("file:"):
-            return file(endpoint.removeprefix("file:"))
-        if endpoint == "changes":
-            return live.changes(console.source)
-        if endpoint == "steps":
-            return live.steps(console.source, arguments["arn"])
-        answer: Response = getattr(console, endpoint)(request, **arguments)
+        page, arguments = ADDRESSES.bind_to_environ(request.environ).match()
+        answer: Response = page(console, request, **arguments)
     except Unknown as unknown:
-        return _not_there(console, str(unknown))
+        return console.page("missing.html", "", 404, why=str(unknown))
     except HTTPException as error:
         if error.code == 404:
-            return _not_there(console, "There is no such page.")
+            return console.page("missing.html", "", 404, why="There is no such page.")
         return plain(f"{error.code} {error.name}", error.code or 500)
     return answer
 
@@ -95,7 +104,3 @@ def _with_cookie(guard: Guard) -> Response:
     response = elsewhere("/")
     response.set_cookie(guard.cookie, guard.key, httponly=True, samesite="Lax", path="/")
     return response
-
-
-def _not_there(console: Console, why: str) -> Response:
-    return console.page("missing.html", "", 404, why=why)

@@ -1,44 +1,65 @@
-"""What every page has: where it reads, and what it may do."""
+"""What every page has: where it reads, what it may do, and the headers that every answer has."""
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from werkzeug.wrappers import Response
 
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
+from oncekit.console.pages import asset, rendered
 from oncekit.console.rows import Row
-from oncekit.console.server.answers import html
 from oncekit.console.words import duration
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True)
-class Frame:
+class Console:
+    """What the pages read, and what they do."""
+
     source: LocalSource
     actions: Actions
-    token: str
-    laid_out: set[str] = field(default_factory=set)
-    """Lanes whose picture was begun."""
-    prepared: threading.Lock = field(default_factory=threading.Lock)
-    """Taken for good by the first who has what pages need loaded."""
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
-        return html(
-            template,
-            status,
-            here=here,
-            has_calls=self.source.calls() is not None,
-            token=self.token,
-            **values,
-        )
-
-    def part(self, template: str, **values: Any) -> Response:
-        """A part of a page that is open."""
-        return html(template, token=self.token, **values)
+        return html(template, status, here=here, has_calls=self.source.calls() is not None, **values)
 
     def lasted(self, row: Row) -> str:
         end = row.ended_at or self.source.now()
         return duration((end - row.started_at).total_seconds())
+
+
+def html(template: str, status: int = 200, **values: Any) -> Response:
+    return guarded(Response(rendered(template, **values), status, content_type="text/html; charset=utf-8"))
+
+
+def file(name: str) -> Response:
+    return guarded(Response(asset(name), content_type=TYPES[name.rpartition(".")[2]]))
+
+
+def plain(text: str, status: int) -> Response:
+    return guarded(Response(f"{text}\n", status, content_type="text/plain; charset=utf-8"))
+
+
+def elsewhere(address: str) -> Response:
+    """To a path of this console, after something was done."""
+    return guarded(Response(status=303, headers={"Location": address}))
+
+
+def guarded(response: Response) -> Response:
+    response.headers.update(HEADERS)
+    return response

@@ -1,9 +1,9 @@
 """Who is let in: on this machine, by the address that was printed, and changes only from the page itself.
 
-Host       the name that the caller uses is one of this machine (no DNS rebinding)
-site       no script, form, frame or image of another site; a link that somebody follows is let in
-key        the address that was printed has a key, which becomes a cookie: other users of this machine have none
-token      what changes something carries a token that only the page knows, and comes from the page's own origin
+Host     the name that the caller uses is one of this machine (no DNS rebinding)
+site     no script, form, frame or image of another site or port; a link that somebody follows is let in
+key      the address that was printed has a key, which becomes a cookie that no script reads
+origin   what changes something says that it comes from this console's own pages, as browsers do by themselves
 """
 
 from __future__ import annotations
@@ -19,17 +19,12 @@ from oncekit.local.request_rules import foreign_host
 _host = foreign_host()
 
 
-def _secret() -> str:
-    return secrets.token_urlsafe(24)
-
-
 @dataclass(frozen=True)
 class Guard:
-    """The secrets of one server, and what they open."""
+    """The key of one server, and what it opens."""
 
     port: int
-    key: str = field(default_factory=_secret, repr=False)
-    token: str = field(default_factory=_secret, repr=False)
+    key: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     @property
     def cookie(self) -> str:
@@ -38,35 +33,22 @@ class Guard:
 
     def refusal(self, request: Request) -> str | None:
         """Why the request is not answered; None where it is."""
-        return self._stranger(request) or self._keyless(request) or self._change(request)
+        if _host(request.environ) is not None:
+            return "this console answers only to the names of this machine: open the address that was printed"
+        changes = request.method not in ("GET", "HEAD")
+        followed = not changes and request.headers.get("Sec-Fetch-Dest", "document") == "document"
+        if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin") and not followed:
+            return "the request comes from another site"
+        own = f"http://{request.host}"
+        if request.headers.get("Origin", None if changes else own) != own:
+            return "the request comes from a page of another origin"
+        if not self.brings_key(request) and not _same(request.cookies.get(self.cookie, ""), self.key):
+            return "open the address that the command printed: it has the key to this console"
+        return None
 
     def brings_key(self, request: Request) -> bool:
         """Whether somebody followed the address that was printed."""
-        return _same(request.args.get("key", ""), self.key)
-
-    def _stranger(self, request: Request) -> str | None:
-        if _host(request.environ) is not None:
-            return "this console answers only to the names of this machine: open the address that was printed"
-        followed = request.method == "GET" and request.headers.get("Sec-Fetch-Dest", "document") == "document"
-        site = request.headers.get("Sec-Fetch-Site", "none")
-        if site not in ("none", "same-origin") and not followed:
-            return "the request comes from another site"
-        origin = request.headers.get("Origin")
-        if origin is not None and origin != f"http://{request.host}":
-            return "the request comes from a page of another origin"
-        return None
-
-    def _keyless(self, request: Request) -> str | None:
-        if self.brings_key(request) or _same(request.cookies.get(self.cookie, ""), self.key):
-            return None
-        return "open the address that the command printed: it has the key to this console"
-
-    def _change(self, request: Request) -> str | None:
-        if request.method in ("GET", "HEAD"):
-            return None
-        if not _same(request.form.get("token", ""), self.token):
-            return "the page is of another run of the console: reload it"
-        return None
+        return request.method == "GET" and _same(request.args.get("key", ""), self.key)
 
 
 def _same(given: str, secret: str) -> bool:

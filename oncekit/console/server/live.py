@@ -1,17 +1,15 @@
 """What is told to pages while they are open: that something changed, as server-sent events.
 
-A page then asks for its part again. So nothing is sent twice, and a page that was away for a while misses nothing.
+A page then asks for itself again. So nothing is sent twice, and a page that was away for a while misses nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Request, Response
 
-from oncekit.console.local_source import LocalSource
-from oncekit.console.rows import Unknown
-from oncekit.console.server.answers import guarded
+from oncekit.console.server.frame import Console, guarded
 
 QUIET_S = 10.0
 """After so long a comment is sent: it finds out that the page is gone."""
@@ -21,46 +19,28 @@ AGAIN_MS = 1000
 """How soon a page whose server is gone tries again."""
 
 
-def changes(source: LocalSource) -> Response:
-    """Executions began or ended."""
+def changes(console: Console, request: Request) -> Response:
+    """Executions began or ended; of the one that `run` names, there are more events. Raises Unknown."""
+    source, arn = console.source, request.args.get("run", "")
+
+    def state() -> tuple[int, int]:
+        return source.version(), source.size(arn) if arn else 0
 
     def told() -> Iterator[str]:
-        version = source.version()
-        yield f"retry: {AGAIN_MS}\ndata: {version}\n\n"
-        while True:
-            now = source.wait(version, QUIET_S)
-            yield f"data: {now}\n\n" if now != version else ": quiet\n\n"
-            version = now
-
-    return _stream(told())
-
-
-def steps(source: LocalSource, arn: str) -> Response:
-    """An execution has more events, or ended."""
-
-    def told() -> Iterator[str]:
-        size = version = -1
-        yield f"retry: {AGAIN_MS}\n\n"
+        seen = state()
+        yield f"retry: {AGAIN_MS}\ndata: {seen}\n\n"
         quiet = 0.0
         while True:
-            now = (source.size(arn), source.wait(version, 0))
-            if now != (size, version):
-                size, version, quiet = *now, 0.0
-                yield f"data: {size}.{version}\n\n"
-            elif quiet > QUIET_S:
+            pause = LOOK_S if arn else QUIET_S
+            source.wait(seen[0], pause)
+            quiet += pause
+            if (now := state()) != seen:
+                seen, quiet = now, 0.0
+                yield f"data: {seen}\n\n"
+            elif quiet >= QUIET_S:
                 quiet = 0.0
                 yield ": quiet\n\n"
-            source.wait(version, LOOK_S)
-            quiet += LOOK_S
 
-    source.size(arn)  # raises Unknown before the answer has begun
-    return _stream(told())
-
-
-def _stream(told: Iterator[str]) -> Response:
-    response = Response(told, content_type="text/event-stream; charset=utf-8")
-    response.headers["X-Accel-Buffering"] = "no"
+    state()  # raises Unknown before the answer has begun
+    response = Response(told(), content_type="text/event-stream; charset=utf-8")
     return guarded(response)
-
-
-__all__ = ["Unknown", "changes", "steps"]

@@ -1,4 +1,4 @@
-"""DynamoDB in moto: atomic between threads, tokens of transactions, and UPDATED_NEW with every attribute that was set.
+"""DynamoDB in moto: atomic between threads, and tokens of transactions.
 
 One lock protects all calls, in this process and over HTTP.
 
@@ -9,8 +9,6 @@ token is valid for 10 minutes after the first request that uses it is completed"
 
 from __future__ import annotations
 
-import copy
-import functools
 import json
 import threading
 from collections.abc import Iterator
@@ -19,15 +17,6 @@ from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.dynamodb.exceptions import DynamodbException
-from moto.dynamodb.parsing.ast_nodes import (
-    ExpressionAttribute,
-    ExpressionAttributeName,
-    UpdateExpressionAddAction,
-    UpdateExpressionDeleteAction,
-    UpdateExpressionRemoveAction,
-    UpdateExpressionSetAction,
-)
-from moto.dynamodb.parsing.expressions import UpdateExpressionParser
 from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
@@ -36,13 +25,6 @@ from oncekit.local.engine.patching import replaced
 
 DYNAMODB_LOCK = threading.RLock()
 """Held for every call of DynamoDB."""
-_ACTIONS = [
-    UpdateExpressionSetAction,
-    UpdateExpressionAddAction,
-    UpdateExpressionDeleteAction,
-    UpdateExpressionRemoveAction,
-]
-
 
 TOKEN_SECONDS = 600
 _done: dict[str, tuple[float, str]] = {}
@@ -64,7 +46,7 @@ class IdempotentParameterMismatch(DynamodbException):
 
 @contextmanager
 def patch(clock: Clock) -> Iterator[None]:
-    with _atomic(), _updated_attributes(), conditions.patch(), _tokens(clock):
+    with _atomic(), conditions.patch(), _tokens(clock):
         yield
 
 
@@ -99,46 +81,3 @@ def _atomic() -> Iterator[None]:
 
     with replaced((DynamoHandler, "call_action", one_at_a_time)):
         yield
-
-
-@contextmanager
-def _updated_attributes() -> Iterator[None]:
-    update_item = DynamoHandler.update_item
-
-    def update(self: Any) -> Any:
-        wanted = self.body.get("ReturnValues")
-        if wanted not in ("UPDATED_NEW", "UPDATED_OLD") or not self.body.get("UpdateExpression"):
-            return update_item(self)
-        before = _attributes(self)
-        answer = update_item(self)
-        now = _attributes(self) if wanted == "UPDATED_NEW" else before
-        touched = {name: now[name] for name in _touched(self.body) if name in now}
-        answered = {k: v for k, v in answer.result.get("Attributes", {}).items() if k not in self.body["Key"]}
-        answer.result.pop("Attributes", None)
-        if touched or answered:
-            answer.result["Attributes"] = {**touched, **answered}
-        return answer
-
-    with replaced((DynamoHandler, "update_item", update)):
-        yield
-
-
-def _attributes(handler: Any) -> dict[str, Any]:
-    item = handler.dynamodb_backend.get_item(handler.body["TableName"], handler.body["Key"])
-    return {} if item is None else {name: copy.deepcopy(value.to_regular_json()) for name, value in item.attrs.items()}
-
-
-def _touched(body: dict[str, Any]) -> list[str]:
-    """The attributes that an update names as a whole. Of a nested path moto answers with what changed in it."""
-    names = body.get("ExpressionAttributeNames", {})
-    return [names.get(name, name) for name in _whole(body["UpdateExpression"].strip())]
-
-
-@functools.lru_cache(maxsize=256)
-def _whole(expression: str) -> list[str]:
-    found = []
-    for action in UpdateExpressionParser.make(expression).find_clauses(_ACTIONS):
-        path = action.children[0].children
-        if len(path) == 1 and isinstance(path[0], ExpressionAttributeName | ExpressionAttribute):
-            found.append(path[0].children[0])
-    return found

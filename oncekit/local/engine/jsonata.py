@@ -55,47 +55,16 @@ class Evaluator:
 
     def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
         """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
-        return self.evaluate_bound(source, _Bound({}), states, variables)
-
-    def evaluate_bound(
-        self, source: str, known: _Bound, states: Mapping[str, Any], variables: Mapping[str, Any]
-    ) -> Any:
-        """The same, with what `known` has converted before."""
         used = uses(source)
-        bindings = {name: known.of(name, variables[name]) for name in used.variables if name in variables}
+        bindings = {name: bound(variables[name]) for name in used.variables if name in variables}
         if used.states is None or used.states:
-            bindings["states"] = known.states(
-                {k: v for k, v in states.items() if used.states is None or k in used.states}
-            )
+            # A result or an error that is not there is undefined, not null.
+            bindings["states"] = {
+                name: bound(value)
+                for name, value in states.items()
+                if (used.states is None or name in used.states) and (value is not None or name not in _OPTIONAL)
+            }
         return self._evaluator.evaluate(source, bindings)
-
-
-@dataclass(frozen=True)
-class _Bound:
-    """Values of one execution as the engine wants them, converted once for as long as they stay the same objects."""
-
-    made: dict[str, tuple[Any, Any]]
-
-    def of(self, name: str, value: Any) -> Any:
-        before = self.made.get(name)
-        if before is None or before[0] is not value:
-            before = self.made[name] = (value, bound(value))
-        return before[1]
-
-    def states(self, states: Mapping[str, Any]) -> dict[str, Any]:
-        """$states; a result or an error that is not there is undefined, not null."""
-        given: dict[str, Any] = {}
-        for name, value in states.items():
-            if name == "context":
-                execution = (
-                    {"Execution": self.of("$states.context.Execution", value["Execution"])}
-                    if "Execution" in value
-                    else {}
-                )
-                given[name] = {**execution, **{key: bound(each) for key, each in value.items() if key != "Execution"}}
-            elif value is not None or name not in _OPTIONAL:
-                given[name] = self.of(f"$states.{name}", value)
-        return given
 
 
 def _failure(env: Any, source: str, problem: str) -> FailureEventException:
@@ -121,11 +90,10 @@ def patch(clock: Clock, dice: random.Random) -> Iterator[None]:
     evaluator = Evaluator(clock, dice)
 
     def eval_body(self: Any, env: Any) -> None:
-        known = vars(env).setdefault("bound", _Bound({}))
         store = env.variable_store
         variables = {**store._outer_scope, **store._inner_scope} if store._outer_scope else store._inner_scope
         try:
-            env.stack.append(evaluator.evaluate_bound(self.expression, known, env.states._states_data, variables))
+            env.stack.append(evaluator.evaluate(self.expression, env.states._states_data, variables))
         except JSONataError as error:
             raise _failure(env, self.expression, str(error)) from error
 

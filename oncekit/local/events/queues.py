@@ -6,8 +6,7 @@ the dead-letter queue at the next receive, as on AWS.
 
 The size of a message is counted in bytes of UTF-8, and only the characters that SQS allows are accepted (API Reference,
 SendMessage: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are
-InvalidMessageContents). What is older than the queue's retention period is gone; a dead-letter queue counts from when
-the message was first sent.
+InvalidMessageContents).
 """
 
 from __future__ import annotations
@@ -54,7 +53,6 @@ def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         end = time.monotonic() + wait_seconds_timeout
         while True:
             with one_at_a_time:
-                _forget_old(self.get_queue(queue_name), clock.now())
                 found = receive(self, queue_name, count, 0, *args, **kwargs)
             if found or time.monotonic() >= end:
                 return found
@@ -78,12 +76,6 @@ def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
         (models.SQSBackend, "change_message_visibility", change_message_visibility),
     ):
         yield
-
-
-def _forget_old(queue: Any, now: float) -> None:
-    oldest = (now - int(queue.message_retention_period)) * 1000
-    if any(message.sent_timestamp <= oldest for message in queue._messages):
-        queue._messages[:] = [message for message in queue._messages if message.sent_timestamp > oldest]
 
 
 def next_offer(queue: Any, now: float) -> float | None:

@@ -68,7 +68,7 @@ def as_json(run: Run) -> dict[str, Any]:
             {
                 "state": visit.state,
                 "enteredAt": iso(visit.entered_at),
-                "exitedAt": None if visit.outcome == "redriven" else iso(visit.exited_at),
+                "exitedAt": iso(visit.exited_at),
                 "input": visit.input,
                 "output": visit.output,
                 "errors": [{"error": each.error, "cause": each.cause} for each in visit.failures],

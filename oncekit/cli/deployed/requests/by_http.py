@@ -25,30 +25,16 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
 
-    @property
-    def id(self) -> str:
-        """The API's own, of its answer."""
-        return self.headers["x-amzn-requestid"]
-
 
 def send_by_http(stack: Stack, request: str) -> str:
-    """The id of the API's answer. Raises Problem where it is none of success."""
-    answer = post(stack, request)
-    if answer.status >= 400:
-        raise refusal(answer)
-    return answer.id
-
-
-def refusal(answer: Answer) -> Problem:
-    return Problem(f"the API answered {answer.status}: {_reason(answer.body)}")
-
-
-def post(stack: Stack, request: str) -> Answer:
-    """What the API answers to a request. Raises Problem for one that cannot be sent so."""
+    """The API's answer: status and body. Raises Problem where it is none of success, or where it cannot be sent so."""
     if stack.parameters.get("HttpUserPoolArn"):
         raise Problem("--via http: the API takes tokens of a user pool only, and this command has none; use curl")
     path, headers, body = _parts(json.loads(request))
-    return call(stack, "POST", path, headers, body)
+    answer = call(stack, "POST", path, headers, body)
+    if answer.status >= 400:
+        raise Problem(f"the API answered {answer.status}: {_reason(answer.body)}")
+    return f"{answer.status} {answer.body.decode()}"
 
 
 def call(stack: Stack, method: str, path: str, headers: Mapping[str, str], body: bytes = b"") -> Answer:

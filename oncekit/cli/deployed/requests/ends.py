@@ -1,4 +1,4 @@
-"""How what was sent ended: by an execution, the answer of the API, or the record of an operation in progress."""
+"""How what was sent ended: by an execution, or by the record of an operation in progress."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncekit.cli.deployed.records.record import Missing, find, has_expired
-from oncekit.cli.deployed.requests.by_http import Answer, refusal
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.outcomes import IN_PROGRESS, message_in
+from oncekit.cli.outcomes import message_in
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
@@ -61,39 +60,6 @@ def ended(described: Mapping[str, Any]) -> Ended:
         return Ended(arn, described.get("error") or status, message=message_in(described.get("cause")))
     output = json.loads(described["output"])
     return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
-
-
-PROBLEMS = {
-    "invalid-request": "InvalidRequest",
-    "request-too-large": "InvalidRequest",
-    "payload-mismatch": "PayloadMismatch",
-    "in-progress": "OperationInProgress",
-    "operation-failed": "OperationFailed",
-    "needs-attention": "NeedsAttention",
-    "lock-lost": "LockLost",
-}
-"""What the API calls the errors of executions: the last part of a problem's type."""
-GATEWAY_TIMEOUT = 504
-"""API Gateway waits no longer; the operation goes on."""
-
-
-def http_end(answer: Answer) -> Ended:
-    """The end that an answer of the API tells, in the words of executions. Raises Problem where it tells none."""
-    if answer.status in (202, GATEWAY_TIMEOUT):
-        return Ended(answer.id, IN_PROGRESS)
-    if answer.status < 400:
-        outcome = "REPLAYED" if "idempotent-replayed" in answer.headers else "EXECUTED"
-        text = answer.body.decode()
-        if answer.status == 303:
-            return Ended(answer.id, outcome, None, {"location": answer.headers["location"], **json.loads(text)})
-        return Ended(answer.id, outcome, text)
-    try:
-        problem = json.loads(answer.body)
-        outcome = PROBLEMS[str(problem["type"]).rpartition(":")[2]]
-    except (ValueError, KeyError, TypeError):
-        raise refusal(answer) from None
-    told = (problem.get("error"), problem.get("detail") or problem.get("title"))
-    return Ended(answer.id, outcome, message=": ".join(each for each in told if each))
 
 
 def record_end(stack: Stack, id: str, seconds: float) -> Ended:

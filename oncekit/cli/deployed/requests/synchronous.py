@@ -1,13 +1,12 @@
-"""Requests whose senders get the answer: by HTTP, and to the fast lane, started synchronously."""
+"""Executions of the fast lane whose senders get the answer: they are started synchronously."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from oncekit.cli.deployed.requests.by_http import post
-from oncekit.cli.deployed.requests.ends import Ended, TooLong, ended, http_end
-from oncekit.cli.deployed.requests.ways import DIRECT, HTTP, address
+from oncekit.cli.deployed.requests.ends import Ended, TooLong, ended
+from oncekit.cli.deployed.requests.ways import DIRECT
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST, MACHINES
 from oncekit.local.quotas import EXPRESS_SECONDS
@@ -18,19 +17,11 @@ TO_ANSWER = 30
 """Seconds more than AWS lets an Express execution live."""
 
 
-def by_http(stack: Stack, request: str, times: int) -> tuple[dict[str, Any], list[Ended]]:
-    """What `sending.send` tells, and how each request ended by the API's answer."""
-    to = address(stack, HTTP)
-    ends = [http_end(post(stack, request)) for _ in range(times)]
-    return {"via": HTTP, "to": to, "sent": [each.of for each in ends]}, ends
-
-
 def run(stack: Stack, request: str, times: int, seconds: float) -> tuple[dict[str, Any], list[Ended], list[TooLong]]:
-    """What `sending.send` tells, how each execution ended, and those without an answer after these seconds.
+    """What `ways.send` tells, how each execution ended, and those without an answer after these seconds.
 
     Of the machine, not of its alias: that StartSyncExecution takes an alias, AWS's reference does not say.
     """
-    stack.start_in(FAST)  # that there is one
     machine = stack.outputs[MACHINES[FAST]]
     client = _client(stack, seconds)
 

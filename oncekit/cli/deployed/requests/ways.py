@@ -17,7 +17,7 @@ SOURCE = "once.send"
 
 
 def send(stack: Stack, request: str, via: str, times: int, lane: Lane = FULL) -> dict[str, Any]:
-    """{via, to, sent: [id of event, message or answer, or execution ARN]}. Raises Problem when the trigger is off.
+    """{via, to, sent: [id of event or message, answer, or execution ARN]}. Raises Problem when the trigger is off.
 
     `lane` is that of an execution; the stack's parameter Lane is that of events and messages.
     """

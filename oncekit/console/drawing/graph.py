@@ -1,15 +1,55 @@
-"""The states of a definition, and the ways between them, as they are drawn."""
+"""What a drawing of a state machine is made of: its states, the ways between them, and what a run took."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
-
-from oncekit.console.drawing.vertices import Edge, Node
 
 Definition = Mapping[str, Any]
 """A state machine in Amazon States Language, parsed."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A state; `kind` names its style: that of its type, or success, failure, or finish (one that ends)."""
+
+    name: str
+    kind: str
+    comment: str
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A transition; `reason` says what takes it, where that is known."""
+
+    source: str
+    target: str
+    on_error: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What became of a state in a run: how it is coloured (`kind`), the sign on it, and both in words."""
+
+    kind: str
+    sign: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a run went through: names in order, and what became of each state that it entered."""
+
+    steps: Sequence[str] = ()
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Where a state leads when it is clicked."""
+
+
+NOTHING_TAKEN = Taken()
 
 
 def nodes(definition: Definition) -> list[Node]:
@@ -25,10 +65,12 @@ def _kind(state: Definition) -> str:
 
 
 def edges(definition: Definition) -> list[Edge]:
-    """Every transition once; one that only an error takes is marked."""
+    """Every transition to another state once; one that only an error takes is marked."""
     found: dict[tuple[str, str], Edge] = {}
     for name, state in definition["States"].items():
         for target, caught, reason in _targets(state):
+            if target == name:
+                continue
             known = found.get((name, target))
             reasons = ", ".join(dict.fromkeys(filter(None, (known.reason if known else "", reason))))
             found[name, target] = Edge(name, target, caught and (known is None or known.on_error), reasons)
