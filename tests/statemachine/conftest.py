@@ -10,7 +10,7 @@ import pytest
 from http_client import Client
 from invariants import DECEIVED, invariants_hold
 from latches import Latches
-from scenario import operations
+from scenario import by_recovery
 
 from oncekit.local import Execution, LocalCloud
 
@@ -42,7 +42,7 @@ def client(cloud: LocalCloud) -> Client:
 
 @pytest.fixture
 def deceived() -> None:
-    """For a scenario in which the state machine is told what is not so.
+    """For a scenario in which the state machine is told what is not so, or somebody redrives what was replaced.
 
     Business logic may then be started once more, and a living owner be replaced. All else must hold.
     """
@@ -64,7 +64,7 @@ def recover(cloud: LocalCloud) -> Callable[[], Execution]:
             stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input="{}"
         )["executionArn"]
         ended = cloud.wait(arn)
-        for each in operations(cloud):
+        for each in by_recovery(cloud):
             cloud.wait(each.arn)
         return ended
 

@@ -158,3 +158,41 @@ def died(cloud: LocalCloud, request: Any, lane: Lane) -> Execution:
     ended = ends_in(cloud, request, BUSINESS) if lane == "fast" else dead(cloud, request, BUSINESS)
     cloud.clock.advance(A_LEASE)  # type: ignore[attr-defined]  # the clock of tests is virtual
     return ended
+
+
+def released(cloud: LocalCloud, request: dict[str, Any]) -> None:
+    """As `once release` writes it: the record expires now, so that the next request starts afresh."""
+    _write(
+        cloud,
+        request,
+        "SET #s = :failed, #o = :operator, fence = fence + :one, expiresAt = :over, finishedAt = :at, #e = :error "
+        "REMOVE leaseExpiresAt, openShard, #r, requestRef, mayStartAgain",
+        {":failed": {"S": "FAILED"}, ":over": {"N": str(int(cloud.clock.now()) - 60)}, ":at": {"S": "now"}}
+        | {":error": {"M": {"name": {"S": "Released"}, "message": {"S": "an operator released it"}}}},
+        {"#e": "error", "#r": "request"},
+    )
+
+
+def begun_again(cloud: LocalCloud, request: dict[str, Any]) -> None:
+    """As `once retry` writes it, before it starts anything."""
+    shard = record_of(cloud, request)["openShard"].replace("QUARANTINED", "IN_PROGRESS")
+    _write(
+        cloud,
+        request,
+        "SET #s = :open, #o = :operator, fence = fence + :one, attempts = :zero, leaseExpiresAt = :zero, "
+        "openShard = :shard, mayStartAgain = :true REMOVE #e, finishedAt",
+        {":open": {"S": "IN_PROGRESS"}, ":zero": {"N": "0"}, ":shard": {"S": shard}, ":true": {"BOOL": True}},
+        {"#e": "error"},
+    )
+
+
+def _write(
+    cloud: LocalCloud, request: dict[str, Any], update: str, values: dict[str, Any], names: dict[str, str]
+) -> None:
+    cloud.client("dynamodb").update_item(
+        TableName=cloud.outputs["TableName"],
+        Key={"id": {"S": id_of(request)}},
+        UpdateExpression=update,
+        ExpressionAttributeNames={"#s": "status", "#o": "owner"} | names,
+        ExpressionAttributeValues={":operator": {"S": "operator-1"}, ":one": {"N": "1"}} | values,
+    )

@@ -1,11 +1,11 @@
-"""The recovery machine: finds what dead owners left, once, and lets the operation machine decide."""
+"""The sweep finds what dead owners left, and starts it once in the full lane, which decides what to do."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
 import itertools
-import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,21 +13,34 @@ import pytest
 from latches import Latches
 from scenario import (
     A_LEASE,
+    BUSINESS,
+    LANES,
+    begun_again,
     by_recovery,
     cause,
     charge,
     dead,
+    died,
     dies,
+    ends_in,
+    fails_until_the_end,
     id_of,
+    operations,
     record_of,
+    released,
+    result,
+    rows,
     scripted,
 )
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, fails, never_arrives
+from oncekit.local.faults import after, answer_lost, before, fails, never_arrives
+from oncekit.local.lanes import Lane
 
-_names = (f"test-recovery-{n}" for n in itertools.count(1))
+Recover = Callable[[], Execution]
+FIVE_MINUTES = 300
+QUARANTINE = {"onCrash": "quarantine"}
 
 
 def in_one_shard(count: int, request: Callable[..., dict[str, Any]] = charge) -> list[str]:
@@ -37,196 +50,408 @@ def in_one_shard(count: int, request: Callable[..., dict[str, Any]] = charge) ->
     return list(itertools.islice(in_shard, count))
 
 
-def test_live_owner_is_left_alone_however_old_its_lease(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
+# ---- what it starts ----
+
+
+@LANES
+@pytest.mark.parametrize("more", [{}, {"n": 0.30000000000000004}, {"text": "x" * 5000}], ids=["small", "n", "large"])
+def test_a_dead_owners_request_goes_on_in_the_full_lane_exactly_as_it_was(
+    cloud: LocalCloud, latches: Latches, recover: Recover, lane: Lane, more: dict[str, Any]
 ) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
+    request = scripted({"return": "done"}, {"return": "done"})
+    request["payload"] |= more
+    ends_in(cloud, request, BUSINESS) if lane == "fast" else dead(cloud, request, BUSINESS)
+    assert recover().output["recovered"] == 0, "not before its lease is over"
     cloud.clock.advance(A_LEASE)
-    arn = cloud.client("stepfunctions").start_execution(
-        stateMachineArn=cloud.outputs["RecoveryStateMachineArn"], name=next(_names), input="{}"
-    )["executionArn"]
-    swept = cloud.wait(arn)
-    assert (swept.output["recovered"], swept.output["left"]) == (0, 1)
-    latches.open("go")
-    assert cloud.wait(owner).output["attempt"] == 1
-    assert "recoveries" not in record_of(cloud, request)
+    assert recover().output["recovered"] == 1
+    [heir] = by_recovery(cloud)
+    assert re.fullmatch(r"recover-[0-9a-f]{32}-1-[0-9]+", heir.name)
+    assert heir.input == request | {"tenant": "default"}
+    record = record_of(cloud, request)
+    assert (record["status"], record["fence"], record["attempts"], result(cloud, heir)) == ("COMPLETED", 2, 2, "done")
+    assert recover().output["recovered"] == 0
 
 
-@pytest.mark.parametrize("state", ["EndLease", "StartRecovery"])
-@pytest.mark.parametrize("fault", [never_arrives, answer_lost])
-def test_recovery_that_gives_up_is_finished_by_the_next(
-    cloud: LocalCloud, recover: Callable[..., Execution], state: str, fault: Callable[..., Interceptor]
+@LANES
+def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalCloud, lane: Lane) -> None:
+    with cloud.delivering():
+        ends_in(cloud, charge(), BUSINESS) if lane == "fast" else dead(cloud, charge(), BUSINESS)
+        left = record_of(cloud, charge())["leaseExpiresAt"] - cloud.clock.now()
+        for seconds in (left, 70):
+            assert record_of(cloud, charge())["status"] == "IN_PROGRESS"
+            cloud.clock.advance(seconds)
+            cloud.settle()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+    assert rows(cloud, "ProviderLedgerTable") == 1
+
+
+@LANES
+def test_a_careful_request_whose_owner_died_waits_for_an_operator(
+    cloud: LocalCloud, recover: Recover, lane: Lane
 ) -> None:
-    owner = dead(cloud, charge(), "ExecuteBusinessLogic")
-    with cloud.intercept(fault(state=state, nth=0)):
-        gave_up = recover(owner)
-    # An answer of StartRecovery that never comes is no failure: asked again, it says that the execution is there.
-    assert gave_up.error == (None if (state, fault) == ("StartRecovery", answer_lost) else "RecoveryIncomplete")
+    died(cloud, charge(**QUARANTINE), lane)
+    recover()
+    record = record_of(cloud, charge())
+    assert (record["status"], record["error"]["name"], "request" in record) == ("QUARANTINED", "OwnerCrashed", True)
+    assert rows(cloud, "ProviderLedgerTable") == 0
+
+
+def test_what_was_done_before_the_owner_died_is_not_done_twice(cloud: LocalCloud, recover: Recover) -> None:
+    """Business logic is started once more, and its provider knows the key."""
+    fails_until_the_end(cloud, charge(), "Finalize")
     cloud.clock.advance(A_LEASE)
     recover()
-    assert record_of(cloud, charge())["status"] == "COMPLETED"
-    assert record_of(cloud, charge())["recoveries"] == 1
-    assert len(by_recovery(cloud)) == 1
+    record = record_of(cloud, charge())
+    assert (record["status"], record["attempts"], rows(cloud, "ProviderLedgerTable")) == ("COMPLETED", 2, 1)
 
 
-def test_request_that_died_twice_before_it_had_a_record_is_kept_for_the_operator(
-    cloud: LocalCloud, recover: Callable[..., Execution]
+@LANES
+def test_the_largest_request_can_be_recovered(
+    cloud: LocalCloud, latches: Latches, recover: Recover, lane: Lane
 ) -> None:
-    with cloud.intercept(dies(cloud, "AcquireLock", only=2)):
-        lost = cloud.run(charge())
-        recover(lost)
-    [again] = by_recovery(cloud)
-    recover(again)
-    [kept] = cloud.rejected()
-    assert (kept["error"], kept["input"], kept["executionArn"]) == ("ExecutionDied", charge(), again.arn)
+    # 178,000 bytes, and 219,000 as a string.
+    request = scripted({"return": "x", "ignored": ["", "a" * 97_000, '"' * 20_400, "é" * 10_000]})
+    died(cloud, request, lane)
+    recover()
+    assert record_of(cloud, request)["status"] == "COMPLETED"
+
+
+def test_who_dies_before_its_lock_is_followed_by_nobody(cloud: LocalCloud, recover: Recover) -> None:
+    """Whoever stopped it decides; AWS keeps its input."""
+    with cloud.intercept(dies(cloud, "AcquireLock")):
+        assert cloud.run(charge()).status == "ABORTED"
+    cloud.clock.advance(A_LEASE)
+    assert recover().output["recovered"] == 0
     assert cloud.record(id_of(charge())) is None
 
 
-def kept_by_five_sweeps(cloud: LocalCloud, recover: Callable[..., Execution]) -> dict[str, Any]:
-    """The one message that there is then: the second execution refused the request, and named itself."""
-    for _ in range(5):
-        recover()
-        cloud.clock.advance(200)
-    [kept] = cloud.rejected()
-    [again] = by_recovery(cloud)
-    assert (kept["executionArn"], again.error) == (again.arn, "InvalidRequest")
-    assert kept["inputOmitted"] == "read it from the execution"
-    return dict(kept)
-
-
-def test_a_number_that_no_double_holds_is_refused_once_however_often_recovery_looks(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    text = json.dumps(charge()).replace("4200", "1e400")
-    unlucky = cloud.run(text)
-    assert (unlucky.status, unlucky.states) == ("FAILED", ("ReceiveRequest",))
-    recover(unlucky)
-    recover(unlucky)
-    kept = kept_by_five_sweeps(cloud, recover)
-    assert "a number that no double can hold" in kept["message"]
-
-
-def test_refused_and_failed_requests_are_not_started_again(
-    cloud: LocalCloud, recover: Callable[..., Execution], latches: Latches
-) -> None:
-    ended = [
-        cloud.run({"operation": "charge-payment"}),
-        cloud.run(scripted({"raise": "PermanentError"})),
-        cloud.run(scripted({"raise": "NeedsAttention"})),
-    ]
-    for each in ended:
-        assert recover(each).output == {"recovered": 0, "left": 0, "isComplete": True, "metrics": []}
-    recover()
-    assert not by_recovery(cloud)
-
-
-def test_attempts_are_bounded_over_all_owners(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
+def test_an_operation_without_a_function_any_more_is_for_the_operator(
+    cloud: LocalCloud, latches: Latches, recover: Recover
 ) -> None:
     request = scripted({"return": 1})
-    attempts = cloud.deployed_with({"MaxAttempts": "5"})
-    with attempts, cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=99)):
+    died(cloud, request, "full")
+    with cloud.deployed_with({"Operations": ""}):
+        recover()
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "NoFunction")
+
+
+# ---- what an execution of its does not do ----
+
+
+def test_an_owner_that_lives_keeps_its_lock_however_old_its_lease(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
+    owner = cloud.start(request)
+    latches.wait_for_starts(1)
+    cloud.clock.advance(A_LEASE)
+    recover()
+    [heir] = by_recovery(cloud)
+    assert heir.output["disposition"] == "IN_PROGRESS"
+    latches.open("go")
+    assert result(cloud, cloud.wait(owner)) == 1
+    assert (record_of(cloud, request)["fence"], latches.starts()) == (1, 1)
+
+
+def test_an_owner_that_cannot_be_asked_counts_as_alive(cloud: LocalCloud, recover: Recover) -> None:
+    died(cloud, charge(), "full")
+    with cloud.intercept(fails("ThrottlingException", state="CheckOwner", nth=0)):
+        recover()
+    assert [each.output["disposition"] for each in by_recovery(cloud)] == ["IN_PROGRESS"]
+    cloud.clock.advance(FIVE_MINUTES)
+    recover()
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+@LANES
+@pytest.mark.parametrize(
+    ("state", "on_crash"),
+    [
+        ("StartRecovery", "retry"),
+        ("StartRecovery", "quarantine"),
+        ("AcquireLock", "retry"),
+        ("AcquireLock", "quarantine"),
+        ("TakeNextFence", "retry"),
+        ("RecordQuarantine", "quarantine"),
+    ],
+)
+def test_nothing_begins_after_a_release_that_nobody_sends(
+    cloud: LocalCloud, latches: Latches, recover: Recover, lane: Lane, on_crash: str, state: str
+) -> None:
+    """The sweep has found it; the operator releases it; only then the execution begins, or goes on."""
+    request = scripted({"return": "once"}, {"return": "a second effect"}, onCrash=on_crash)
+    died(cloud, request, lane)
+    with cloud.intercept(before(lambda: released(cloud, request), state=state)):
+        recover()
+    [heir] = by_recovery(cloud)
+    assert (heir.error, latches.starts()) == ("LockLost", 0)
+    assert cloud.run(request).output["disposition"] == "EXECUTED"
+
+
+def test_a_permanent_failure_is_not_tried_again_by_the_next_sweep(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    request = scripted(*[{"raise": "PermanentError"}] * 3, onFailed="retry")
+    died(cloud, request, "full")
+    for _ in range(3):
+        recover()
+        cloud.clock.advance(FIVE_MINUTES)
+    assert (record_of(cloud, request)["status"], record_of(cloud, request)["fence"], latches.starts()) == (
+        "FAILED",
+        2,
+        1,
+    )
+
+
+def test_another_requests_record_is_left_alone(cloud: LocalCloud, latches: Latches, recover: Recover) -> None:
+    """Its own was released, and the key taken for another payload."""
+    request = scripted({"return": 1})
+    other = scripted({"return": 2}, key=request["idempotencyKey"])
+
+    def taken() -> None:
+        released(cloud, request)
+        cloud.run(other)
+
+    died(cloud, request, "full")
+    with cloud.intercept(before(taken, state="StartRecovery")):
+        recover()
+    assert [each.error for each in by_recovery(cloud)] == ["LockLost"]
+    assert not cloud.rejected(), "nobody sent it, so nobody was refused"
+
+
+@pytest.mark.parametrize("name", ["recover-order-7", "recover-", f"recover-{'0' * 32}-1-1x"])
+def test_a_name_that_a_sender_gives_its_execution_does_not_undo_its_wish(cloud: LocalCloud, name: str) -> None:
+    assert cloud.run(charge(), name=name).output["disposition"] == "EXECUTED"
+
+
+# ---- deaths, again and again ----
+
+
+def test_attempts_are_bounded_over_all_owners(cloud: LocalCloud, latches: Latches, recover: Recover) -> None:
+    request = scripted({"return": 1})
+    with (
+        cloud.deployed_with({**cloud.parameters, "MaxAttempts": "5"}),
+        cloud.intercept(dies(cloud, BUSINESS, only=99)),
+    ):
         cloud.run(request)
-        recover(cloud.describe(record_of(cloud, request)["owner"]))
-        for _ in range(4):  # the first death is recovered at once, later ones when the lease is over
+        for _ in range(5):
             cloud.clock.advance(A_LEASE)
             recover()
     record = record_of(cloud, request)
-    assert (record["status"], record["attempts"]) == ("QUARANTINED", 5)
-    assert record["error"]["name"] == "AttemptsUsedUp"
+    assert (record["status"], record["attempts"], record["error"]["name"]) == ("QUARANTINED", 5, "AttemptsUsedUp")
+    assert "request" in record
+
+
+def test_one_that_dies_at_once_is_followed_by_another_after_five_minutes(cloud: LocalCloud, recover: Recover) -> None:
+    died(cloud, charge(), "full")
+    with cloud.intercept(dies(cloud, "AcquireLock")):
+        assert recover().output["recovered"] == 1
+    assert recover().output["recovered"] == 0, "its name is taken"
+    cloud.clock.advance(FIVE_MINUTES)
+    assert recover().output["recovered"] == 1
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+@pytest.mark.parametrize("deaths", [0, 2])
+def test_what_an_operator_begins_again_goes_on_though_its_start_was_lost(
+    cloud: LocalCloud, latches: Latches, recover: Recover, deaths: int
+) -> None:
+    request = scripted({"return": 8}, **QUARANTINE)
+    died(cloud, request, "full")
+    recover()
+    begun_again(cloud, request)
+    with cloud.intercept(*([dies(cloud, "TakeNextFence", only=deaths)] if deaths else [])):
+        for _ in range(deaths + 1):
+            cloud.clock.advance(FIVE_MINUTES)
+            recover()
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"], latches.starts()) == ("COMPLETED", 1, 1)
+
+
+def test_what_an_operator_begins_again_and_dies_is_quarantined_again(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    """What the operator said is for one start."""
+    request = scripted({"return": 8}, {"return": 9}, **QUARANTINE)
+    died(cloud, request, "full")
+    recover()
+    begun_again(cloud, request)
+    with cloud.intercept(dies(cloud, BUSINESS)):
+        recover()
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("QUARANTINED", 0)
+
+
+# ---- the sweep itself ----
+
+
+def test_sweeps_side_by_side_start_one(cloud: LocalCloud, recover: Recover) -> None:
+    died(cloud, charge(), "fast")
+    with cloud.intercept(before(recover, state="StartRecovery")):
+        recover()
+    assert len(operations(cloud)) == 1
+    assert record_of(cloud, charge())["fence"] == 2
+
+
+@pytest.mark.parametrize("fault", [never_arrives, answer_lost])
+def test_a_start_that_is_lost_is_made_by_the_next_sweep(
+    cloud: LocalCloud, recover: Recover, fault: Callable[..., Interceptor]
+) -> None:
+    died(cloud, charge(), "full")
+    with cloud.intercept(fault(state="StartRecovery", nth=0)):
+        swept = recover()
+    # Asked again, it says that the execution is there.
+    assert swept.error == (None if fault == answer_lost else "RecoveryIncomplete")
+    recover()
+    assert (record_of(cloud, charge())["status"], len(by_recovery(cloud))) == ("COMPLETED", 1)
 
 
 @pytest.mark.usefixtures("latches")
-def test_sweep_goes_through_the_pages_of_every_shard(cloud: LocalCloud, recover: Callable[..., Execution]) -> None:
+def test_a_sweep_goes_through_the_pages_of_every_shard(cloud: LocalCloud, recover: Recover) -> None:
     made = functools.partial(scripted, {"return": "done"})  # recovered all at once, by functions that start quickly
     requests = [made(key=key) for key in [*in_one_shard(25, made), "another", "one more"]]
-    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic", only=len(requests))):
+    with cloud.intercept(dies(cloud, BUSINESS, only=len(requests))):
         cloud.run_all(requests)
     cloud.clock.advance(A_LEASE)
-    swept = recover()
-    assert (swept.output["recovered"], swept.output["isComplete"]) == (27, True)
+    assert recover().output["recovered"] == 27
     assert {record_of(cloud, each)["status"] for each in requests} == {"COMPLETED"}
-    assert swept.states.count("QueryShards") == 9
 
 
-def test_sweep_is_bounded_takes_the_oldest_leases_and_says_what_it_left(
-    cloud: LocalCloud, recover: Callable[..., Execution]
-) -> None:
-    shard = in_one_shard(12)
+def test_the_oldest_lease_of_a_shard_is_recovered_first(cloud: LocalCloud, recover: Recover) -> None:
+    shard = in_one_shard(3)
     for key in shard:
-        dead(cloud, charge(key=key), "ExecuteBusinessLogic")
+        dead(cloud, charge(key=key), BUSINESS)
         cloud.clock.advance(1)
     cloud.clock.advance(A_LEASE)
-    with cloud.deployed_with({"RecoveryRounds": 1}):
-        swept = recover()
-        assert (swept.output["recovered"], swept.output["isComplete"]) == (3, False)
-        done = [key for key in shard if record_of(cloud, charge(key=key))["status"] == "COMPLETED"]
-        assert done == shard[:3]
-        assert recover().output["recovered"] == 3
+    started: list[str] = []
+
+    def listen(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "ReadOpenRecord":
+            started.append(call.parameters["Key"]["id"]["S"].rpartition("#")[2])
+        return proceed()
+
+    with cloud.intercept(listen):
+        recover()
+    assert sorted(started[:2]) == sorted(shard[:2]) and started[2:] == shard[2:]
 
 
-def test_one_record_that_cannot_be_recovered_does_not_keep_others_from_it(
-    cloud: LocalCloud, recover: Callable[..., Execution]
+@pytest.mark.parametrize("body", [None, b'{"text":"' + b"x" * 300_000 + b'"}'], ids=["missing", "too large to read"])
+def test_one_request_that_is_not_there_fails_the_run_and_keeps_no_other_from_it(
+    cloud: LocalCloud, latches: Latches, recover: Recover, body: bytes | None
 ) -> None:
-    owners = [dead(cloud, charge(key=f"key-{n}"), "ExecuteBusinessLogic") for n in range(3)]
+    requests = [scripted({"return": 1, "ignored": ["", "x" * 5000]}) for _ in range(3)]
+    for each in requests:
+        dead(cloud, each, BUSINESS)
     cloud.clock.advance(A_LEASE)
+    ref = record_of(cloud, requests[1])["requestRef"]
+    kept = cloud.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read()
+    if body is None:
+        cloud.client("s3").delete_object(Bucket=ref["bucket"], Key=ref["key"])
+    else:
+        cloud.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], Body=body)
+    swept = recover()
+    assert (swept.error, cause(swept)["recovered"], cause(swept)["failed"]) == ("RecoveryIncomplete", 2, 1)
+    assert [record_of(cloud, each)["status"] for each in requests] == ["COMPLETED", "IN_PROGRESS", "COMPLETED"]
+    cloud.client("s3").put_object(Bucket=ref["bucket"], Key=ref["key"], Body=kept)
+    assert recover().output["recovered"] == 1
+
+
+def test_one_shard_that_cannot_be_read_does_not_keep_the_others_from_being_swept(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    died(cloud, charge(), "full")
+    shard = record_of(cloud, charge())["openShard"]
 
     def unlucky(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == "AskOwner" and call.parameters["executionArn"] == owners[1].arn:
+        if call.state == "FindOverdue" and call.parameters["ExpressionAttributeValues"][":shard"]["S"] != shard:
             raise ConnectionError
         return proceed()
 
     with cloud.intercept(unlucky):
         swept = recover()
-    assert swept.error == "RecoveryIncomplete"
-    assert cause(swept)["recovered"] == 2
-    statuses = [record_of(cloud, charge(key=f"key-{n}"))["status"] for n in range(3)]
-    assert statuses == ["COMPLETED", "IN_PROGRESS", "COMPLETED"]
+    assert (swept.error, cause(swept)["failed"]) == ("RecoveryIncomplete", 15)
+    assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
-def test_sweep_publishes_what_the_alarms_look_at(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
-) -> None:
-    cloud.run(scripted({"raise": "NeedsAttention"}))
-    dead(cloud, charge(), "ExecuteBusinessLogic")
-    with cloud.intercept(fails("ThrottlingException", state="StartRecovery", nth=0)):
-        cloud.clock.advance(A_LEASE)
-        published: list[Call] = []
+@pytest.mark.parametrize("character", ["\U0001f600", "é", "\\"], ids=ascii)
+@pytest.mark.usefixtures("latches")
+def test_a_sweep_carries_a_page_of_the_longest_keys(cloud: LocalCloud, recover: Recover, character: str) -> None:
+    """A state holds 256 KiB, and a character of a key takes up to twelve bytes where it is quoted."""
+    made = functools.partial(scripted, {"return": "done"}, tenant="t" * 40)
+    ends = (f"{character * 240}-{n:04}" for n in itertools.count())
+    keys = itertools.islice(
+        (key for key in ends if hashlib.sha256(id_of(made(key=key)).encode()).hexdigest()[0] == "7"), 20
+    )
+    requests = [made(key=key) for key in keys]
+    with cloud.intercept(dies(cloud, BUSINESS, only=len(requests))):
+        cloud.run_all(requests)
+    cloud.clock.advance(A_LEASE)
+    assert recover().output["recovered"] == 20
 
-        def listen(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-            if call.action == "put_metric_data":
-                published.append(call)
-            return proceed()
 
-        with cloud.intercept(listen):
-            recover()
-    [call] = published
+# ---- what it counts ----
+
+
+def published(cloud: LocalCloud, recover: Recover) -> dict[str, float]:
+    """The metrics of one sweep, by name."""
+    calls: list[Call] = []
+
+    def listen(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.action == "put_metric_data":
+            calls.append(call)
+        return proceed()
+
+    with cloud.intercept(listen):
+        recover()
+    [call] = calls
     assert call.parameters["Namespace"] == "Once"
-    values = {each["MetricName"]: each["Value"] for each in call.parameters["MetricData"]}
-    assert values == {
-        "OpenOperations": 1,
-        "OverdueOperations": 1,
-        "QuarantinedOperations": 1,
-        "RecoveredOperations": 0,
-    }
     assert all(m["Dimensions"] == [{"Name": "Stack", "Value": "once"}] for m in call.parameters["MetricData"])
+    return {each["MetricName"]: each["Value"] for each in call.parameters["MetricData"]}
 
 
-def test_request_that_cannot_get_its_lock_is_kept_as_unavailable(cloud: LocalCloud) -> None:
-    with cloud.intercept(fails("InternalServerError", status=500, state="AcquireLock", nth=0)):
-        refused = cloud.run(charge())
-    assert refused.error == "Unavailable"
-    [kept] = cloud.rejected()
-    assert (kept["error"], kept["input"]) == ("Unavailable", charge())
+def test_a_sweep_publishes_what_the_alarms_look_at(cloud: LocalCloud, latches: Latches, recover: Recover) -> None:
+    none = {
+        "OpenOperations": 0,
+        "OverdueOperations": 0,
+        "QuarantinedOperations": 0,
+        "RecoveredOperations": 0,
+        "RejectedRequests": 0,
+        "OldestRejectedRequest": 0,
+    }
+    assert published(cloud, recover) == none
+    cloud.run(scripted({"raise": "NeedsAttention"}))
+    request = scripted({"await": "go", "then": {"return": 1}})
+    died(cloud, charge(), "full")
+    cloud.start(request)
+    latches.wait_for_starts(2)
+    with cloud.intercept(never_arrives(state="StartRecovery", nth=0)):
+        assert published(cloud, recover) == none | {
+            "OpenOperations": 2,
+            "OverdueOperations": 1,
+            "QuarantinedOperations": 1,
+        }
+    assert published(cloud, recover)["RecoveredOperations"] == 1
+    latches.open("go")
 
 
-def test_largest_request_can_be_recovered(
-    cloud: LocalCloud, latches: Latches, recover: Callable[..., Execution]
+def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalCloud, recover: Recover) -> None:
+    for lane in ("full", "fast"):
+        cloud.run({"operation": "charge-payment"}, lane=lane)  # type: ignore[arg-type]
+        cloud.clock.advance(100)
+    bucket = cloud.outputs["ResponseBucketName"]
+    for n in range(450):  # more than two pages
+        cloud.client("s3").put_object(Bucket=bucket, Key=f"rejected/2199-01-01T00-00-00Z-{n}.json", Body=b"{}")
+    counted = published(cloud, recover)
+    assert counted["RejectedRequests"] == 452
+    assert 200 <= counted["OldestRejectedRequest"] <= 230
+
+
+def test_what_is_recovered_between_read_and_start_is_left_to_whoever_did_it(
+    cloud: LocalCloud, recover: Recover
 ) -> None:
-    # 178,000 bytes, and 219,000 as a string.
-    request = scripted({"return": "x", "ignored": ["", "a" * 97_000, '"' * 20_400, "é" * 10_000]})
-    owner = dead(cloud, request, "ExecuteBusinessLogic")
-    recover(owner)
-    assert record_of(cloud, request)["status"] == "COMPLETED"
+    died(cloud, charge(), "full")
+    with cloud.intercept(after(lambda: cloud.run(charge()), state="FindOverdue", nth=range(1, 17))):
+        assert recover().output["recovered"] == 0
+    assert record_of(cloud, charge())["fence"] == 2

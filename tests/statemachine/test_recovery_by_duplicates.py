@@ -1,4 +1,4 @@
-"""Owners that die, records that expire, zombies: what a later request makes of them."""
+"""Owners that die, records that expire, zombies: what a later request makes of them in the full lane."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import believed_dead, dead, record_of, result, scripted
+from scenario import A_LEASE, LANES, believed_dead, died, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import before, fails
-
-A_LEASE = 3600
+from oncekit.local.faults import before
+from oncekit.local.lanes import Lane
 
 
 def dead_owner(cloud: LocalCloud, latches: Latches, request: dict[str, Any]) -> Execution:
@@ -57,35 +56,32 @@ def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud:
     assert record_of(cloud, request)["error"]["name"] == "OwnerCrashed"
 
 
-def test_owner_that_dies_before_it_keeps_its_answer_is_not_begun_again(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"return": "done"}, {"return": "done twice"})
-    dead(cloud, request, "Finalize")
-    cloud.clock.advance(A_LEASE)
-    assert result(cloud, cloud.run(request | {"onConflict": "wait"})) == "done"
-    assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 1)
+@LANES
+def test_a_duplicate_takes_over_and_the_record_says_from_whom(cloud: LocalCloud, latches: Latches, lane: Lane) -> None:
+    request = scripted({"return": "done"}, {"await": "go", "then": {"return": "done"}})
+    owner = died(cloud, request, lane)
+    heir = cloud.start(request)
+    latches.wait_for_starts(1)
+    record = record_of(cloud, request)
+    assert (record["error"]["name"], owner.arn in record["error"]["message"]) == ("OwnerEnded", True)
+    assert (record["owner"], record["fence"], record["attempts"], "request" in record) == (heir, 2, 2, True)
+    latches.open("go")
+    assert result(cloud, cloud.wait(heir)) == "done"
 
 
-def test_lease_that_is_over_does_not_cost_a_live_owner_its_lock(cloud: LocalCloud, latches: Latches) -> None:
+@pytest.mark.parametrize(("conflict", "end"), [("acknowledge", "IN_PROGRESS"), ("reject", "OperationInProgress")])
+def test_a_live_owner_with_an_old_lease_is_met_as_onconflict_says(
+    cloud: LocalCloud, latches: Latches, conflict: str, end: str
+) -> None:
     request = scripted({"await": "go", "then": {"return": "mine"}})
     owner = cloud.start(request)
     latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
-    duplicate = cloud.run(request)
+    duplicate = cloud.run(request | {"onConflict": conflict})
+    assert end in (duplicate.error, (duplicate.output or {}).get("disposition"))
     assert "CheckOwner" in duplicate.states
-    assert duplicate.output["disposition"] == "IN_PROGRESS"
     latches.open("go")
-    assert result(cloud, cloud.wait(owner)) == "mine"
-    assert latches.starts() == 1
-
-
-def test_owner_that_cannot_be_asked_counts_as_alive(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}}, {"return": 2})
-    dead_owner(cloud, latches, request)
-    with cloud.intercept(fails("ThrottlingException", state="CheckOwner", nth=0)):
-        assert cloud.run(request).output["disposition"] == "IN_PROGRESS"
-    with cloud.intercept(fails("ThrottlingException", state="ReadOwnerHistory", nth=0)):
-        assert cloud.run(request).output["disposition"] == "IN_PROGRESS"
-    assert latches.starts() == 1
+    assert (result(cloud, cloud.wait(owner)), latches.starts()) == ("mine", 1)
 
 
 def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: LocalCloud, latches: Latches) -> None:
@@ -98,7 +94,7 @@ def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: Local
         latches.open("go")
         cloud.wait(owner)
 
-    with cloud.intercept(*believed_dead(), before(complete, state="TakeOverLock")):
+    with cloud.intercept(believed_dead(), before(complete, state="TakeNextFence")):
         duplicate = cloud.run(request)
     assert duplicate.output["disposition"] == "REPLAYED"
     assert result(cloud, duplicate) == "mine"
@@ -111,9 +107,29 @@ def test_zombie_whose_record_has_expired_says_that_it_lost_the_lock(cloud: Local
     zombie = cloud.start(request)
     latches.wait_for_starts(1)
     cloud.clock.advance(A_LEASE)
-    with cloud.intercept(*believed_dead()):
+    with cloud.intercept(believed_dead()):
         cloud.run(request)
     cloud.clock.advance(31 * 86_400)
     latches.open("go")
     assert cloud.wait(zombie).error == "LockLost"
     assert latches.starts() == 2
+
+
+def test_two_who_find_one_owner_dead_take_over_once(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"return": 1}, {"return": 2}, {"return": 3})
+    died(cloud, request, "full")
+    with cloud.intercept(before(lambda: cloud.run(request), state="TakeNextFence")):
+        late = cloud.run(request)
+    assert (late.output["disposition"], record_of(cloud, request)["fence"], latches.starts()) == ("REPLAYED", 2, 1)
+
+
+@pytest.mark.usefixtures("deceived")
+def test_a_redriven_owner_whose_lock_was_taken_over_changes_nothing(cloud: LocalCloud, latches: Latches) -> None:
+    """A person may redrive an execution on AWS at any time."""
+    request = scripted({"return": "first"}, {"return": "second"})
+    owner = died(cloud, request, "full")
+    assert result(cloud, cloud.run(request)) == "second"
+    before = record_of(cloud, request)
+    cloud.client("stepfunctions").redrive_execution(executionArn=owner.arn)
+    ended = cloud.wait(owner.arn)
+    assert record_of(cloud, request) == before, ended
