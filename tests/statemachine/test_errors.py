@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from latches import Latches
-from scenario import BUSINESS, cause, charge, operations, outage, record_of, result, scripted
+from scenario import BUSINESS, LANES, cause, charge, outage, record_of, run, scripted
 
-from oncekit.local import LocalCloud
-from oncekit.local.faults import before, fails
+from oncekit.local import Execution, LocalCloud
+from oncekit.local.engine.service_calls import Interceptor
+from oncekit.local.faults import before
+from oncekit.local.lanes import Lane
 
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 ATTEMPTS = 10
@@ -34,16 +37,15 @@ def test_attempts_used_up_end_in_quarantine_after_about_a_quarter_of_an_hour(
     assert 9 < (cloud.clock.now() - began) / 60 < 19
 
 
-@pytest.mark.parametrize("lane", ["fast", "full"])
+@LANES
 @pytest.mark.parametrize("seconds", [45, 120, 400])
 def test_an_outage_of_minutes_of_what_business_logic_calls_quarantines_nothing(
-    cloud: LocalCloud, latches: Latches, lane: str, seconds: int
+    cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution], lane: Lane, seconds: int
 ) -> None:
     request = scripted({"return": 1})
     with cloud.intercept(outage(cloud, seconds, "ServiceException", BUSINESS, status=503)):
-        cloud.wait(cloud.start(request, lane=lane))
-        for each in operations(cloud):
-            cloud.wait(each.arn)
+        run(cloud, request, lane)
+        recover()
     assert record_of(cloud, request)["status"] == "COMPLETED"
 
 
@@ -54,7 +56,7 @@ def test_a_lease_lasts_until_the_next_attempt_however_long_the_wait(cloud: Local
     def look() -> None:
         left.append(record_of(cloud, request)["leaseExpiresAt"] - cloud.clock.now())
 
-    with cloud.intercept(before(look, state="RenewLock", nth=0)):
+    with cloud.intercept(before(look, state="TakeNextFence", nth=0)):
         cloud.run(request)
     assert len(left) == ATTEMPTS - 1
     assert min(left) > 0
@@ -77,13 +79,58 @@ def test_operation_that_must_not_run_again_is_quarantined_at_the_first_error(
     assert latches.starts() == 1
 
 
-def test_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(cloud: LocalCloud, latches: Latches) -> None:
+# ---- a throttled function ----
+
+
+def throttled(cloud: LocalCloud, hours: float) -> Interceptor:
+    """No concurrency for so long: reserved concurrency 0, the usual emergency brake."""
+    return outage(cloud, hours * 3600, "TooManyRequestsException", BUSINESS, status=429)
+
+
+@LANES
+def test_a_throttled_call_is_not_a_start_and_waits_whatever_on_crash_says(
+    cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution], lane: Lane
+) -> None:
     request = scripted({"return": 1}, onCrash="quarantine")
-    with cloud.intercept(fails("TooManyRequestsException", state="ExecuteBusinessLogic", nth=range(1, 7))):
-        execution = cloud.run(request)
-    assert result(cloud, execution) == 1
-    assert execution.output["attempt"] == latches.starts() == 1
-    assert "BackOff" in execution.states
+    with cloud.intercept(throttled(cloud, 0.5)):
+        run(cloud, request, lane)
+        recover()
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"], latches.starts()) == ("COMPLETED", 1, 1)
+
+
+def test_waits_for_a_throttled_function_grow_to_a_quarter_of_an_hour(cloud: LocalCloud, latches: Latches) -> None:
+    """20 hours; AWS ends an execution at 25,000 events, and each transition is paid."""
+    request = scripted({"return": 1})
+    with cloud.intercept(throttled(cloud, 20)):
+        ended = cloud.run(request)
+    assert (ended.status, record_of(cloud, request)["attempts"]) == ("SUCCEEDED", 1)
+    assert 20 < ended.seconds / 3600 < 20.3
+    assert ended.states.count("BackOff") < 200
+    assert ended.transitions < 1000
+
+
+def test_a_function_that_is_throttled_for_a_day_is_for_the_operator(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"return": 1})
+    with cloud.intercept(throttled(cloud, 100)):
+        ended = cloud.run(request)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "Lambda.TooManyRequestsException")
+    assert "request" in record
+    assert 24 <= ended.seconds / 3600 < 24.5
+
+
+def test_a_lease_outlasts_each_wait_for_a_throttled_function(cloud: LocalCloud, latches: Latches) -> None:
+    """Nobody may ask whether an owner lives that only waits."""
+    request = scripted({"return": 1})
+    left: list[float] = []
+
+    def look() -> None:
+        left.append(record_of(cloud, request)["leaseExpiresAt"] - cloud.clock.now())
+
+    with cloud.intercept(throttled(cloud, 3), before(look, state=BUSINESS, nth=0)):
+        cloud.run(request)
+    assert min(left) > 0
 
 
 @pytest.mark.parametrize("name", ["Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"])

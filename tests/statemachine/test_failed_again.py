@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from latches import Latches
-from scenario import LANES, cause, operations, record_of, result, run, scripted
+from scenario import LANES, cause, id_of, operations, record_of, result, run, scripted
 
 from oncekit.local import LocalCloud
+from oncekit.local.engine.service_calls import Call
 from oncekit.local.faults import answer_lost, before, never_arrives
 from oncekit.local.lanes import Lane
 
@@ -169,3 +172,28 @@ def test_what_the_fast_lane_hands_over_came_when_it_came_there(
         run(cloud, request | AGAIN, "fast")
     heir = next(each for each in operations(cloud) if each.name.startswith("first-"))
     assert (heir.error, latches.starts()) == ("OperationFailed" if came == "before" else None, starts)
+
+
+@pytest.mark.usefixtures("deceived")
+def test_another_try_takes_no_failure_of_another_payload_under_the_same_fence(
+    cloud: LocalCloud, latches: Latches
+) -> None:
+    """Fences begin again once a record has expired and TTL has deleted it; a call may come that late."""
+    request = failed(cloud, latches)
+    calls: list[Callable[[], dict[str, Any]]] = []
+
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The second call is under way for long, and the execution is stopped."""
+        if call.state != "AcquireLock" or calls.append(proceed) or len(calls) < 2:
+            return proceed()
+        cloud.client("stepfunctions").stop_execution(executionArn=call.execution_arn)
+        raise ConnectionError
+
+    with cloud.intercept(strike):
+        assert cloud.run(request | AGAIN).status == "ABORTED"
+    cloud.client("dynamodb").delete_item(TableName=cloud.outputs["TableName"], Key={"id": {"S": id_of(request)}})
+    other = scripted(FAILS, key=request["idempotencyKey"])
+    assert cloud.run(other).error == "OperationFailed"
+    with pytest.raises(ClientError, match="ConditionalCheckFailed"):
+        calls[1]()
+    assert (record_of(cloud, other)["status"], record_of(cloud, other)["fence"]) == ("FAILED", 1)

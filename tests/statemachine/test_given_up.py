@@ -1,4 +1,4 @@
-"""Calls whose every try is lost: what they did all the same is found in the record, and the work goes on at once."""
+"""Calls that fail for minutes, or whose every try is lost: the work goes on, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from http_client import Client
 from latches import Latches
-from scenario import BUSINESS, charge, operations, outage, record_of, result, rows, scripted
+from scenario import (
+    A_LEASE,
+    BUSINESS,
+    LANES,
+    by_recovery,
+    charge,
+    fails_until_the_end,
+    operations,
+    outage,
+    record_of,
+    result,
+    rows,
+    run,
+    scripted,
+)
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, arrives_late, before_call, fails, never_arrives
+from oncekit.local.faults import answer_lost, arrives_late, before_call, never_arrives
+from oncekit.local.lanes import Lane
+
+Recover = Callable[[], Execution]
+ON_CRASH = pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
+FIVE_MINUTES = 320
 
 
 def never_answers(state: str) -> Interceptor:
@@ -29,83 +49,192 @@ def never_answers(state: str) -> Interceptor:
     return strike
 
 
-LANES = pytest.mark.parametrize("lane", ["fast", "full"])
+# ---- before the lock ----
 
 
-def run(cloud: LocalCloud, request: Any, lane: str) -> Execution:
-    """One execution, at its end, and at the end of what it handed over."""
-    ended = cloud.wait(cloud.start(request, lane=lane))
-    for each in operations(cloud):
-        cloud.wait(each.arn)
-    return ended
-
-
-@LANES
-@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
-def test_a_lock_that_was_taken_is_worked_under_though_every_answer_was_lost(
-    cloud: LocalCloud, lane: str, on_crash: str
-) -> None:
+@ON_CRASH
+def test_a_lock_that_was_taken_is_worked_under_though_every_answer_was_lost(cloud: LocalCloud, on_crash: str) -> None:
+    """In the fast lane, which gives up after a few tries."""
     with cloud.intercept(never_answers("AcquireLock")):
-        end = run(cloud, charge(onCrash=on_crash), lane)
+        end = run(cloud, charge(onCrash=on_crash), "fast")
     assert (end.error, end.output["disposition"]) == (None, "EXECUTED")
     assert record_of(cloud, charge())["fence"] == 1
-    assert rows(cloud, "ProviderLedgerTable") == 1
-    assert len(operations(cloud)) == (lane == "full")
+    assert (rows(cloud, "ProviderLedgerTable"), operations(cloud)) == (1, [])
 
 
 @LANES
-def test_a_failed_operation_is_tried_again_though_every_answer_was_lost(
-    cloud: LocalCloud, latches: Latches, lane: str
+def test_a_failed_operation_is_tried_again_though_answers_were_lost(
+    cloud: LocalCloud, latches: Latches, lane: Lane
 ) -> None:
     request = scripted({"raise": "PermanentError"}, onFailed="retry", onCrash="quarantine")
     assert run(cloud, request, "fast").error == "OperationFailed"
-    with cloud.intercept(never_answers("RetryFailed")):
+    cloud.clock.advance(1)
+    with cloud.intercept(never_answers("AcquireLock") if lane == "fast" else answer_lost(state="AcquireLock", nth=2)):
         assert run(cloud, request, lane).error == "OperationFailed"
     record = record_of(cloud, request)
     assert (record["fence"], record["attempts"], record["status"], latches.starts()) == (2, 1, "FAILED", 2)
 
 
-@pytest.mark.parametrize("hours", [0.1, 3])
-def test_a_request_told_in_progress_is_done_however_long_the_table_throttles(cloud: LocalCloud, hours: float) -> None:
-    with cloud.intercept(outage(cloud, hours * 3600, "ThrottlingException", "ReadRecord", "AcquireLock")):
-        end = run(cloud, charge(), "fast")
-    assert end.output["disposition"] == "IN_PROGRESS"
+@LANES
+@pytest.mark.parametrize("seconds", [100, 250, 3 * 3600])
+def test_a_request_is_done_however_long_the_table_throttles(cloud: LocalCloud, lane: Lane, seconds: int) -> None:
+    with cloud.intercept(outage(cloud, seconds, "ThrottlingException", "ReadRecord", "AcquireLock")):
+        end = run(cloud, charge(), lane)
+    assert end.output["disposition"] == ("IN_PROGRESS" if lane == "fast" else "EXECUTED")
     assert record_of(cloud, charge())["status"] == "COMPLETED"
     assert cloud.rejected() == []
 
 
-@pytest.mark.parametrize("fault", [answer_lost, never_arrives], ids=["answers lost", "never arrives"])
-@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
-def test_a_lock_that_the_fast_lane_cannot_renew_goes_on_in_the_full_lane(
-    cloud: LocalCloud, latches: Latches, fault: Any, on_crash: str
-) -> None:
-    request = scripted({"return": 7}, onCrash=on_crash)
-    throttled = _throttled(1)
-    with cloud.intercept(throttled, fault(state="RenewLock", nth=range(1, 6))):
-        end = run(cloud, request, "fast")
-    assert (end.error, end.output["disposition"]) == (None, "IN_PROGRESS")
+def test_who_is_accepted_by_http_finds_the_answer_some_time(cloud: LocalCloud, client: Client) -> None:
+    payload = charge()["payload"]
+    with cloud.intercept(outage(cloud, 250, "ThrottlingException", "AcquireLock")):
+        assert client.post("charge-payment", "k", payload, Prefer="respond-async").status == 202
+        for each in operations(cloud):
+            cloud.wait(each.arn)
+    assert client.get("charge-payment", "k").status == 200
+
+
+@pytest.mark.parametrize("state", ["ReadRecord", "AcquireLock", "KeepRequest"])
+def test_what_the_fast_lane_cannot_take_up_the_full_lane_does(cloud: LocalCloud, plain: str, state: str) -> None:
+    request = {"operation": plain, "idempotencyKey": "k", "payload": {"text": "x" * 5000, "return": 1}}
+    with cloud.intercept(never_arrives(state=state, nth=range(1, 6))):
+        end = run(cloud, request | {"onCrash": "quarantine", "onConflict": "reject"}, "fast")
+    assert (end.output["disposition"], end.output["attempt"]) == ("IN_PROGRESS", 0)
     [heir] = operations(cloud)
-    assert (heir.name.startswith("handover-"), result(cloud, heir)) == (True, 7)
+    assert heir.name.startswith("first-")
     record = record_of(cloud, request)
-    assert (record["status"], record["attempts"], latches.starts()) == ("COMPLETED", 1, 1)
+    assert (record["status"], record["onCrash"], record["attempts"]) == ("COMPLETED", "quarantine", 1)
 
 
-@pytest.mark.parametrize("until", ["TakeOverLock", BUSINESS, "Finalize"])
-def test_a_renewal_that_comes_after_the_release_does_not_take_the_lock_back(
-    cloud: LocalCloud, latches: Latches, until: str
+def test_who_waits_for_what_was_handed_over_gets_the_answer(cloud: LocalCloud) -> None:
+    with cloud.intercept(never_arrives(state="AcquireLock", nth=range(1, 6))):
+        end = run(cloud, charge(onConflict="wait"), "fast")
+    assert (end.output["disposition"], "AcquireLock" in end.states[end.states.index("HandOver") :]) == (
+        "REPLAYED",
+        False,
+    )
+
+
+@pytest.mark.parametrize("fault", [never_arrives, answer_lost])
+def test_what_nobody_takes_up_is_refused_and_kept(cloud: LocalCloud, fault: Callable[..., Interceptor]) -> None:
+    with cloud.intercept(never_arrives(state="ReadRecord", nth=range(1, 6)), fault(state="HandOver", nth=0)):
+        end = run(cloud, charge(), "fast")
+    if fault == never_arrives:
+        assert end.error == "Unavailable"
+        assert [(each["error"], each["input"]) for each in cloud.rejected()] == [("Unavailable", charge())]
+    else:  # asked again, the service says that it has it
+        assert (end.output["disposition"], len(operations(cloud))) == ("IN_PROGRESS", 1)
+        assert record_of(cloud, charge())["status"] == "COMPLETED"
+
+
+# ---- after the lock ----
+
+
+def tries_again_late(cloud: LocalCloud) -> Interceptor:
+    """Business logic that the fast lane has time for twice at most."""
+
+    def late(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == BUSINESS and ":express:" in call.execution_arn:
+            cloud.clock.advance(130)  # type: ignore[attr-defined]  # the clock of tests is virtual
+        return proceed()
+
+    return late
+
+
+def test_attempts_that_the_lane_has_no_time_for_go_on_in_the_full_lane(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    request = scripted(*[{"raise": "Weather"}] * 3, {"return": 4})
+    with cloud.intercept(tries_again_late(cloud)):
+        end = run(cloud, request, "fast")
+    assert (end.output["disposition"], end.output["attempt"], latches.starts()) == ("IN_PROGRESS", 2, 2)
+    record = record_of(cloud, request)
+    told = (record["leaseExpiresAt"], record["mayStartAgain"], record["attempts"], record["error"]["name"])
+    assert told == (0, True, 2, "Weather")
+    assert recover().output["recovered"] == 1
+    [heir] = by_recovery(cloud)
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"], result(cloud, heir)) == ("COMPLETED", 4, 4)
+    assert not {"mayStartAgain", "error"} & set(record)
+
+
+@ON_CRASH
+@pytest.mark.parametrize("fault", [never_arrives, answer_lost], ids=["never arrives", "answers lost"])
+def test_a_lock_that_the_fast_lane_cannot_take_anew_goes_on_in_the_full_lane(
+    cloud: LocalCloud, latches: Latches, recover: Recover, fault: Callable[..., Interceptor], on_crash: str
+) -> None:
+    """Its first call was throttled, so that no attempt has been used, whatever onCrash says."""
+    request = scripted({"return": 7}, onCrash=on_crash)
+    throttled = outage(cloud, 1, "TooManyRequestsException", BUSINESS, status=429)
+    with cloud.intercept(throttled, fault(state="TakeNextFence", nth=range(1, 6))):
+        assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
+    recover()
+    [heir] = by_recovery(cloud)
+    record = record_of(cloud, request)
+    assert (record["status"], record["attempts"], latches.starts(), result(cloud, heir)) == ("COMPLETED", 1, 1, 7)
+
+
+@pytest.mark.parametrize("until", ["TakeNextFence", BUSINESS, "Finalize"])
+def test_a_call_that_comes_after_the_release_does_not_take_the_lock_back(
+    cloud: LocalCloud, latches: Latches, recover: Recover, until: str
 ) -> None:
     request = scripted({"raise": "Weather"}, {"return": 7})
-    with cloud.intercept(
-        never_arrives(state="RenewLock", nth=range(2, 6)),
-        arrives_late(before_call(state=until, nth=1 if until != BUSINESS else 2), state="RenewLock"),
-    ):
-        run(cloud, request, "fast")
-    [heir] = operations(cloud)
+    late = arrives_late(before_call(state=until), state="TakeNextFence")
+    with cloud.intercept(never_arrives(state="TakeNextFence", nth=range(2, 6)), late):
+        assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
+        recover()
+    [heir] = by_recovery(cloud)
     assert (heir.error, result(cloud, heir)) == (None, 7)
     record = record_of(cloud, request)
     assert (record["status"], record["attempts"], latches.starts()) == ("COMPLETED", 2, 2)
 
 
-def _throttled(times: int) -> Interceptor:
-    """Lambda refuses the first calls of business logic."""
-    return fails("TooManyRequestsException", status=429, state=BUSINESS, nth=range(1, times + 1))
+def test_a_release_that_never_arrives_leaves_the_lease_to_end(
+    cloud: LocalCloud, latches: Latches, recover: Recover
+) -> None:
+    request = scripted({"raise": "Weather"}, {"raise": "Weather"}, {"return": 3})
+    with cloud.intercept(tries_again_late(cloud), never_arrives(state="ReleaseLock", nth=0)):
+        assert run(cloud, request, "fast").output["disposition"] == "IN_PROGRESS"
+    assert recover().output["recovered"] == 0
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("COMPLETED", 3)
+
+
+@LANES
+@pytest.mark.parametrize(("error", "name"), [("NeedsAttention", "QUARANTINED"), ("PermanentError", "FAILED")])
+def test_what_was_decided_is_recorded_though_s3_is_gone_for_minutes(
+    cloud: LocalCloud, latches: Latches, recover: Recover, lane: Lane, error: str, name: str
+) -> None:
+    """Its request was kept with the lock, so nothing is written to the bucket after business logic has decided."""
+    request = scripted({"await": "go", "then": {"raise": error}}, {"return": "did it again"})
+    request["payload"]["text"] = "x" * 5000
+    arn = cloud.start(request, lane=lane)
+    latches.wait_for_starts(1)
+    with cloud.intercept(never_arrives(action="put_object", nth=0)):
+        latches.open("go")
+        cloud.wait(arn)
+        cloud.clock.advance(A_LEASE)
+        recover()
+    assert (record_of(cloud, request)["status"], latches.starts()) == (name, 1)
+
+
+@pytest.mark.parametrize("state", ["RecordFailure", "RecordQuarantine"])
+def test_what_was_decided_is_recorded_after_four_minutes_without_the_table(
+    cloud: LocalCloud, latches: Latches, recover: Recover, state: str
+) -> None:
+    request = scripted({"raise": "PermanentError" if state == "RecordFailure" else "NeedsAttention"}, {"return": 2})
+    with cloud.intercept(outage(cloud, 200, "ThrottlingException", state)):
+        run(cloud, request, "fast")
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert (record_of(cloud, request)["status"] in ("FAILED", "QUARANTINED"), latches.starts()) == (True, 1)
+
+
+def test_what_is_done_and_cannot_be_stored_until_the_lane_ends_has_one_effect(
+    cloud: LocalCloud, recover: Recover
+) -> None:
+    fails_until_the_end(cloud, charge(), "Finalize")
+    cloud.clock.advance(A_LEASE)
+    recover()
+    assert (record_of(cloud, charge())["status"], rows(cloud, "ProviderLedgerTable")) == ("COMPLETED", 1)

@@ -1,4 +1,4 @@
-"""A request for an operation that has no function is refused, kept, and leaves no lock."""
+"""Which function runs an operation, what a request for none is told, and what an operator gets when it is gone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
 from latches import Latches
-from scenario import A_LEASE, answer, cause, charge, dead, record_of, result, scripted
+from scenario import LANES, answer, cause, record_of, result, run, scripted
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -18,115 +17,76 @@ from oncekit.local.lanes import Lane
 
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "tests" / "functions"
-LANES: tuple[Lane, ...] = ("full", "fast")
-OPEN = {"leaseExpiresAt", "openShard", "request", "requestRef"}
-
-
-def of_nobody(**more: Any) -> dict[str, Any]:
-    return {"operation": "of-nobody", "idempotencyKey": "k", "payload": {"return": 1}, **more}
-
-
-def has_given_back_its_lock(cloud: LocalCloud, request: dict[str, Any]) -> bool:
-    record = record_of(cloud, request)
-    expired: bool = record["expiresAt"] < cloud.clock.now()
-    return expired and not OPEN & set(record)
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_a_request_for_a_missing_function_runs_once_it_is_deployed(cloud: LocalCloud, lane: Lane) -> None:
-    request = of_nobody()
-    refused = cloud.run(request, lane=lane)
-    assert (refused.error, refused.states[-3:]) == ("InvalidRequest", ("KeepRefused", "UndoLock", "RequestRefused"))
-    message = "operation of-nobody has no function: deploy one called once_op-of-nobody:live"
-    assert cause(refused) == {"id": "default#of-nobody#k", "message": message}
-    [kept] = cloud.rejected()
-    assert (kept["error"], kept["message"], kept["input"]) == ("InvalidRequest", message, request)
-    assert has_given_back_its_lock(cloud, request)
-    cloud.add_function("of-nobody", FUNCTIONS / "plain_echo")
-    again = cloud.run(kept["input"], lane=lane)
-    assert (again.output["disposition"], again.output["attempt"]) == ("EXECUTED", 1)
-    assert record_of(cloud, request)["fence"] == 2
-
-
-def test_a_function_deleted_between_two_attempts_is_for_the_operator(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"raise": "ConnectionError"}, {"return": "never"})
-    with cloud.intercept(fails("ResourceNotFoundException", state="ExecuteBusinessLogic", nth=2)):
-        ended = cloud.run(request)
-    assert (ended.error, latches.starts()) == ("NeedsAttention", 1)
-    record = record_of(cloud, request)
-    assert (record["status"], record["error"]["name"]) == ("QUARANTINED", "Lambda.ResourceNotFoundException")
-
-
-def test_whoever_takes_over_from_an_owner_that_may_have_begun_asks_the_operator(cloud: LocalCloud) -> None:
-    request = of_nobody()
-    dead(cloud, request, "ExecuteBusinessLogic")
-    cloud.clock.advance(A_LEASE)
-    assert cloud.run(request).error == "NeedsAttention"
-    assert record_of(cloud, request)["status"] == "QUARANTINED"
-
-
-# ---- the parameter Operations ----
-
 MINE = "my-app-Charge-1A2B"
-NAMED = {"Operations": f"charge-it={MINE}:live, refund=arn:aws:lambda:us-east-1:123456789012:function:my-refund"}
-ONLY_NAMED = {**NAMED, "FunctionsByPrefix": "false"}
+NAMED = f"charge-it={MINE}:live, refund=arn:aws:lambda:us-east-1:123456789012:function:my-refund"
 
 
 @contextmanager
 def named(cloud: LocalCloud, **parameters: str) -> Iterator[None]:
     """Operations whose functions have names of their own, and know nothing of Once."""
-    with cloud.deployed_with({**ONLY_NAMED, **parameters}):
+    with cloud.deployed_with({"Operations": NAMED, **parameters}):
         cloud.add_function("charge-it", FUNCTIONS / "plain_echo")
         cloud.add_function("refund", FUNCTIONS / "plain_echo")
         yield
 
 
-@pytest.mark.parametrize("lane", LANES)
+OF_NOBODY = {"operation": "of-nobody", "idempotencyKey": "k", "payload": {"return": 1}}
+
+
+@LANES
+def test_a_request_for_no_operation_is_refused_without_a_lock_and_kept(cloud: LocalCloud, lane: Lane) -> None:
+    with named(cloud):
+        refused = run(cloud, OF_NOBODY, lane)
+        assert refused.error == "InvalidRequest"
+        message = cause(refused)["message"]
+        assert message.startswith("operation of-nobody has no function; there are: ")
+        assert "charge-it, refund" in message
+        [kept] = cloud.rejected()
+        assert (kept["error"], kept["message"], kept["input"]) == ("InvalidRequest", message, OF_NOBODY)
+        assert cloud.record("default#of-nobody#k") is None
+
+
+@LANES
+def test_what_was_refused_runs_once_its_function_is_named(cloud: LocalCloud, lane: Lane) -> None:
+    request: dict[str, Any] = {"operation": f"later-{lane}", "idempotencyKey": "k", "payload": {"return": 1}}
+    assert run(cloud, request, lane).error == "InvalidRequest"
+    [kept] = cloud.rejected()
+    cloud.add_function(request["operation"], FUNCTIONS / "plain_echo")
+    again = run(cloud, kept["input"], lane)
+    assert (again.output["disposition"], again.output["attempt"]) == ("EXECUTED", 1)
+
+
+@LANES
+def test_a_completed_request_is_refused_too_when_its_operation_is_gone(
+    cloud: LocalCloud, latches: Latches, lane: Lane
+) -> None:
+    request = scripted({"return": 1})
+    cloud.run(request)
+    with cloud.deployed_with({"Operations": ""}):
+        assert run(cloud, request, lane).error == "InvalidRequest"
+    assert run(cloud, request, lane).output["disposition"] == "REPLAYED"
+
+
+@LANES
+def test_a_function_that_does_not_exist_is_for_the_operator(cloud: LocalCloud, latches: Latches, lane: Lane) -> None:
+    request = scripted({"return": "never"})
+    with cloud.intercept(fails("ResourceNotFoundException", state="ExecuteBusinessLogic")):
+        ended = run(cloud, request, lane)
+    assert (ended.error, latches.starts()) == ("NeedsAttention", 0)
+    record = record_of(cloud, request)
+    assert (record["status"], record["error"]["name"], "request" in record) == ("QUARANTINED", "NoFunction", True)
+    assert "deploy one called" in record["error"]["message"]
+
+
+@LANES
 def test_an_operation_runs_the_function_that_is_named_for_it(cloud: LocalCloud, lane: Lane) -> None:
     with named(cloud):
         for operation in ("charge-it", "refund"):
             request = {"operation": operation, "idempotencyKey": lane, "payload": {"return": operation}}
-            assert result(cloud, cloud.run(request, lane=lane)) == operation
+            assert result(cloud, run(cloud, request, lane)) == operation
             assert [each.operation for each in cloud.invocations(operation)] == [operation]
         assert {each.function for each in cloud.functions.invocations} == {MINE, "my-refund"}
         assert not cloud.denials()
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_an_unknown_operation_is_refused_without_a_lock(cloud: LocalCloud, lane: Lane) -> None:
-    with named(cloud):
-        refused = cloud.run(of_nobody(), lane=lane)
-        assert refused.error == "InvalidRequest"
-        message = "operation of-nobody has no function: the parameter Operations has charge-it, refund"
-        assert cause(refused)["message"] == cloud.rejected()[0]["message"] == message
-        assert cloud.record("default#of-nobody#k") is None
-        assert not cloud.denials()
-
-
-def test_an_operation_may_have_the_function_of_its_name(cloud: LocalCloud) -> None:
-    with named(cloud, FunctionsByPrefix="true"):
-        assert cloud.run(charge("by-prefix")).output["disposition"] == "EXECUTED"
-        assert "the parameter Operations has charge-it, refund" in cause(cloud.run(of_nobody()))["message"]
-
-
-@pytest.mark.parametrize("lane", LANES)
-def test_a_recorded_answer_is_given_after_its_function_is_gone(cloud: LocalCloud, lane: Lane) -> None:
-    done, failed = charge("done"), charge("failed", amount=-1, onFailed="retry")
-    for request in (done, failed):
-        cloud.run(request)
-    with named(cloud):
-        assert cloud.run(done, lane=lane).output["disposition"] == "REPLAYED"
-        assert cloud.run(failed, lane=lane).error == "OperationFailed"
-        assert not cloud.rejected()
-
-
-def test_a_dead_owner_whose_function_is_gone_is_for_the_operator(cloud: LocalCloud) -> None:
-    request = charge("died")
-    dead(cloud, request, "ExecuteBusinessLogic")
-    cloud.clock.advance(A_LEASE)
-    with named(cloud):
-        assert cloud.run(request).error == "NeedsAttention"
-        assert record_of(cloud, request)["error"]["name"] == "NoFunction"
 
 
 def test_a_large_answer_finds_its_bucket_in_the_event(cloud: LocalCloud) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenario import charge, record_of, result, rows
+from scenario import answer, charge, record_of, result, rows
 
 from oncekit.local import LocalCloud
+from oncekit.local.faults import before
 from oncekit.local.template import parse
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
@@ -90,3 +91,19 @@ def test_the_days_in_the_key_of_an_answer_are_those_of_its_record(cloud: LocalCl
     bucket = parse(TEMPLATE.read_text(), TEMPLATE)["Resources"]["ResponseBucket"]["Properties"]
     rules = [rule for rule in bucket["LifecycleConfiguration"]["Rules"] if key.startswith(rule.get("Prefix", "?"))]
     assert min(rule["ExpirationInDays"] for rule in rules) == days + 45
+
+
+def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud) -> None:
+    """RetentionDays falls from 365 to 1 while an execution is between its business logic and CacheResponse.
+
+    It goes on with the definition that it began with and promises 365 days. A gradual rollout mixes the two.
+    """
+    with cloud.deployed_with({**cloud.parameters, "RetentionDays": "365"}):
+        request = {"operation": "build-report", "idempotencyKey": "r", "payload": {"bytes": 9_000}}
+        with cloud.intercept(
+            before(lambda: cloud.redeploy({**cloud.parameters, "RetentionDays": "1"}), state="CacheResponse")
+        ):
+            first = answer(cloud, cloud.run(request))
+        assert record_of(cloud, request)["expiresAt"] - cloud.clock.now() > 364 * DAY
+        cloud.clock.advance(100 * DAY)
+        assert answer(cloud, cloud.run(request)) == first
