@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,10 +41,11 @@ class Received:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a system answers, as JSON."""
+    """What a system answers."""
 
     status: int
     content: bytes
+    headers: Sequence[tuple[str, str]] = (("Content-Type", "application/json"),)
 
 
 class Systems(Protocol):
@@ -156,8 +157,8 @@ class _Connection(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         self.send_response_only(answer.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer.content)))
+        for name, value in (*answer.headers, ("Content-Length", str(len(answer.content)))):
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(b"" if self.command == "HEAD" else answer.content)
 
