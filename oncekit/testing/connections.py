@@ -1,16 +1,19 @@
 """The connections of functions to other systems, which arrive here instead (`in_sockets.py`).
 
 A connection begins as one to a proxy: `CONNECT host:port`. What follows is read as HTTP, beneath TLS if the client
-begins with it.
+begins with it. Only to a server on this machine something else may be sent: it is passed on as it is.
 Without CONNECT, the kit's part in the function's process tells something, or asks for the certificate.
 """
 
 from __future__ import annotations
 
+import ipaddress
+import re
+import select
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
 USUAL_PORTS = {"http": 80, "https": 443}
 Place = tuple[str, int]
+_STARTS_HTTP = re.compile(rb"(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|TRACE) ")
 _STARTS_TLS = b"\x16"
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Received:
     headers: Mapping[str, str]
     """Their names are in lower case."""
     body: bytes
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,15 @@ class Systems(Protocol):
 
     def answered(self, received: Received) -> Answer:
         """Raises Lost."""
+
+
+def is_here(place: Place) -> bool:
+    """Whether a server of this machine is meant."""
+    try:
+        address = ipaddress.ip_address(place[0])
+    except ValueError:
+        return place[0] in ("", "localhost")
+    return address.is_loopback or address.is_unspecified
 
 
 class Connections(ThreadingHTTPServer):
@@ -122,7 +137,9 @@ class _Connection(BaseHTTPRequestHandler):
 
     def do_CONNECT(self) -> None:
         self.place, self.told = _place(self.path), self.headers[CALL]
-        if self.server.systems.answers(self.place):
+        if is_here(self.place):
+            self._open_here(self.place)
+        elif self.server.systems.answers(self.place):
             self._reply(200)
             if self.connection.recv(1, socket.MSG_PEEK) == _STARTS_TLS:
                 self._secure(self.place)
@@ -134,6 +151,20 @@ class _Connection(BaseHTTPRequestHandler):
         self.close_connection = status != 200
         if status == 200:
             self.server.open[self.client_address[1]] = self
+
+    def _open_here(self, place: Place) -> None:
+        """HTTP is taken as any other; of what is none, either side may begin."""
+        try:
+            server = socket.create_connection(place)
+        except OSError as error:
+            self._reply(502, str(error))
+            return
+        with closing(server):
+            self._reply(200)
+            ready, _, _ = select.select([self.connection, server], [], [])
+            if server in ready or not _STARTS_HTTP.match(self.connection.recv(_CHUNK, socket.MSG_PEEK)):
+                self.close_connection = True
+                _pass_on(self.connection, server)
 
     def _secure(self, place: Place) -> None:
         try:
@@ -176,7 +207,9 @@ class _Connection(BaseHTTPRequestHandler):
         if self.place is None:
             return self._told()
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return self.server.systems.answered(Received(self.told, self.command, self._url(self.place), headers, body))
+        return self.server.systems.answered(
+            Received(self.told, self.command, self._url(self.place), headers, body, self.place)
+        )
 
     def _told(self) -> Answer:
         """What the kit itself sends: where to go on, or which call the next bytes of a connection are of."""
@@ -200,3 +233,14 @@ class _Connection(BaseHTTPRequestHandler):
 def _place(text: str) -> Place:
     host, _, port = text.rpartition(":")
     return host, int(port)
+
+
+def _pass_on(one: socket.socket, other: socket.socket) -> None:
+    """What either side sends, until one of them ends."""
+    to = {one: other, other: one}
+    while True:
+        for each in select.select(list(to), [], [])[0]:
+            sent = each.recv(_CHUNK)
+            if not sent:
+                return
+            to[each].sendall(sent)

@@ -1,9 +1,9 @@
 """The sockets of a function's process: none leads to another machine, whichever client opens it.
 
 A name is not resolved; it gets an address of its own, of a network that no machine is in. What is connected to another
-machine is connected to the test instead (`connections.py`), as to a proxy: `CONNECT host:port`. TLS ends there, so each
-context trusts the test's certificate, too. What the test does not take is refused, with its reason. Datagrams to other
-machines are always refused.
+machine, or to a server on this one, is connected to the test instead (`connections.py`), as to a proxy: `CONNECT
+host:port`. TLS ends there, so each context trusts the test's certificate, too. What the test does not take is refused,
+with its reason. Datagrams to other machines are always refused.
 
 All this is done in the classes of `socket` and `ssl`, which pure Python clients are made of. What goes round them is
 stopped by an audit hook. Only code that is not Python's opens sockets that nobody sees here: other programs, gRPC,
@@ -23,6 +23,12 @@ from typing import Any
 HOST, _, PORT = os.environ["ONCE_TESTING_OUTSIDE"].rpartition(":")
 TEST = {socket.AF_INET: (HOST, int(PORT)), socket.AF_INET6: (f"::ffff:{HOST}", int(PORT))}
 """By family of the socket."""
+OURS = (
+    os.environ["ONCE_TESTING_OUTSIDE"],
+    os.environ.get("AWS_ENDPOINT_URL", "").rpartition("/")[2],
+    os.environ.get("AWS_LAMBDA_RUNTIME_API", ""),
+)
+"""Of the test, the local cloud and the runtime: reached directly."""
 CALL = "X-Once-Call"
 SECONDS = 30.0
 FIRST_ADDRESS = ipaddress.IPv4Address("198.18.0.1")
@@ -107,13 +113,15 @@ def getnameinfo(address: Any, flags: int) -> tuple[str, str]:
 
 
 def leads_to(sock: socket.socket, address: Any) -> Place | None:
-    """The name and the port that an address leads to; None for what is on this machine, and reached directly."""
+    """The name and the port that an address leads to; None for what is reached directly."""
     if sock.family not in TEST or not isinstance(address, tuple):
         return None
     name = address[0].decode() if isinstance(address[0], bytes | bytearray) else address[0]
     found = _address(name)
     name, port = _names.get(str(found), str(found or name)), address[1]
-    return None if is_here(name) else (name, port)
+    if f"{name}:{port}" in OURS or (sock.type != socket.SOCK_STREAM and is_here(name)):
+        return None
+    return name, port
 
 
 def is_here(name: str) -> bool:
@@ -185,7 +193,8 @@ def watch_sockets(told: Told) -> None:
     def audit(event: str, arguments: tuple[Any, ...]) -> None:
         """What does not use the classes that are changed here. An exception stops it."""
         if event in SENDINGS:
-            if place := leads_to(*arguments):
+            place = leads_to(*arguments)
+            if place and not is_here(place[0]):
                 refuse(place)
         elif event in LOOKUPS and address_of(arguments[0]) != arguments[0]:
             refuse((arguments[0], 0))

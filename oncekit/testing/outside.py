@@ -3,14 +3,16 @@
 Any client may send it: what it connects to another machine arrives in `connections.py`. What a test has given no answer
 for is an error of the test, Unanswered, whatever the function makes of it; so is what an answer of the test raises.
 
-It is answered as providers with idempotency keys do: the same key with the same request has no second effect; the same
-key with another request is refused. Sources: Stripe, "Idempotent requests" (https://docs.stripe.com/api/idempotent_requests),
+What goes to a server on this machine, which the test itself may have started, is passed on to it. The rest is answered
+here, as providers with idempotency keys do: the same key with the same request has no second effect; the same key with
+another request is refused. Sources: Stripe, "Idempotent requests" (https://docs.stripe.com/api/idempotent_requests),
 and IETF draft-ietf-httpapi-idempotency-key-header. What a test refuses has no effect, and leaves the key as it was.
 """
 
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import threading
 from collections.abc import Callable, Mapping
@@ -18,12 +20,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
-from oncekit.testing.connections import USUAL_PORTS, Answer, Connections, Place, Received
-from oncekit.testing.watch import SAFE_METHODS, FunctionCall, Watch
+from oncekit.testing.connections import USUAL_PORTS, Answer, Connections, Place, Received, is_here
+from oncekit.testing.watch import SAFE_METHODS, FunctionCall, Lost, Watch
 
 if TYPE_CHECKING:
     from once import JSON
 
+OF_ONE_CONNECTION = ("content-length", "connection", "accept-encoding", "transfer-encoding")
 WITHOUT_BODY = (204, 304)
 """RFC 9110, 15.3.5 and 15.4.5."""
 LEAST_OF_A_KEY = 16
@@ -141,7 +144,7 @@ class Outside:
     def _provide(self, call: FunctionCall, received: Received) -> Answer:
         url, body = received.url, received.body.decode("utf-8", "surrogateescape")
         begins = [each for each in self._answers if url.startswith(each)]
-        if not begins:
+        if not begins and not is_here(received.place):
             why = f'{call.action} {url}: write once_cloud.outside.answer("{url}", {{...}}) in the test'
             return Answer(501, json.dumps({"error": self._not_answered(call, why)}).encode())
         key = _key_of(call, received.headers, body)
@@ -151,6 +154,8 @@ class Outside:
             if key:
                 self._known.setdefault(key, sent)
             self.sent.append(sent)
+        if is_here(received.place):
+            return _passed_on(received)
         if known is not None and (known.method, known.url, known.body) != (sent.method, sent.url, sent.body):
             return Answer(422, b'{"error": "this idempotency key was used with another request"}')
         answer = self._made(sent, *self._answers[max(begins, key=len)])
@@ -190,6 +195,21 @@ def _status(status: object) -> int:
 def _place_of(url: str) -> Place:
     parts = urlsplit(url)
     return parts.hostname or "", parts.port or USUAL_PORTS.get(parts.scheme, 0)
+
+
+def _passed_on(received: Received) -> Answer:
+    connection = http.client.HTTPConnection(*received.place, timeout=30)
+    kept = {name: value for name, value in received.headers.items() if name not in OF_ONE_CONNECTION}
+    try:
+        path = received.url.partition("://")[2].partition("/")[2]
+        connection.request(received.method, f"/{path}", received.body, kept)
+        answer = connection.getresponse()
+        headers = [(name, value) for name, value in answer.getheaders() if name.lower() not in OF_ONE_CONNECTION]
+        return Answer(answer.status, answer.read(), headers)
+    except OSError as error:
+        raise Lost from error
+    finally:
+        connection.close()
 
 
 def _key_of(call: FunctionCall, headers: Mapping[str, str], body: str) -> str:

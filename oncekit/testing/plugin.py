@@ -9,50 +9,32 @@ once_matrix                      strikes the function of a request at each of it
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from oncekit.application import how_to_install
 
 if TYPE_CHECKING:
-    from oncekit.local.lanes import Lane
     from oncekit.testing.cloud import TestCloud
     from oncekit.testing.report import Report
     from oncekit.testing.request import Requests
 
 
-@dataclass(frozen=True)
-class RunMatrix:
+class RunMatrix(Protocol):
     """The fixture `once_matrix`."""
-
-    cloud: TestCloud
 
     def __call__(
         self,
         request: Mapping[str, Any],
         *,
-        lane: Lane = "full",
+        lane: str = "full",
         may_repeat: Collection[str] = (),
         states: bool = True,
         seconds: float = 60.0,
         check: bool = True,
-    ) -> Report:
-        """Strikes the function of a request everywhere. The test fails when an effect is not as it is without a fault.
-
-        `may_repeat` names places where an effect may happen twice, such as a mail that harms nobody: the beginning of
-        what a finding calls its place. Without `states` only the function is struck, not its execution. After
-        `seconds` what is left is left out, and the report says so. Without `check` the test goes on.
-        """
-        __tracebackhide__ = True
-        from oncekit.testing.matrix import Matrix
-
-        report = Matrix(self.cloud, request, lane, states).run(may_repeat, seconds)
-        if check and report.findings:
-            pytest.fail(str(report), pytrace=False)
-        return report
+    ) -> Report: ...
 
 
 @pytest.fixture(scope="session")
@@ -111,5 +93,28 @@ def once_request() -> Iterator[Requests]:
 
 @pytest.fixture
 def once_matrix(once_cloud: TestCloud) -> RunMatrix:
-    """Strikes the function of a request everywhere."""
-    return RunMatrix(once_cloud)
+    """Strikes the function of a request everywhere. The test fails when an effect is not what it is without a fault."""
+
+    def run(
+        request: Mapping[str, Any],
+        *,
+        lane: Any = "full",
+        may_repeat: Collection[str] = (),
+        states: bool = True,
+        seconds: float = 60.0,
+        check: bool = True,
+    ) -> Report:
+        __tracebackhide__ = True
+        report = report_of(once_cloud, request, lane=lane, may_repeat=may_repeat, states=states, seconds=seconds)
+        if check and report.findings:
+            pytest.fail(str(report), pytrace=False)
+        return report
+
+    return run
+
+
+def report_of(cloud: TestCloud, request: Mapping[str, Any], **options: Any) -> Report:
+    """The report of a matrix; what makes it is imported for the first one."""
+    from oncekit.testing.matrix import run_matrix
+
+    return run_matrix(cloud, request, **options)

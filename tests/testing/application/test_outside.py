@@ -6,6 +6,8 @@ import ipaddress
 import json
 import socketserver
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,15 @@ OF_HTTP = [
     "by aiohttp",
     "in chunks",
 ]
+
+
+@contextmanager
+def serving(server: socketserver.TCPServer) -> Iterator[int]:
+    """The port of a server of the test."""
+    with server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 def asked(client: str, url: str = CHARGES) -> dict[str, Any]:
@@ -165,17 +176,25 @@ def test_a_key_whose_request_failed_is_used_again(application: TestCloud) -> Non
     assert [each.effect for each in application.outside.sent] == [False, True]
 
 
-def test_a_server_of_the_test_is_reached_directly(application: TestCloud) -> None:
+# ---- servers of the test ----
+
+
+def test_a_server_that_speaks_first_is_reached(application: TestCloud) -> None:
     class Greeter(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             self.wfile.write(b"hello\n")
             self.wfile.write(self.rfile.readline().upper())
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter) as server:
-        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        answer = application.run(asked("greeting", f"tcp://localhost:{server.server_address[1]}"))
-        server.shutdown()
-    assert json.loads(answer.output["result"]) == "HELLO\n" and not application.outside.sent
+    with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Greeter)) as port:
+        answer = application.run(asked("greeting", f"tcp://localhost:{port}"))
+    assert json.loads(answer.output["result"]) == "HELLO\n"
+
+
+def test_a_server_that_is_not_there_refuses(application: TestCloud) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), socketserver.BaseRequestHandler) as server:
+        port = server.server_address[1]
+    application.run({**asked("by requests", f"http://127.0.0.1:{port}/"), "onCrash": "quarantine"})
+    assert any("Connection refused" in each for each in application.logs("clients"))
 
 
 # ---- the matrix ----
