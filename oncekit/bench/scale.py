@@ -3,7 +3,7 @@
 Quotas are of an account in a region, and raised on request, but for those of one item:
 
 - Step Functions developer guide, "Step Functions service quotas": StartExecution, StateTransition, DescribeExecution,
-  GetExecutionHistory, by two groups of regions; Express has no quota on transitions. New accounts have less.
+  by two groups of regions; Express has no quota on transitions. New accounts have less.
 - DynamoDB developer guide, "on-demand capacity mode" (a new table takes 4,000 write and 12,000 read units a second, and
   grows to twice its peak), "Quotas" (40,000 of each for a table), "Best practices for designing partition keys" (1,000
   write and 3,000 read units a second for a partition, and so for an item or a key of an index).
@@ -13,8 +13,6 @@ Quotas are of an account in a region, and raised on request, but for those of on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from uuid import uuid4
 
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import LANES, Bench
@@ -22,16 +20,13 @@ from oncekit.bench.cost.paths import LONGER_THAN_A_LEASE_S, advance, die_in, wor
 from oncekit.bench.cost.prices import LOGIC_MS
 from oncekit.bench.cost.table import Costs
 from oncekit.local.once_cloud import LocalCloud
-from oncekit.local.template import load
 
-TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 STARTS = {"fast": "Express starts", "full": "Standard starts"}
-DESCRIBES, SWEEP = "DescribeExecution", "records of a sweep"
-RECORDS_OF_A_PAGE, SHARDS = 3, 16
-"""That a sweep reads of a shard (`statemachine/recovery.asl.yaml`), and the index's keys of records in progress."""
+DESCRIBES = "DescribeExecution"
+SHARDS = 16
+"""The index's keys of records in progress."""
 EVERYWHERE = {
     "Express starts": 6000.0,
-    "GetExecutionHistory": 20.0,
     "Lambda concurrency": 1000.0,
     "reads of one item": 3000.0,
     "writes of one item": 1000.0,
@@ -62,10 +57,10 @@ def _rows(bench: Bench, costs: Costs, lane: str) -> Iterator[tuple[str, ...]]:
     new, duplicate = use_of(costs.of(lane, "new request, 1 KB result")), use_of(cost)
     mixed = {name: 0.1 * new.get(name, 0) + 0.9 * duplicate.get(name, 0) for name in {**new, **duplicate}}
     of_one = {**duplicate, "reads of one item": cost.read_units, "writes of one item": cost.write_units}
-    death = {**use_of(_death(bench, lane)), SWEEP: float(lane == "fast")}  # events report deaths in the full lane
+    death = use_of(_death(bench, lane))
     for region, regional in REGIONS.items():
         for table, units in TABLES.items():
-            quotas = {**EVERYWHERE, **regional, **units, SWEEP: _swept_a_second()}
+            quotas = {**EVERYWHERE, **regional, **units}
             yield (lane, region, table, *(carried(quotas, use) for use in (new, mixed, of_one, death)))
 
 
@@ -83,7 +78,6 @@ def use_of(cost: Cost) -> Use:
         STARTS["full"]: cost.starts - cost.express_starts,
         "transitions": cost.transitions,
         DESCRIBES: cost.describes,
-        "GetExecutionHistory": cost.histories,
         "table writes": cost.write_units - cost.index_units,
         "index writes": cost.index_units,
         "table reads": cost.read_units,
@@ -92,19 +86,8 @@ def use_of(cost: Cost) -> Use:
 
 
 def _death(bench: Bench, lane: str) -> Cost:
-    """What recovery, and the execution that it starts, take for an owner that died at work."""
+    """What the execution that the sweep starts takes, for an owner that died at work."""
     with bench.cloud.intercept(die_in("ExecuteBusinessLogic", bench)):
         bench.run(lane, work(f"scale-{lane}-death"))
     advance(bench, LONGER_THAN_A_LEASE_S)
-    with bench.counting() as count:
-        recovery = bench.cloud.resources["RecoveryStateMachine"]
-        bench.cloud.wait(bench.cloud.start_machine(recovery, "{}", str(uuid4())))
-    return count.cost
-
-
-def _swept_a_second() -> float:
-    """Records that sweeps recover, by the template's defaults."""
-    defaults = load(TEMPLATE).parameters
-    return (
-        float(defaults["RecoveryRounds"]) * RECORDS_OF_A_PAGE * SHARDS / 60 / float(defaults["RecoveryPeriodMinutes"])
-    )
+    return bench.measure("full", work(f"scale-{lane}-death"))

@@ -154,7 +154,7 @@ def test_express_is_billed_by_started_100_ms_and_64_mb() -> None:
 def test_each_thing_that_is_paid_for_is_in_the_sum() -> None:
     for member in ("transitions", "express_starts", "gigabyte_seconds", "write_units", "read_units", "invocations"):
         assert Cost(**{member: 1}).dollars_per_million > 0, member
-    for member in ("puts", "gets", "messages", "api_calls", "data_bytes", "log_bytes", "traces"):
+    for member in ("puts", "gets", "api_calls", "data_bytes", "log_bytes", "traces"):
         assert Cost(**{member: 1}).dollars_per_million > 0, member
     assert Cost(log_bytes=1000).dollars_per_million == pytest.approx(0.5)
     assert Cost(api_calls=1).dollars_per_million == 3.5

@@ -35,12 +35,9 @@ class Cost:
     read_units: int = 0
     describes: int = 0
     """Of executions: DescribeExecution."""
-    histories: int = 0
-    """Pages of histories: GetExecutionHistory."""
     invocations: int = 0
     puts: int = 0
     gets: int = 0
-    messages: int = 0
     api_calls: int = 0
     """Of API Gateway."""
     data_bytes: int = 0
@@ -61,7 +58,6 @@ class Cost:
             + self.invocations * prices.INVOCATION
             + self.puts * prices.PUT
             + self.gets * prices.GET
-            + self.messages * prices.MESSAGE
             + self.api_calls * prices.API_CALL
             + self.data_bytes / 1e9 * prices.SENT_GIGABYTE * 1e6
             + self.log_bytes / 1e9 * prices.LOGGED_GIGABYTE * 1e6
@@ -106,12 +102,8 @@ class Counter:
                 self.cost.puts += 1
             case "s3", _:
                 self.cost.gets += 1
-            case "sqs", _:
-                self.cost.messages += 1
             case "stepfunctions", "describe_execution":
                 self.cost.describes += 1
-            case "stepfunctions", "get_execution_history":
-                self.cost.histories += 1
             case "stepfunctions", "start_execution":
                 answer = proceed()
                 self.started.append(str(answer["executionArn"]))

@@ -73,15 +73,13 @@ class Counting:
     def cost(self) -> Cost:
         return self.counter.cost
 
-    def __call__(self, execution: Execution, before: Execution | None = None) -> None:
-        """`before` is the execution as it was when the counting began, of one that is redriven."""
+    def __call__(self, execution: Execution) -> None:
         cost = self.cost
-        known = () if before is None else before.events
-        cost.log_bytes += logged.bytes_of(logged.of_events(execution.arn, execution.events[len(known) :]))
-        cost.starts += before is None
+        cost.log_bytes += logged.bytes_of(logged.of_events(execution.arn, execution.events))
+        cost.starts += 1
         if ":express:" not in execution.arn:
-            cost.transitions += execution.transitions - (before.transitions if before else 0)
-            cost.traces += before is None
+            cost.transitions += execution.transitions
+            cost.traces += 1
             return
         cost.express_starts += 1
         calls = self.counter.calls.get(execution.arn, 0)

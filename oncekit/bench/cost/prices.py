@@ -1,6 +1,6 @@
 """Prices of us-east-1, on demand, first tier, in dollars per million unless said; and what is assumed of time.
 
-Step Functions, DynamoDB, Lambda, S3, SQS, CloudWatch and X-Ray: their pricing pages. How the duration and memory of an
+Step Functions, DynamoDB, Lambda, S3, CloudWatch and X-Ray: their pricing pages. How the duration and memory of an
 Express execution are billed: aws.amazon.com/step-functions/pricing, "Express Workflows" and examples 3 and 4.
 """
 
@@ -18,8 +18,6 @@ EXPRESS_GIGABYTE_SECOND = 0.06 / 3600
 INVOCATION = 0.20
 PUT, GET = 5.0, 0.4
 """S3's."""
-MESSAGE = 0.4
-"""SQS."""
 API_CALL = 3.5
 """A request to a REST API of API Gateway, the first 333 million of a month (aws.amazon.com/api-gateway/pricing)."""
 SENT_GIGABYTE = 0.09

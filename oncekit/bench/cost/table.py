@@ -13,7 +13,7 @@ from oncekit.local.once_cloud import LocalCloud
 PEER = "-"
 """In the column of lanes."""
 COLUMNS = (
-    "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3, SQS",
+    "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3",
     "log bytes", "traces", "$ a million",
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ class Costs:
             cost.write_units,
             cost.read_units,
             cost.invocations,
-            cost.puts + cost.gets + cost.messages,
+            cost.puts + cost.gets,
             cost.log_bytes,
             cost.traces,
             f"{cost.dollars_per_million:.2f}",
