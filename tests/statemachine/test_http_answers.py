@@ -208,10 +208,13 @@ def test_a_failure_for_good_has_the_status_that_business_logic_names(
     assert latches.starts() == 1
 
 
-def test_a_failed_operation_is_tried_again_when_its_sender_asks_for_that(client: Client, latches: Latches) -> None:
+def test_a_failed_operation_is_tried_again_when_its_sender_asks_for_that(
+    cloud: LocalCloud, client: Client, latches: Latches
+) -> None:
     payload = script({"unless": "go", "then": {"raise": "PermanentError"}, "else": {"return": 1}})
     assert says(client.post("scripted", "k", payload), 422, "operation-failed")
     latches.open("go")
+    cloud.clock.advance(1)  # type: ignore[attr-defined]  # the clock of tests is virtual
     assert client.post("scripted", "k", payload, Once_On_Failed="retry").body == b"1"
 
 

@@ -375,12 +375,11 @@ def test_one_shard_that_cannot_be_read_does_not_keep_the_others_from_being_swept
     assert record_of(cloud, charge())["status"] == "COMPLETED"
 
 
-@pytest.mark.parametrize("character", ["\U0001f600", "é", "\\"], ids=ascii)
 @pytest.mark.usefixtures("latches")
-def test_a_sweep_carries_a_page_of_the_longest_keys(cloud: LocalCloud, recover: Recover, character: str) -> None:
+def test_a_sweep_carries_a_page_of_the_longest_keys(cloud: LocalCloud, recover: Recover) -> None:
     """A state holds 256 KiB, and a character of a key takes up to twelve bytes where it is quoted."""
     made = functools.partial(scripted, {"return": "done"}, tenant="t" * 40)
-    ends = (f"{character * 240}-{n:04}" for n in itertools.count())
+    ends = (f"{chr(0x1F600) * 240}-{n:04}" for n in itertools.count())
     keys = itertools.islice(
         (key for key in ends if hashlib.sha256(id_of(made(key=key)).encode()).hexdigest()[0] == "7"), 20
     )
@@ -422,10 +421,8 @@ def test_a_sweep_publishes_what_the_alarms_look_at(cloud: LocalCloud, latches: L
     }
     assert published(cloud, recover) == none
     cloud.run(scripted({"raise": "NeedsAttention"}))
-    request = scripted({"await": "go", "then": {"return": 1}})
     died(cloud, charge(), "full")
-    cloud.start(request)
-    latches.wait_for_starts(2)
+    dead(cloud, charge("order-2"), BUSINESS)
     with cloud.intercept(never_arrives(state="StartRecovery", nth=0)):
         assert published(cloud, recover) == none | {
             "OpenOperations": 2,
@@ -433,7 +430,6 @@ def test_a_sweep_publishes_what_the_alarms_look_at(cloud: LocalCloud, latches: L
             "QuarantinedOperations": 1,
         }
     assert published(cloud, recover)["RecoveredOperations"] == 1
-    latches.open("go")
 
 
 def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalCloud, recover: Recover) -> None:

@@ -66,15 +66,13 @@ def test_message_that_is_no_request_is_refused_and_kept(cloud: LocalCloud, body:
 
 
 def test_event_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(cloud: LocalCloud) -> None:
-    def throttled(delivery: Any) -> Any:
+    def refused(delivery: Any) -> Any:
         from botocore.exceptions import ClientError
 
-        raise ClientError({"Error": {"Code": "ExecutionLimitExceeded", "Message": "no"}}, "StartExecution")
+        raise ClientError({"Error": {"Code": "StateMachineDeleting", "Message": "no"}}, "StartExecution")
 
-    with cloud.lose_events(throttled):
+    with cloud.lose_events(refused):
         put(cloud, charge())
-        cloud.clock.advance(86_401)
-        cloud.settle()
     assert waiting(cloud, "EventDeadLetterQueueUrl") == 1
 
 
