@@ -9,15 +9,16 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 from http_client import Client
-from scenario import charge, dies
+from scenario import BUSINESS, charge, dies
 
 from oncekit.local import LocalCloud, VirtualClock
-from oncekit.local.events import Delivery, lost
+from oncekit.local.events import Delivery
 from oncekit.local.faults import answer_lost, never_arrives
 from oncekit.proof.simulation.paths import ORDER, request
 
 A_LEASE = 3600
 POISON = 6
+LARGE = request("plain-echo", {"bytes": 10, "text": "y" * 5000})
 _keys = (f"path-{n}" for n in itertools.count())
 
 
@@ -63,42 +64,20 @@ def mismatched(cloud: LocalCloud) -> None:
 
 
 def taken_over_by_a_duplicate(cloud: LocalCloud) -> None:
-    _dead_owner_met(cloud, "ExecuteBusinessLogic")
-
-
-def redriven_by_a_duplicate(cloud: LocalCloud) -> None:
-    _dead_owner_met(cloud, "Finalize")
-
-
-def _dead_owner_met(cloud: LocalCloud, state: str) -> None:
     asked = another(charge())
-    with cloud.intercept(dies(cloud, state)):
+    with cloud.intercept(dies(cloud, BUSINESS)):
         cloud.run(asked)
     _pass(cloud, A_LEASE)
     cloud.run(asked)
 
 
-def recovered_by_its_event(cloud: LocalCloud) -> None:
-    with cloud.delivering(), cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
-        cloud.run(another(charge()))
-        cloud.settle()
-
-
 def recovered_by_the_sweep(cloud: LocalCloud) -> None:
-    """The events of their deaths are lost; one had a record, the other none yet."""
+    """One request is small, the other too large for the record."""
     with cloud.delivering():
-        with cloud.lose_events(lost):
-            for state in ("ExecuteBusinessLogic", "AcquireLock"):
-                with cloud.intercept(dies(cloud, state)):
-                    cloud.run(another(charge()))
-            cloud.settle()
+        for asked in (charge(), LARGE):
+            with cloud.intercept(dies(cloud, BUSINESS)):
+                cloud.run(another(asked))
         _pass(cloud, 400)
-
-
-def dead_before_it_had_a_record_twice(cloud: LocalCloud) -> None:
-    with cloud.delivering(), cloud.intercept(dies(cloud, "AcquireLock", only=2)):
-        cloud.run(another(charge()))
-        cloud.settle()
 
 
 def sweep_that_cannot_be_started(cloud: LocalCloud) -> None:
@@ -128,23 +107,18 @@ def refused_in_the_fast_lane(cloud: LocalCloud) -> None:
     _fast(cloud, {})
 
 
-def kept_in_flight(cloud: LocalCloud) -> None:
-    _fast(cloud, another(request("plain-echo", {"bytes": 10, "text": "y" * 5000})))
+def kept_by_the_fast_lane(cloud: LocalCloud) -> None:
+    _fast(cloud, another(LARGE))
 
 
 def handed_over(cloud: LocalCloud) -> None:
-    asked = another(charge())
-    with cloud.intercept(dies(cloud, "ExecuteBusinessLogic")):
-        cloud.run(asked)
-    _pass(cloud, A_LEASE)
-    _fast(cloud, asked)
+    with cloud.intercept(never_arrives(state="ReadRecord", nth=range(1, 6))):
+        _fast(cloud, another(charge()))
 
 
-def recovered_from_what_it_kept_in_flight(cloud: LocalCloud) -> None:
-    with cloud.intercept(never_arrives(state="Finalize", nth=0)):
-        kept_in_flight(cloud)
-    with cloud.delivering():
-        _pass(cloud, 800)
+def refused_by_the_other_lane(cloud: LocalCloud) -> None:
+    with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 5))):
+        _fast(cloud, {})
 
 
 def _fast(cloud: LocalCloud, asked: Mapping[str, Any]) -> None:
@@ -203,18 +177,15 @@ PATHS: tuple[Callable[[LocalCloud], None], ...] = (
     refused,
     mismatched,
     taken_over_by_a_duplicate,
-    redriven_by_a_duplicate,
-    recovered_by_its_event,
     recovered_by_the_sweep,
-    dead_before_it_had_a_record_twice,
     sweep_that_cannot_be_started,
     executed_and_replayed_in_the_fast_lane,
     cached_in_the_fast_lane,
     quarantined_in_the_fast_lane,
     refused_in_the_fast_lane,
-    kept_in_flight,
+    kept_by_the_fast_lane,
     handed_over,
-    recovered_from_what_it_kept_in_flight,
+    refused_by_the_other_lane,
     requested_by_an_event,
     requested_by_a_message,
     requested_by_http,
