@@ -115,20 +115,6 @@ def _calls_through(service_calls: ServiceCalls) -> Iterator[None]:
         yield
 
 
-def _eval_execution(self: Any, env: Any) -> None:
-    """Without copies: the parameters are made for this call alone, and in the history before they are changed."""
-    self.resource.eval(env=env)
-    call = {"env": env, "resource_runtime_part": env.stack.pop()}
-    parameters = self._eval_parameters(env=env)
-    call["state_credentials"] = self._eval_state_credentials(env=env)
-    self._verify_size_quota(env=env, value=parameters)
-    self._before_eval_execution(**call, raw_parameters=parameters)
-    self._normalise_parameters(parameters)
-    self._eval_service_task(**call, normalised_parameters=parameters)
-    self._normalise_response(env.stack[-1])
-    self._after_eval_execution(**call, normalised_parameters=parameters)
-
-
 def _common(task: Any, env: Any, error: Exception) -> FailureEvent | None:
     """What is the same for every service: a failure that has its name already, and the state's timeout."""
     if isinstance(error, FailureEventException):
@@ -212,7 +198,6 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
     with (
         _calls_through(service_calls),
         replaced(
-            (StateTaskService, "_eval_execution", _eval_execution),
             (StateTaskService, "_to_boto_request_value", to_boto_value),
             (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),
             (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),

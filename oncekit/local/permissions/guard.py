@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from botocore.exceptions import ClientError
@@ -18,7 +18,6 @@ ANYTHING = None
 """The role of callers that are not checked."""
 
 MOST_DENIALS = 1000
-MOST_ALLOWED = 10_000
 
 # What a service calls a refusal where it is not JSON's AccessDeniedException.
 _CODES = {"s3": "AccessDenied", "sqs": "AccessDenied", "sns": "AuthorizationError"}
@@ -88,8 +87,6 @@ class _Deployment:
     """From the policies of resources, for any caller."""
     managed: tuple[Managed, ...] = ()
     """Policies of the template that a role could be given."""
-    allowed: set[tuple[str, Need]] = field(default_factory=set)
-    """Of a role by logical id: needs that have been allowed, and are noted as used."""
 
 
 class Permissions:
@@ -120,8 +117,6 @@ class Permissions:
         if role is None:
             return
         for need in needed(service, operation, parameters):
-            if (role.logical_id, need) in deployed.allowed:
-                continue
             answer, permissions = role.answer(need)
             if any(each.is_for(need) for each in deployed.refusals):
                 answer = Answer.DENIED_THERE
@@ -129,9 +124,6 @@ class Permissions:
                 raise self._refusal(role, caller, need, answer, service, operation)
             with self._lock:
                 self._uses.setdefault(Use(role.logical_id, need.action, permissions), need.resource or ANY)
-                if len(deployed.allowed) >= MOST_ALLOWED:
-                    deployed.allowed.clear()
-                deployed.allowed.add((role.logical_id, need))
 
     def _refusal(
         self, role: Role, caller: Caller, need: Need, answer: Answer, service: str, operation: str
@@ -177,7 +169,6 @@ class Permissions:
         """Forget what was needed and refused."""
         with self._lock:
             self._uses.clear()
-            self._deployed.allowed.clear()
             self._denials.clear()
 
 
