@@ -2,8 +2,8 @@
 the next call.
 
 Nothing of the definition is written down a second time: choices, assignments, catches, retries and arguments are read
-from it and evaluated with the local cloud's JSONata. Time stands still at `NOW`; the world moves the times in a record.
-Variables that nobody can read any more are forgotten, so that states that differ in nothing are one state.
+from it and evaluated with the local cloud's JSONata. Time stands still at `NOW`; the world moves the times in a record
+and in variables. Variables that nobody can read any more are forgotten, so that worlds that differ in nothing are one.
 """
 
 from __future__ import annotations
@@ -24,14 +24,21 @@ from oncekit.local.engine.values import JSONataError
 NOW = 1_767_225_600
 
 
+def iso(seconds: int) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
 class _Dice(random.Random):
-    """Every `$uuid()` is the same one: states that differ only in a token are one state."""
+    """`$uuid()` gives each run of an execution one value, always the same."""
+
+    run = 0
 
     def getrandbits(self, k: int, /) -> int:
-        return 0
+        return self.run
 
 
-_EVALUATOR = Evaluator(VirtualClock(float(NOW)), _Dice(0))
+_DICE = _Dice(0)
+_EVALUATOR = Evaluator(VirtualClock(float(NOW)), _DICE)
 _PATH = re.compile(r"\$(\w+)(?:\.(\w+))?")
 _INPUT = "states.input"
 
@@ -42,8 +49,6 @@ class At:
 
     position: str
     variables: str
-    passed: tuple[str, ...] = ()
-    """States that were entered on the way here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,6 @@ class End:
     state: str
     error: str | None = None
     output: Any = None
-    cause: str = ""
 
 
 Next = At | End
@@ -64,38 +68,28 @@ class Uncaught(Exception):
 
 
 class Machine:
-    """A machine's states by name, with all that a model asks of them."""
+    """A machine's states by name, with all that a model asks of them.
 
-    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None, age: int = 0) -> None:
-        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next.
+    `me` is an execution's ARN and, after spaces, its name, its start (ISO) and the number of its run, where that makes
+    a difference.
+    """
 
-        `age` says how many seconds ago each of its executions was started.
-        """
-        self._began = datetime.datetime.fromtimestamp(NOW - age, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    def __init__(self, definition: Mapping[str, Any], evaluator: Evaluator | None = None) -> None:
+        """With an evaluator of its own, whose time goes on, nothing is remembered from one call to the next."""
         self._evaluator = evaluator or _EVALUATOR
         self.states: dict[str, Any] = definition["States"]
-        self.start: str = definition["StartAt"]
-        self._resources = {
-            name: _resource(state["Resource"]) for name, state in self.states.items() if "Resource" in state
-        }
+        self._start: str = definition["StartAt"]
         self._live = _liveness(self.states)
         remembered: Any = functools.cache if evaluator is None else _anew
+        self.enter: Callable[[str, str], Next] = remembered(self._enter)
         self.call: Callable[[str, str, str, str], str] = remembered(self._call)
         self.succeed: Callable[[str, str, str, str, str], Next] = remembered(self._succeed)
         self.fail: Callable[[str, str, str, str, str, str], Next] = remembered(self._fail)
-        self._first: Callable[[str, str, str], Next] = remembered(self._enter)
-
-    def enter(self, me: str, execution_input: str, variables: Mapping[str, Any] | None = None) -> Next:
-        """The first call of an execution or a branch; `execution_input` is JSON text."""
-        return self._first(me, execution_input, json.dumps(variables or {}, sort_keys=True))
-
-    def _enter(self, me: str, execution_input: str, variables: str) -> Next:
-        given = {**json.loads(variables), _INPUT: json.loads(execution_input)}
-        return self._settle(self.start, given, me, execution_input)
 
     def resource(self, position: str) -> str:
         """The service and action of a Task, e.g. `dynamodb:updateItem`."""
-        return self._resources[position]
+        arn: str = self.states[position]["Resource"]
+        return arn.partition(":states:::")[2].removeprefix("aws-sdk:")
 
     def retries(self, position: str, error: str) -> int:
         """How often the Task is called again after this error."""
@@ -107,28 +101,32 @@ class Machine:
     def catches(self, position: str, error: str) -> bool:
         return any(_matches(catcher["ErrorEquals"], error) for catcher in self.states[position].get("Catch", ()))
 
+    def _enter(self, me: str, execution_input: str) -> Next:
+        """The first call of an execution or a branch; `execution_input` is JSON text."""
+        return self._settle(self._start, {_INPUT: json.loads(execution_input)}, me, execution_input)
+
     def _call(self, position: str, variables: str, me: str, execution_input: str) -> str:
         """The Task's arguments as JSON."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input, self._began)
+        scope = _scope(known, me, execution_input)
         return json.dumps(self._value(self.states[position].get("Arguments", {}), scope, known), sort_keys=True)
 
     def _succeed(self, position: str, variables: str, me: str, execution_input: str, result: str) -> Next:
         """What follows a call that was answered with `result`, as JSON. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input, self._began) | {"result": json.loads(result)}
+        scope = _scope(known, me, execution_input) | {"result": json.loads(result)}
         try:
-            return self._leave(position, self.states[position], known, scope, me, execution_input, ())
+            return self._leave(position, self.states[position], known, scope, me, execution_input)
         except JSONataError as error:
             return self._fail(position, variables, me, execution_input, "States.QueryEvaluationError", str(error))
 
     def _fail(self, position: str, variables: str, me: str, execution_input: str, error: str, cause: str) -> Next:
         """What follows a call that failed and is not tried again. Raises Uncaught."""
         known = json.loads(variables)
-        scope = _scope(known, me, execution_input, self._began) | {"errorOutput": {"Error": error, "Cause": cause}}
+        scope = _scope(known, me, execution_input) | {"errorOutput": {"Error": error, "Cause": cause}}
         for catcher in self.states[position].get("Catch", ()):
             if _matches(catcher["ErrorEquals"], error):
-                return self._leave(position, catcher, known, scope, me, execution_input, ())
+                return self._leave(position, catcher, known, scope, me, execution_input)
         raise Uncaught(f"{position}: {error}")
 
     def _leave(
@@ -139,7 +137,6 @@ class Machine:
         scope: dict[str, Any],
         me: str,
         execution_input: str,
-        passed: tuple[str, ...],
     ) -> Next:
         """On by a state, a choice's rule or a catcher: its assignments, then the state it names."""
         output = self._value(way["Output"], scope, known) if "Output" in way else None
@@ -147,34 +144,31 @@ class Machine:
             return End(position, output=output)
         target: str = way.get("Next") or way["Default"]
         wanted = self._live[target]
-        assigned = {
-            name: self._value(source, scope, known)
-            for name, source in way.get("Assign", {}).items()
-            if name in wanted or any(path.startswith(f"{name}.") for path in wanted)
-        }
-        return self._settle(target, known | assigned, me, execution_input, passed)
+        assigned: dict[str, Any] = {_INPUT: output} if "Output" in way else {}
+        for name, source in way.get("Assign", {}).items():
+            if (read := _wanted(name, source, wanted)) is not None:
+                assigned[name] = self._value(read, scope, known)
+        return self._settle(target, known | assigned, me, execution_input)
 
-    def _settle(
-        self, state: str, known: dict[str, Any], me: str, execution_input: str, passed: tuple[str, ...] = ()
-    ) -> Next:
-        """From entering a state to the next call or an end."""
+    def _settle(self, state: str, known: dict[str, Any], me: str, execution_input: str) -> Next:
+        """From entering a state to the next call or an end. A Wait takes no time here; its end is a move of others."""
         definition = self.states[state]
-        passed = (*passed, state)
         known = _kept(known, self._live[state])
-        scope = _scope(known, me, execution_input, self._began)
+        scope = _scope(known, me, execution_input)
         match definition["Type"]:
             case "Task":
-                return At(state, json.dumps(known, sort_keys=True), passed)
+                return At(state, json.dumps(known, sort_keys=True))
             case "Succeed":
                 return End(state, output=self._value(definition.get("Output"), scope, known))
             case "Fail":
-                error, cause = (str(self._value(definition[each], scope, known)) for each in ("Error", "Cause"))
-                return End(state, error=error, cause=cause)
+                return End(state, error=str(self._value(definition["Error"], scope, known)))
             case "Choice":
                 for rule in definition["Choices"]:
                     if self._value(rule["Condition"], scope, known) is True:
-                        return self._leave(state, rule, known, scope, me, execution_input, passed)
-        return self._leave(state, definition, known, scope, me, execution_input, passed)
+                        return self._leave(state, rule, known, scope, me, execution_input)
+            case "Map":  # ReadRequest, which has each item as it is
+                scope |= {"result": self._value(definition["Items"], scope, known)}
+        return self._leave(state, definition, known, scope, me, execution_input)
 
     def _value(self, node: Any, scope: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
         if isinstance(node, dict):
@@ -184,10 +178,6 @@ class Machine:
         if isinstance(node, str) and node.startswith("{%"):
             return self._evaluator.evaluate(node[2:-2], scope, known)
         return node
-
-
-def _resource(arn: str) -> str:
-    return arn.removeprefix("arn:aws:states:::").removeprefix("aws-sdk:")
 
 
 def _anew(function: Any) -> Any:
@@ -203,14 +193,18 @@ def _matches(names: list[str], error: str) -> bool:
     return "States.TaskFailed" in names and error != "States.Timeout" and not error.startswith("States.")
 
 
-def _scope(known: Mapping[str, Any], me: str, execution_input: str, began: str) -> dict[str, Any]:
-    """`me` is an execution's ARN and, after spaces, its name and start, where that makes a difference."""
-    arn, name, start = (*me.split(" "), "", "")[:3]
-    execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input), "StartTime": start or began}
+def _scope(known: Mapping[str, Any], me: str, execution_input: str) -> dict[str, Any]:
+    arn, name, start, run = (*me.split(" "), "", "", "")[:4]
+    _DICE.run = int(run or 0)
+    execution = {"Id": arn, "Name": name, "Input": json.loads(execution_input), "StartTime": start or iso(NOW)}
     scope: dict[str, Any] = {"context": {"Execution": execution}}
     if _INPUT in known:
         scope["input"] = known[_INPUT]
     return scope
+
+
+def _members(name: str, paths: frozenset[str]) -> set[str]:
+    return {path.partition(".")[2] for path in paths if path.startswith(f"{name}.")}
 
 
 def _kept(known: Mapping[str, Any], live: frozenset[str]) -> dict[str, Any]:
@@ -219,9 +213,17 @@ def _kept(known: Mapping[str, Any], live: frozenset[str]) -> dict[str, Any]:
     for name, value in known.items():
         if name in live:
             kept[name] = value
-        elif members := {path.partition(".")[2] for path in live if path.startswith(f"{name}.")}:
+        elif members := _members(name, live):
             kept[name] = {key: each for key, each in value.items() if key in members}
     return kept
+
+
+def _wanted(name: str, source: Any, live: frozenset[str]) -> Any:
+    """What of an assignment is read later: all of it, some members of an object, or None."""
+    members = _members(name, live)
+    if name in live or (members and not isinstance(source, dict)):
+        return source
+    return {key: each for key, each in source.items() if key in members} if members else None
 
 
 def _expressions(node: Any) -> Iterator[str]:
@@ -241,7 +243,7 @@ def _uses(node: Any) -> frozenset[str]:
     return frozenset(f"{name}.{member}" if member else name for paths in found for name, member in paths)
 
 
-_OWN_FIELDS = ("Assign", "Catch", "Choices", "Comment", "Retry", "Seconds", "Next", "Default")
+_OWN_FIELDS = ("Assign", "Catch", "Choices", "Comment", "Retry", "Seconds", "Next", "Default", "ItemProcessor")
 
 
 def _liveness(states: Mapping[str, Any]) -> dict[str, frozenset[str]]:
@@ -252,11 +254,8 @@ def _liveness(states: Mapping[str, Any]) -> dict[str, frozenset[str]]:
         target = way.get("Next") or way.get("Default")
         after = live[target] if target else frozenset[str]()
         assigned = way.get("Assign", {})
-        read = frozenset[str]()
-        for name, source in assigned.items():
-            if any(path.partition(".")[0] == name for path in after):
-                read |= _uses(source)
-        return read | frozenset(path for path in after if path.partition(".")[0] not in assigned)
+        read = [_uses(_wanted(name, source, after)) for name, source in assigned.items()]
+        return frozenset(path for path in after if path.partition(".")[0] not in assigned).union(*read)
 
     while True:
         before = dict(live)

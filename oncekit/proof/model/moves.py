@@ -1,191 +1,490 @@
 """Everything that can happen next in a world of the model.
 
-A move is fair when it is the system's own doing: a call that works, time that passes, recovery that sweeps. The rest
-is bad luck, of which a budget says how much there is. Here is what comes from outside; what executions and functions do
-is in executing.py, recovery in recovering.py, and writes that come late are in late_writes.py.
+A move is fair when it is the system's own doing: a call that works, time that passes, a sweep. The rest is bad luck and
+people, of which a budget says how much there is.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from oncekit.proof.model.executing import Executing, is_attached
-from oncekit.proof.model.late_writes import aged, late_calls
-from oncekit.proof.model.logic import Calls, stage_of
-from oncekit.proof.model.machine import NOW, At
-from oncekit.proof.model.promises import is_final, text
-from oncekit.proof.model.record import moved, parsed, time_of
-from oncekit.proof.model.recovering import Recovering
-from oncekit.proof.model.services import Services, execution_of
-from oncekit.proof.model.setting import Move, Setting, is_owner
+from oncekit.proof.model import operators, promises
+from oncekit.proof.model.business import LOST, charged
+from oncekit.proof.model.machine import NOW, At, End, Machine, Next, Uncaught
+from oncekit.proof.model.promises import Broken
+from oncekit.proof.model.record import Table, as_json, edited, is_open, number, parsed, projected, text, time_of
+from oncekit.proof.model.record import with_number as timed
 from oncekit.proof.model.world import (
-    DEAD,
-    DEAD_AND_SEEN,
+    FAILED_AT,
     FAST,
-    PLACES,
-    RUNNING,
+    FULL,
+    NEW,
+    OLD,
+    Budget,
+    Execution,
     Function,
     Late,
-    Life,
+    Sweep,
     World,
-    arn_of,
-    in_order,
+    ended,
+    name_of_first,
     tidied,
 )
 
-FINISHING = ("IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine")
-"""Where `once redrive` lets a dead owner go on."""
+BUSINESS = "ExecuteBusinessLogic"
+REFUSED = "DynamoDB.ConditionalCheckFailedException"
+LOST_ANSWERS = {
+    "dynamodb": "DynamoDB.InternalServerErrorException",
+    "s3": "S3.S3Exception",
+    "sfn": "Sfn.SfnException",
+    "states": "StepFunctions.AWSStepFunctionsException",
+    "lambda": "Lambda.ServiceException",
+}
+"""What a machine hears when the answer of a service never comes."""
 
 
+class Error(NamedTuple):
+    name: str
+    cause: str = "what Lambda or another service says"
+
+
+class Move(NamedTuple):
+    label: str
+    fair: bool
+    world: World
+
+
+class Answer(NamedTuple):
+    """The world after a call, and its result as JSON or an error."""
+
+    world: World
+    result: str | Error
+
+
+@dataclass(frozen=True)
 class Rules:
-    """The moves of a setting."""
+    """The machines, the requests in the order in which they arrive, each with its lane, and how much goes wrong."""
 
-    def __init__(self, setting: Setting) -> None:
-        self.setting = setting
-        inputs, unreadable = setting.requests, setting.unreadable
-        self._services = Services(setting.table, setting.promises, inputs, unreadable, setting.begun)
-        self.fingerprint = functools.cache(self._fingerprint)
-        self._recovering = Recovering(setting, self._services)
-        self._executing = Executing(setting, self._services, self.fingerprint)
+    full: Machine
+    fast: Machine
+    sweep: Machine
+    """The branch of the sweep that looks at one record."""
+    table: Table
+    requests: tuple[tuple[str, str], ...]
+    budget: Budget
+    max_attempts: int
+    late: frozenset[str] = frozenset()
+    """The writes that may come late; none named: all of them."""
 
     def start(self) -> World:
-        return World(None, 0, (None,) * len(PLACES), (), (), (), Life(), self.setting.budget)
-
-    def is_over(self, world: World) -> bool:
-        """Nobody is at work and every request has come to an end that is kept."""
-        quiet = not any(each and each.status in (RUNNING, DEAD) for each in world.executions) and not world.workers
-        return quiet and (world.record is None or is_final(world.record))
+        return World(self.budget)
 
     def moves(self, world: World) -> Iterator[Move]:
-        """Raises Broken, with the label of the move in its message, when one breaks a promise."""
+        """Raises Broken when one breaks a promise."""
         for move in self._all(world):
-            yield Move(move.label, move.fair, self._canonical(move.world))
+            yield move._replace(world=tidied(move.world))
 
-    def _canonical(self, world: World) -> World:
-        heard = tuple(each for each in world.functions if is_attached(world, each) or self._calls(each))
-        if len(heard) < len(world.functions):
-            world = world._replace(functions=heard)
-        return in_order(tidied(world))
+    def is_over(self, world: World) -> bool:
+        """Nobody is at work, and what somebody waits for has come to an end that is kept.
 
-    def _calls(self, function: Function) -> bool:
-        return isinstance(stage_of(function.event, function.answers), Calls)
+        A request that is gone from the bucket fails each sweep, which rings an alarm: an operator has it.
+        """
+        at_work = any(each.is_running for each in world.executions) or world.functions or world.sweeps or world.late
+        return not at_work and ((not is_open(world.record) and not world.owed) or self._is_alarm(world))
+
+    def _is_alarm(self, world: World) -> bool:
+        item = parsed(world.record) if world.record and is_open(world.record) else {}
+        overdue = bool(item) and number(item, "leaseExpiresAt") < NOW
+        return overdue and "requestRef" in item and promises.key_of(item) not in dict(world.kept)
 
     def _all(self, world: World) -> Iterator[Move]:
         yield from self._arrivals(world)
         yield from self._time(world)
-        yield from self._recovering.begins(world)
-        yield from late_calls(self._services, world)
+        yield from self._sweeps(world)
         yield from self._operators(world)
-        yield from self._executing.goes_on(world)
-        yield from self._recovering.goes_on(world)
+        for late in set(world.late):
+            left = list(world.late)
+            left.remove(late)
+            writer = world.execution(late.owner)
+            assert writer is not None
+            after = self._update(world._replace(late=tuple(left)), late.call, writer, late).world
+            yield Move(f"{writer.name}: {late.position} comes late", True, after)
+        for execution in world.executions:
+            if execution.is_running:
+                yield from self._of_execution(world, execution)
+        for function in set(world.functions):
+            yield from self._of_function(world, function)
 
     # ---- What comes from outside ----
 
     def _arrivals(self, world: World) -> Iterator[Move]:
-        place = world.free_place()
-        if place is None:
+        if world.arrived == len(self.requests):
             return
-        if world.budget.arrivals:
-            number_ = len(self.setting.requests) - world.budget.arrivals
-            yield Move(
-                f"request {number_} arrives",
-                False,
-                self.setting.begun(world, place, "order", number_, self.setting.lane_of(number_)).spend("arrivals"),
-            )
-        working = any(each and each.status == RUNNING for each in world.executions)
-        if not self.setting.workers and not working and world.record is not None and not is_final(world.record):
-            owner = execution_of(world, text(parsed(world.record), "owner"))
-            # By the full lane: one that comes by the fast lane may leave it to recovery, which is not there.
-            again = self.setting.begun(world, place, "order", 0 if owner is None else owner[1].request)
-            yield Move("the source sends the request again", True, again)
+        given, lane = self.requests[world.arrived]
+        name = f"order-{world.arrived}"
+        aged = _after_failure(world)._replace(arrived=world.arrived + 1, released=False)
+        knows = _failure(aged)
+        there = self._begun(aged, Execution(name, 0, lane, given, NEW, True, "", "", knows=knows))
+        yield Move(f"{name} arrives in the {lane} lane", False, there)
+        if lane == FAST and world.budget.doubles:
+            twice = self._begun(there, Execution(name, 1, lane, given, NEW, True, "", "", knows=knows))
+            yield Move(f"{name} arrives, and runs twice", False, twice.spend("doubles"))
 
-    def _fingerprint(self, request: int) -> str:
-        entered = self.setting.operation.enter(arn_of(0), self.setting.requests[request])
-        assert isinstance(entered, At)
-        call = json.loads(self.setting.operation.call(entered.position, entered.variables, arn_of(0), "{}"))
-        fingerprint: str = call["ExpressionAttributeValues"][":fingerprint"]["S"]
-        return fingerprint
+    def _begun(self, world: World, execution: Execution) -> World:
+        step = self._machine(execution).enter(execution.me, execution.given)
+        assert isinstance(step, At)
+        return world.put(execution._replace(position=step.position, variables=step.variables))
+
+    def _machine(self, execution: Execution) -> Machine:
+        return self.fast if execution.lane == FAST else self.full
+
+    def _fingerprint(self, execution: Execution) -> str:
+        return _fingerprint(self.full, execution.given)
 
     def _time(self, world: World) -> Iterator[Move]:
-        """Leases and records come to their end; where there are instants, with a moment that is exactly on it."""
-        record, budget = world.record, world.budget
-        lease, expiry = time_of(record, "leaseExpiresAt"), time_of(record, "expiresAt")
-        if record is not None and lease is not None and lease >= NOW and not self._redrives(world):
-            if lease > NOW and self.setting.instants:
-                yield Move(
-                    "the lease is about to end", True, world._replace(record=moved(record, "leaseExpiresAt", NOW))
-                )
-            else:
-                later = moved(record, "leaseExpiresAt", NOW - 1000 + world.life.leases)
-                if time_of(record, "claimedUntil"):
-                    later = moved(later, "claimedUntil", NOW - 1000)
-                known = _known_as(_outlived(world), lease, NOW - 1000 + world.life.leases)
-                life = known.life._replace(leases=world.life.leases + 1)
-                yield Move("the lease ends", True, known._replace(record=later, life=life))
-        if record is not None and expiry is not None:
-            if expiry > NOW and budget.expiries:
-                expired = moved(record, "expiresAt", NOW if self.setting.instants else NOW - 1)
-                older = tuple(sorted(late._replace(call=aged(late.call)) for late in world.late))
-                over = world._replace(record=expired, late=older).spend("expiries")
-                yield Move("the record expires", False, over)
-            elif expiry == NOW:
-                yield Move("the record is over", True, world._replace(record=moved(record, "expiresAt", NOW - 1)))
-            elif expiry < NOW:
-                yield Move("TTL deletes the record", True, world._replace(record=None))
-
-    def _redrives(self, world: World) -> bool:
-        """Whether a redrive is under way that was claimed: its sends and their retries take less time than a lease.
-
-        A redrive that came after its claim had ended could revive an owner that another has looked at and given up.
-        """
-        return any(each and each.status == RUNNING and each.position == "RedriveOwner" for each in world.executions)
-
-    # ---- Operators ----
+        """Leases and records come to their end; a record with a moment that is exactly on it."""
+        record = world.record
+        if record is None:
+            return
+        if world.sweeps or any(each.position == "HandOver" for each in world.executions):
+            yield Move("a failure is a while ago", False, _after_failure(world))
+        item, expiry = parsed(record), time_of(record, "expiresAt")
+        owner = world.execution(world.holder)
+        may_be_alive = owner is not None and owner.lane == FAST and promises.lives(world, item)
+        if is_open(record) and number(item, "leaseExpiresAt") >= NOW and not may_be_alive:
+            yield Move("the lease ends", True, world._replace(record=timed(record, "leaseExpiresAt", NOW - 1000)))
+        if expiry is not None and expiry >= NOW and world.budget.expiries:
+            when = NOW if expiry > NOW else NOW - 1
+            after = world._replace(
+                record=timed(record, "expiresAt", when),
+                late=tuple(late._replace(call=_sent_before(late.call)) for late in world.late),
+            )
+            yield Move("the record expires", False, after if when == NOW else after.spend("expiries"))
+        elif expiry is not None and expiry < NOW and world.budget.expiries:
+            yield Move("TTL deletes the record", False, world.spend("expiries")._replace(record=None))
+        if world.budget.objects and world.kept and text(item, "status") in promises.OPEN:
+            yield Move("the kept request is gone", False, world.spend("objects")._replace(kept=()))
 
     def _operators(self, world: World) -> Iterator[Move]:
-        """`once redrive`: a new lease for the dead owner, and off it goes."""
         record = world.record
-        if not world.budget.operators or record is None or is_final(record):
+        if not world.budget.operators or record is None:
             return
-        for place, execution in enumerate(world.executions):
-            if execution is None or execution.lane == FAST:
-                continue
-            if execution.dead and is_owner(world, place) and execution.position in FINISHING:
-                revived = world.put(place, execution._replace(status=RUNNING, redriven=True)).spend("operators")
-                leased = moved(moved(record, "leaseExpiresAt", NOW + 1), "claimedUntil", NOW + 1)
-                old = time_of(record, "leaseExpiresAt") or 0
-                if old > NOW:  # a claim that is overridden: no later lease is the same
-                    revived = _known_as(revived, old, NOW - 5000)
-                yield Move(f"an operator redrives {PLACES[place]}", False, revived._replace(record=leased))
+        item, poorer = parsed(record), world.spend("operators")
+        status = text(item, "status")
+        if status == "QUARANTINED":
+            if "requestRef" not in item or promises.key_of(item) in dict(world.kept):
+                after = operators.retried(self.table, record)
+                yield Move("once retry", False, poorer._replace(record=after, begun=False, owed=True))
+            for failed in (False, True):
+                after = operators.resolved(self.table, record, failed)
+                done = poorer._replace(record=after, owed=False, answer=world.answer if failed else operators.RESULT)
+                yield Move(f"once resolve{' --failed' if failed else ''}", False, done)
+        owner = world.execution(world.holder)
+        is_over = status == "QUARANTINED" or (time_of(record, "leaseExpiresAt") or 0) < NOW
+        is_dead = owner is None or (not owner.is_running and (owner.lane == FULL or is_over))
+        if status in promises.OPEN and is_dead:
+            after = operators.released(self.table, record)
+            yield Move("once release", False, poorer._replace(record=after, released=True, owed=False))
+
+    # ---- The sweep ----
+
+    def _sweeps(self, world: World) -> Iterator[Move]:
+        item = parsed(world.record) if world.record else {}
+        overdue = is_open(world.record) and number(item, "leaseExpiresAt") < NOW
+        busy = len(world.sweeps) + sum(each.is_recovery and each.is_running for each in world.executions)
+        if overdue and (not busy or (busy == 1 and world.budget.buckets)):
+            step = self.sweep.enter("sweep", as_json(text(item, "id")))
+            assert isinstance(step, At)
+            begun = Sweep(step.position, step.variables, bool(busy))
+            poorer = world.spend("buckets") if busy else world
+            yield Move("a sweep finds the record", not busy, _with_sweep(poorer, begun))
+        for sweep in set(world.sweeps):
+            yield from self._of_sweep(world, sweep)
+
+    def _of_sweep(self, world: World, sweep: Sweep) -> Iterator[Move]:
+        place = (sweep.position, sweep.variables, "sweep", "{}")
+        resource, call = self.sweep.resource(sweep.position), self.sweep.call(*place)
+        left = list(world.sweeps)
+        left.remove(sweep)
+        after, result = world._replace(sweeps=tuple(left)), "{}"
+        failed = None
+        if resource == "dynamodb:getItem":
+            result = "{}" if world.record is None else projected(world.record, call)
+        elif resource == "s3:getObject":
+            body = dict(world.kept).get(parsed(call)["Key"])
+            failed, result = (Error("S3.NoSuchKeyException"), "") if body is None else (None, as_json({"Body": body}))
+        else:
+            started = self._recovery(after, parsed(call)["Name"], parsed(call)["Input"], sweep.in_other_bucket)
+            failed = None if started else Error("Sfn.ExecutionAlreadyExistsException")
+            after = started or after
+        step = self.sweep.fail(*place, *failed) if failed else self.sweep.succeed(*place, result)
+        if isinstance(step, At):
+            after = _with_sweep(after, sweep._replace(position=step.position, variables=step.variables))
+        yield Move(f"sweep: {sweep.position}", True, after)
+
+    def _recovery(self, world: World, name: str, given: str, in_other_bucket: bool) -> World | None:
+        """The recovery under this name; None if it is there. Later, or by another sweep, it has another bucket."""
+        base, _, bucket = name.rpartition("-")
+        if not in_other_bucket and any(e.is_running and e.name.startswith(f"{base}-") for e in world.executions):
+            return None
+        taken = {each.name for each in world.executions}
+        free = next(each for each in (f"{base}-{int(bucket) + later}" for later in range(9)) if each not in taken)
+        return self._begun(world, Execution(free, 0, FULL, given, NEW, True, "", ""))
+
+    # ---- Executions ----
+
+    def _of_execution(self, world: World, execution: Execution) -> Iterator[Move]:
+        label = f"{execution.name}: {execution.position}"
+        budget, variables = world.budget, parsed(execution.variables)
+        if budget.crashes:
+            yield Move(f"{label}: it is stopped", False, self._stopped(world, execution).spend("crashes"))
+        decides = execution.position in (BUSINESS, "ReadRecord")
+        if budget.hurry and decides and variables.get("stopsAt", 0) > NOW + 60:
+            late = edited(execution.variables, (("stopsAt", str(NOW + 60)),))
+            yield Move(f"{label}: time is short", False, world.put(execution._replace(variables=late)).spend("hurry"))
+        if execution.waits:
+            if budget.errors:
+                unknown = self._heard(world.spend("errors"), execution, Error("Lambda.Unknown"))
+                yield Move(f"{label}: the answer is lost while the function works on", False, unknown)
+            return
+        if execution.position == BUSINESS:
+            yield from self._invocations(world, execution, label)
+            return
+        waits = execution.position == "ReadRecord" and '"onConflict": "wait"' in execution.given
+        if waits and variables.get("waiting", {}).get("deadline", 0) > NOW:
+            over = edited(execution.variables, (("waiting", as_json({"deadline": NOW})),))
+            yield Move(f"{label}: its deadline comes", True, world.put(execution._replace(variables=over)))
+        yield from self._calls(world, execution, label)
+
+    def _calls(self, world: World, execution: Execution, label: str) -> Iterator[Move]:
+        machine, budget = self._machine(execution), world.budget
+        call = machine.call(execution.position, execution.variables, execution.me, execution.given)
+        resource = machine.resource(execution.position)
+        lost = Error(LOST_ANSWERS[resource.partition(":")[0]])
+        answer = self._asked(world, execution, resource, call)
+        yield Move(label, True, self._heard(answer.world, execution, answer.result))
+        again = machine.retries(execution.position, lost.name)
+        if budget.losses and again and answer.world != world:
+            yield Move(f"{label}: answer lost, tried again", False, answer.world.spend("losses"))
+        if budget.losses and machine.catches(execution.position, lost.name):
+            for after in {world, answer.world}:
+                yield Move(f"{label}: given up", False, self._heard(after.spend("losses"), execution, lost))
+        if budget.stale and resource == "sfn:describeExecution" and answer.result != (old := as_json(_RUNNING)):
+            yield Move(f"{label}: told what was", False, self._heard(world.spend("stale"), execution, old))
+        may_be_late = (
+            again and resource == "dynamodb:updateItem" and (execution.position in (self.late or {execution.position}))
+        )
+        if budget.late and may_be_late:
+            sent = Late(execution.owner, execution.position, call, execution.fence, execution.knows)
+            after = world.spend("late")._replace(late=tuple(sorted((*world.late, sent))))
+            yield Move(f"{label}: on its way, and tried again", False, after)
+
+    def _asked(self, world: World, execution: Execution, resource: str, call: str) -> Answer:
+        """The world after a Task's call."""
+        arguments = parsed(call)
+        match resource:
+            case "dynamodb:updateItem":
+                return self._update(world, call, execution)
+            case "dynamodb:getItem":
+                if arguments.get("ConsistentRead") is not True:
+                    raise Broken(f"P3: {execution.position} may read what was there before the last write")
+                item = {} if promises.gone(world.record) else parsed(world.record or "")
+                mine = bool(item) and text(item, "fingerprint") == self._fingerprint(execution)
+                saw = execution.saw or (mine and text(item, "status") == "IN_PROGRESS")
+                read = "{}" if world.record is None else projected(world.record, call)
+                return Answer(world.put(execution._replace(saw=saw)), read)
+            case "s3:putObject" if execution.position == "KeepRequest":
+                kept = dict(world.kept) | {arguments["Key"]: as_json(arguments["Body"])}
+                return Answer(world._replace(kept=tuple(sorted(kept.items()))), "{}")
+            case "s3:putObject":
+                return Answer(world, "{}")
+            case "sfn:describeExecution":
+                found = world.execution(arguments["ExecutionArn"])
+                if ":express:" in arguments["ExecutionArn"]:
+                    raise Broken("P5: an owner in the fast lane was asked whether it lives")
+                if found is None:
+                    return Answer(world, Error("Sfn.ExecutionDoesNotExistException"))
+                return Answer(world, as_json(_RUNNING if found.is_running else {"Status": "ABORTED"}))
+            case "states:startExecution":
+                return self._handed_over(world, execution, arguments["Name"], as_json(arguments["Input"]))
+            case "lambda:invoke":
+                payload = arguments["Payload"]
+                kept_at = {"bucket": "b", "key": f"{payload['id']}/{payload['fence']}", "bytes": 1}
+                return Answer(world, as_json({"Payload": kept_at | {"sha256": payload["text"]}}))
+        raise AssertionError(f"{execution.position} calls {resource}, which the model does not know")
+
+    def _handed_over(self, world: World, sender: Execution, name: str, given: str) -> Answer:
+        if name in world.handed:
+            running = any(each.name == name and each.is_running for each in world.executions)
+            exists = Error("StepFunctions.ExecutionAlreadyExistsException")
+            return Answer(world, as_json({"ExecutionArn": "again"}) if running else exists)
+        assert name.startswith(name_of_first(sender.id))
+        if sender.fence:
+            raise Broken("P2: a request is handed over after business logic was started")
+        begun = self._begun(world, Execution(name, 0, FULL, given, NEW, True, "", "", knows=sender.knows))
+        return Answer(begun._replace(handed=tuple(sorted((*world.handed, name)))), as_json({"ExecutionArn": "new"}))
+
+    def _update(self, world: World, call: str, writer: Execution, late: Late | None = None) -> Answer:
+        before = world.record
+        record = self.table.update(before, call)
+        if record is None:
+            return Answer(world, Error(REFUSED))
+        promises.written(world, writer, record, self.max_attempts, late)
+        new = parsed(record)
+        after = world._replace(record=_plain(record, late is not None))
+        if promises.begins_anew(world, record, late):
+            # Accepted: the very first acquisition, come late, takes the lock that an operator has released.
+            released = world.released and late is None and writer.saw
+            after = after._replace(ledger=0, life=world.life + 1, begun=False, answer=None, released=released)
+        elif promises.is_tried_again(before, record):
+            after = after._replace(begun=False)
+        status = text(new, "status")
+        if status == "COMPLETED" and is_open(before):
+            given = text(new, "result") if "result" in new else new["resultRef"]["M"]["sha256"]["S"]
+            after = after._replace(answer=given)
+        if status != "IN_PROGRESS":
+            after = after._replace(owed=False)
+        if late is None:
+            after = after.put(writer._replace(saw=True))
+        return Answer(after, as_json({"Attributes": parsed(after.record or "")}))
+
+    def _heard(self, world: World, execution: Execution, result: str | Error) -> World:
+        """The execution goes on with a result or an error."""
+        execution = world.execution(execution.owner) or execution
+        place = (execution.position, execution.variables, execution.me, execution.given)
+        machine = self._machine(execution)
+        if execution.position == BUSINESS and isinstance(result, Error) and machine.retries(BUSINESS, result.name):
+            return world.put(execution._replace(waits=False))
+        try:
+            step: Next = machine.succeed(*place, result) if isinstance(result, str) else machine.fail(*place, *result)
+        except Uncaught:
+            return self._stopped(world, execution)
+        if isinstance(step, End):
+            return self._ended(world, execution, step)
+        if step.position == "RefuseRequest" and parsed(step.variables).get("refusedAs") == "PayloadMismatch":
+            promises.refused(world, execution, self._fingerprint(execution))
+        variables = step.variables
+        if '"failure"' in variables and parsed(variables)["failure"]["name"] != LOST:
+            variables = edited(variables, (("failure", as_json({"message": "", "name": "AnError"})),))
+        return world.put(execution._replace(position=step.position, variables=variables, waits=False))
+
+    def _ended(self, world: World, execution: Execution, end: End) -> World:
+        promises.ended(world, execution, end, self._fingerprint(execution))
+        after = world.put(ended(execution))
+        if end.state in ("AcknowledgeDuplicate", "OperationInProgress"):
+            waits = any(each.is_handed_over and each.is_running for each in world.executions)
+            if not (is_open(world.record) or world.handed or world.life):
+                raise Broken("P5: a request was told that it is in progress, and nobody has it")
+            return after._replace(owed=world.owed or waits or is_open(world.record))
+        handed_over_ends = execution.is_handed_over and not is_open(world.record)
+        return after._replace(owed=False) if handed_over_ends and end.state != "LockLost" else after
+
+    def _stopped(self, world: World, execution: Execution) -> World:
+        """By a person, by AWS, or by time. Who stops what was handed over, before it has the lock, has it."""
+        owed = world.owed and not (execution.is_handed_over and not is_open(world.record))
+        return world.put(ended(execution))._replace(owed=owed)
+
+    def _invocations(self, world: World, execution: Execution, label: str) -> Iterator[Move]:
+        machine = self._machine(execution)
+        call = parsed(machine.call(execution.position, execution.variables, execution.me, execution.given))
+        event = call["Payload"] | {"lock": call["Payload"]["lock"] | {"leaseExpiresAt": 0}, "payload": {}}
+        fence = int(event["lock"]["fence"])
+        promises.started(world, execution, fence, parsed(execution.variables)["lock"]["onCrash"])
+        functions = tuple(sorted((*world.functions, Function(execution.owner, fence, as_json(event)))))
+        begun = world._replace(functions=functions, begun=True)
+        begun = begun.put(execution._replace(waits=True, fence=fence))
+        yield Move(f"{label}: business logic starts", True, begun)
+        if world.budget.errors:
+            for name in ("Lambda.TooManyRequestsException", "Lambda.ResourceNotFoundException"):
+                yield Move(f"{label}: {name}", False, self._heard(world.spend("errors"), execution, Error(name)))
+
+    # ---- Business logic ----
+
+    def _of_function(self, world: World, function: Function) -> Iterator[Move]:
+        label = f"function of {function.owner.rpartition('StateMachine:')[2]} under fence {function.fence}"
+        left = list(world.functions)
+        left.remove(function)
+        without = world._replace(functions=tuple(left))
+        record, ledger, reply = charged(self.table, world.record, world.ledger, function.event)
+        after = without._replace(record=record, ledger=ledger)
+        promises.effected(world, after, function.owner, function.fence)
+        execution = world.execution(function.owner)
+        if execution is None or not execution.waits or execution.fence != function.fence:
+            yield Move(f"{label} ends, unheard", True, after)
+            return
+        result = _raised(LOST) if reply == LOST else as_json({"Payload": parsed(reply)})
+        yield Move(f"{label} ends", True, self._heard(after, execution, result))
+        if world.budget.errors:
+            poorer, done = without.spend("errors"), after.spend("errors")
+            for name in ("PermanentError", "NeedsAttention"):
+                yield Move(f"{label} raises {name}", False, self._heard(poorer, execution, _raised(name)))
+            for name in ("PermanentError", "SomeError"):
+                yield Move(f"{label} raises {name} at its end", False, self._heard(done, execution, _raised(name)))
 
 
-def _outlived(world: World) -> World:
-    """A lease of the fast lane ends after its owner, and after each function that the owner has started."""
-    assert world.record is not None
-    found = execution_of(world, text(parsed(world.record), "owner"))
-    if found is None or found[1].lane != FAST:
+_RUNNING = {"Status": "A_STATUS_TO_COME"}
+"""What is no known end counts as alive."""
+_AN_ERROR = as_json({"M": {"name": {"S": "AnError"}, "message": {"S": ""}}})
+A_LEASE = 100
+"""Seconds."""
+
+
+@functools.cache
+def _plain(record: str, is_late: bool) -> str:
+    """Which error it was, and how long a lease is, makes no difference once it is written; a late one is another."""
+    if "error" in parsed(record):
+        record = edited(record, (("error", _AN_ERROR),))
+    if (time_of(record, "leaseExpiresAt") or 0) > NOW:
+        record = timed(record, "leaseExpiresAt", NOW + A_LEASE - is_late)
+    return record
+
+
+def _raised(name: str) -> Error:
+    return Error(name, as_json({"errorMessage": "declined", "errorType": name}))
+
+
+def _with_sweep(world: World, sweep: Sweep) -> World:
+    return world._replace(sweeps=tuple(sorted((*world.sweeps, sweep))))
+
+
+def _failure(world: World) -> tuple[int, int] | None:
+    if promises.gone(world.record) or text(parsed(world.record or ""), "status") != "FAILED":
+        return None
+    return world.life, number(parsed(world.record or ""), "fence")
+
+
+def _after_failure(world: World) -> World:
+    """A request comes: a failure that is recorded was before it, and after all that are at work."""
+    if _failure(world) is None or world.record is None or text(parsed(world.record), "finishedAt") == FAILED_AT:
         return world
-    place, execution = found
-    functions = tuple(each for each in world.functions if each.place != place)
-    life = world.life._replace(succeeded=False, decided=False)
-    status = DEAD_AND_SEEN if execution.status == RUNNING else execution.status
-    return world.put(place, execution._replace(status=status, waits=False))._replace(functions=functions, life=life)
+    before = f'"startedAt": {(NOW - 20) * 1000}'
+    executions = tuple(
+        each._replace(start=OLD, variables=each.variables.replace(f'"startedAt": {NOW * 1000}', before))
+        if each.is_running
+        else each
+        for each in world.executions
+    )
+    record = edited(world.record, (("finishedAt", as_json({"S": FAILED_AT})),))
+    return world._replace(record=record, executions=executions)
 
 
-def _known_as(world: World, lease: int, now: int) -> World:
-    """Whoever remembers this lease remembers it as what it is now: every lease has an end of its own."""
+@functools.cache
+def _sent_before(call: str) -> str:
+    """The same call by an earlier clock: what has expired since had not."""
+    arguments = parsed(call)
+    if ":now" not in arguments["ConditionExpression"]:
+        return call
+    before = arguments["ExpressionAttributeValues"] | {":now": {"N": str(NOW - 2000)}}
+    return as_json(arguments | {"ExpressionAttributeValues": before})
 
-    def text(known: str) -> str:
-        known = known.replace(f'"leaseExpiresAt": {{"N": "{lease}"}}', f'"leaseExpiresAt": {{"N": "{now}"}}')
-        return known.replace(f'"lease": "{lease}"', f'"lease": "{now}"')
 
-    def sent(late: Late) -> Late:
-        if late.position != "RecordQuarantine":
-            return late
-        call = late.call.replace(f'":lease": {{"N": "{lease}"}}', f'":lease": {{"N": "{now}"}}')
-        return late._replace(call=call)
-
-    executions = tuple(each and each._replace(variables=text(each.variables)) for each in world.executions)
-    return world._replace(executions=executions, late=tuple(sorted(map(sent, world.late))))
+@functools.cache
+def _fingerprint(machine: Machine, given: str) -> str:
+    at = machine.enter("arn:fingerprint", given)
+    assert isinstance(at, At)
+    call = machine.call(at.position, at.variables, "arn:fingerprint", given)
+    fingerprint: str = parsed(call)["ExpressionAttributeValues"][":fingerprint"]["S"]
+    return fingerprint

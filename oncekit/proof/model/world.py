@@ -1,293 +1,203 @@
 """What there is in the model at one moment, as a value that can be kept in a set.
 
-Executions and functions of one id, the record, the ledger of effects, recoveries that are at work, and what may still
-go wrong. An execution that nobody can speak of any more leaves its place to the next one.
+Executions and functions of one id, the record, the ledger of effects, sweeps that are at work, and what may still go
+wrong. An execution that has ended and that nobody can speak of any more is forgotten.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import re
+import uuid
 from typing import NamedTuple
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.proof.model.record import Record, parsed
+from oncekit.proof.model.machine import NOW, iso
+from oncekit.proof.model.record import Record, parsed, text
 
-PLACES = "ABCD"
-RUNNING, SUCCEEDED, DEAD, DEAD_AND_SEEN = "RUNNING", "SUCCEEDED", "DEAD", "DEAD_AND_SEEN"
-SUCCESS, FAILURE = "+", "-"
 FULL, FAST = "full", "fast"
-NONCE = "00000000-0000-4000-8000-000000000000"
-"""What the machine's `$uuid()` gives. A second run of an execution is another one here, in a place of its own."""
+NEW, OLD = iso(NOW), iso(NOW - 20)
+"""When an execution started: after the last failure was recorded, or before."""
+FAILED_AT = iso(NOW - 10)
+_STANDARD = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:once-OperationStateMachine:"
+_EXPRESS = f"arn:aws:states:{REGION}:{ACCOUNT}:express:once-FastStateMachine:"
 
 
 class Execution(NamedTuple):
-    """An execution of the operation machine; the one in place 0 is called A, and so on."""
+    """One run of an execution of one of the two operation machines."""
 
     name: str
-    request: int
-    status: str
-    """RUNNING, SUCCEEDED, DEAD (not yet seen by recovery), DEAD_AND_SEEN, or the error it ended with."""
+    run: int
+    """A second run of an Express execution is 1."""
+    lane: str
+    given: str
+    """Its input."""
+    start: str
+    is_running: bool
     position: str
     variables: str
-    waits: bool
+    waits: bool = False
     """For the function that it has invoked."""
-    fence: int
-    """Under which it last started business logic; 0 before."""
-    history: tuple[str, ...]
-    """What its history tells since it got the lock: the states that it entered, `SUCCESS` for each function, and
-    `FAILURE` with the name for each decision of business logic."""
-    redriven: bool = False
-    """Whether it had ended before: an old description may still say so."""
-    lane: str = FULL
+    fence: int = 0
+    """Under which it last started business logic."""
+    saw: bool = False
+    """It has held the lock, or read that another of its payload does."""
+    knows: tuple[int, int] | None = None
+    """Life and fence of the failure that was recorded when its request came."""
 
     @property
-    def dead(self) -> bool:
-        return self.status in (DEAD, DEAD_AND_SEEN)
+    def id(self) -> str:
+        return _id(self.name, self.lane)
+
+    @property
+    def me(self) -> str:
+        """As its machine knows it."""
+        return f"{self.id} {self.name} {self.start} {self.run}"
+
+    @property
+    def owner(self) -> str:
+        """What it calls itself when it writes."""
+        return _owner(self.name, self.lane, self.run)
+
+    @property
+    def is_recovery(self) -> bool:
+        return self.name.startswith("recover-")
+
+    @property
+    def is_handed_over(self) -> bool:
+        return self.name.startswith("first-")
 
 
-Executions = tuple[Execution | None, ...]
-"""By place."""
+@functools.cache
+def _id(name: str, lane: str) -> str:
+    return f"{_EXPRESS}{name}:{name}" if lane == FAST else f"{_STANDARD}{name}"
+
+
+@functools.cache
+def _owner(name: str, lane: str, run: int) -> str:
+    id = _id(name, lane)
+    return f"{id}:{uuid.UUID(int=run, version=4)}" if lane == FAST else id
+
+
+@functools.cache
+def name_of_first(id: str) -> str:
+    """How the name begins of what the fast lane starts in the full lane."""
+    return "first-" + hashlib.sha256(id.encode()).hexdigest()[:40]
 
 
 class Function(NamedTuple):
     """Business logic at work for one attempt; it may outlive its execution."""
 
-    place: int
+    owner: str
+    fence: int
     event: str
-    answers: tuple[str, ...]
-    """What its calls were answered so far; as it is deterministic, that says where it is."""
 
 
-class Worker(NamedTuple):
-    """A branch of a run of the recovery machine."""
+class Sweep(NamedTuple):
+    """The branch of a sweep that looks at the record."""
 
-    machine: str
     position: str
     variables: str
-    about: int
-    """The place of the dead execution that it looks at; -1 when it recovers the record."""
-    sweeps: bool
+    in_other_bucket: bool
+    """Its five minutes are not those of the recovery that is at work."""
 
 
 class Late(NamedTuple):
     """A write whose answer nobody waits for any more, and which is still on its way."""
 
-    place: int
-    """Of the execution that sent it; -1 is recovery."""
+    owner: str
     position: str
     call: str
     fence: int
     """Under which its execution had started business logic when it was sent."""
-
-
-class Life(NamedTuple):
-    """What has happened since the id was last free."""
-
-    started: bool = False
-    """Business logic was; a failure that is tried again starts over."""
-    succeeded: bool = False
-    decided: bool = False
-    """Business logic said how it ends, and an execution has heard it."""
-    refused: bool = False
-    """A redrive was."""
-    leases: int = 0
-    """How many have ended: each at a time of its own."""
+    knows: tuple[int, int] | None
+    """Its execution's."""
 
 
 class Budget(NamedTuple):
-    """What may still happen."""
+    """What may still go wrong, and be done by operators."""
 
-    arrivals: int
     crashes: int = 0
     losses: int = 0
-    """Answers that are lost, calls that fail for good, recoveries that vanish."""
-    errors: int = 0
-    """Of the function: throttled, an error, an answer that is lost while it works on."""
-    expiries: int = 0
+    """Answers that are lost, calls that fail for good."""
     late: int = 0
     """Writes that are sent once more while the first send still comes, at any later time."""
     stale: int = 0
-    """Descriptions of an execution as it was before its last change."""
+    """Descriptions that say RUNNING of an execution that has ended."""
+    errors: int = 0
+    """Of the function: throttled, an error, an answer that is lost while it works on."""
     operators: int = 0
-    """Operators that redrive a dead owner."""
+    expiries: int = 0
+    """A record that expires is one, its deletion another."""
+    doubles: int = 0
+    """Express executions that run twice."""
+    buckets: int = 0
+    """Sweeps that start a recovery beside another one."""
+    objects: int = 0
+    """Kept requests that are gone from the bucket."""
+    hurry: int = 0
+    """Executions of the fast lane that have no time for another attempt."""
 
 
 class World(NamedTuple):
-    record: Record
-    ledger: int
-    executions: Executions
-    functions: tuple[Function, ...]
-    workers: tuple[Worker, ...]
-    names: tuple[str, ...]
-    """Of executions that recovery started; a name works once."""
-    life: Life
     budget: Budget
+    arrived: int = 0
+    record: Record = None
+    ledger: int = 0
+    executions: tuple[Execution, ...] = ()
+    functions: tuple[Function, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
     late: tuple[Late, ...] = ()
+    handed: tuple[str, ...] = ()
+    """Names of executions that the fast lane started: a name works once."""
+    kept: tuple[tuple[str, str], ...] = ()
+    """Objects of the bucket: key and text."""
+    life: int = 0
+    """How often the id was acquired anew."""
+    begun: bool = False
+    """Business logic was started since the last decision about it."""
+    answer: str | None = None
+    """The one of this life."""
+    released: bool = False
+    """By an operator, and no request came since."""
+    owed: bool = False
+    """Somebody was told that the request is in progress."""
 
     def spend(self, what: str) -> World:
         return self._replace(budget=self.budget._replace(**{what: getattr(self.budget, what) - 1}))
 
-    def put(self, place: int, execution: Execution | None) -> World:
-        executions = (*self.executions[:place], execution, *self.executions[place + 1 :])
-        return self._replace(executions=executions)
+    def put(self, execution: Execution) -> World:
+        others = (each for each in self.executions if each.owner != execution.owner)
+        return self._replace(executions=tuple(sorted((*others, execution), key=lambda each: each.owner)))
 
-    def free_place(self) -> int | None:
-        return next((place for place, execution in enumerate(self.executions) if execution is None), None)
+    def execution(self, owner: str) -> Execution | None:
+        return next((each for each in self.executions if each.owner == owner), None)
 
-
-@functools.cache
-def arn_of(place: int) -> str:
-    return f"arn:aws:states:{REGION}:{ACCOUNT}:execution:once-OperationStateMachine:{PLACES[place]}"
-
-
-@functools.cache
-def fast_arn_of(place: int) -> str:
-    return f"arn:aws:states:{REGION}:{ACCOUNT}:express:once-FastStateMachine:{PLACES[place]}:0f8e"
+    @property
+    def holder(self) -> str:
+        return "" if self.record is None else text(parsed(self.record), "owner")
 
 
-@functools.cache
-def owner_of(place: int, lane: str) -> str:
-    """What the execution in a place calls itself when it writes."""
-    return f"{fast_arn_of(place)}:{NONCE}" if lane == FAST else arn_of(place)
-
-
-def owner_at(world: World, place: int) -> str:
-    execution = world.executions[place]
-    return owner_of(place, FULL if execution is None else execution.lane)
-
-
-def is_fast(owner: str) -> bool:
-    return ":express:" in owner
-
-
-@functools.cache
-def name_first(arn: str) -> str:
-    """What the fast lane calls the execution that it hands a request over to before there is a lock."""
-    return "first-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
-
-
-@functools.cache
-def name_again(arn: str) -> str:
-    """What the recovery machine calls the second execution of a request whose first died without a record."""
-    return "again-" + hashlib.sha256(arn.encode()).hexdigest()[:40]
-
-
-@functools.cache
-def renamed(text: str, order: tuple[int, ...]) -> str:
-    """The text with the executions' ARNs, and the names made of them, as they are after moving to other places."""
-    marks = {}
-    for new, old in enumerate(order):
-        for name_of in (arn_of, fast_arn_of, _again_of, _first_of, _short_of, _short_fast_of):
-            text = text.replace(name_of(old), mark := f"<{name_of.__name__}{new}>")
-            marks[mark] = name_of(new)
-    for mark, name in marks.items():
-        text = text.replace(mark, name)
-    return text
-
-
-def _again_of(place: int) -> str:
-    return name_again(arn_of(place))
-
-
-def _first_of(place: int) -> str:
-    return name_first(fast_arn_of(place))
-
-
-def _short_of(place: int) -> str:
-    """In the names of what is started about its lock."""
-    return hashlib.sha256(arn_of(place).encode()).hexdigest()[:8]
-
-
-def _short_fast_of(place: int) -> str:
-    return hashlib.sha256(fast_arn_of(place).encode()).hexdigest()[:8]
-
-
-def in_order(world: World) -> World:
-    """The same world with its executions in an order of their own: which is called A makes no difference."""
-    owner = "" if world.record is None else parsed(world.record)["owner"]["S"]
-    order, executions = _ordered(world.executions, owner)
-    if order == tuple(range(len(PLACES))):
-        return world
-
-    def text(value: str) -> str:
-        return renamed(value, order)
-
-    place_of = {old: new for new, old in enumerate(order)} | {-1: -1}
-    return World(
-        None if world.record is None else text(world.record),
-        world.ledger,
-        executions,
-        tuple(sorted(Function(place_of[f.place], text(f.event), tuple(map(text, f.answers))) for f in world.functions)),
-        tuple(sorted(w._replace(variables=text(w.variables), about=place_of[w.about]) for w in world.workers)),
-        tuple(sorted(map(text, world.names))),
-        world.life,
-        world.budget,
-        tuple(sorted(late._replace(place=place_of[late.place], call=text(late.call)) for late in world.late)),
-    )
-
-
-@functools.lru_cache(50_000)
-def _ordered(executions: Executions, owner: str) -> tuple[tuple[int, ...], Executions]:
-    """The places that they had before, in their new order, and the executions as they are there."""
-
-    def rank(place: int) -> tuple[object, ...]:
-        execution = executions[place]
-        if execution is None:
-            return (2, "", "", "", 0, 0, "", "", place)
-        mine = owner_of(place, execution.lane) != owner
-        return (
-            mine,
-            *execution[2:4],
-            execution.name,
-            execution.fence,
-            execution.waits,
-            execution.lane,
-            _masked(execution.variables),
-            place,
-        )
-
-    order = tuple(sorted(range(len(PLACES)), key=rank))
-
-    def moved(execution: Execution | None) -> Execution | None:
-        if execution is None:
-            return None
-        name, variables = renamed(execution.name, order), renamed(execution.variables, order)
-        return execution._replace(name=name, variables=variables)
-
-    return order, tuple(moved(executions[old]) for old in order)
-
-
-@functools.cache
-def _masked(variables: str) -> str:
-    """Variables without the names of executions."""
-    return re.sub(r"once:[A-D]", "once:", variables)
+def ended(execution: Execution) -> Execution:
+    """Of what is over only its name is of use."""
+    return Execution(execution.name, execution.run, execution.lane, "", NEW, False, "", "{}")
 
 
 def tidied(world: World) -> World:
-    """Without executions that have ended and that neither record, function nor anybody's variables speak of."""
-    for place, execution in enumerate(world.executions):
-        if execution is None or execution.status in (RUNNING, DEAD):
-            continue
-        arn = fast_arn_of(place) if execution.lane == FAST else arn_of(place)
+    """Without executions that have ended and that nobody speaks of."""
+    left = []
+    for execution in world.executions:
+        owner = execution.owner
         if (
-            (world.record is not None and parsed(world.record)["owner"]["S"] == owner_of(place, execution.lane))
-            or any(function.place == place for function in world.functions)
-            or any(worker.about == place or arn in worker.variables for worker in world.workers)
-            or any(late.place == place or arn in late.call for late in world.late)
-            or any(
-                arn in other.variables
-                for number, other in enumerate(world.executions)
-                if other is not None and number != place
-            )
+            execution.is_running
+            or world.holder == owner
+            or any(function.owner == owner for function in world.functions)
+            or any(late.owner == owner or execution.id in late.call for late in world.late)
+            or any(execution.id in other.variables for other in world.executions if other.owner != owner)
         ):
-            continue
-        names = tuple(name for name in world.names if name not in (name_again(arn), name_first(arn)))
-        world = world.put(place, None)._replace(names=names)
-    return world
-
-
-def as_json(value: object) -> str:
-    return json.dumps(value, sort_keys=True)
+            left.append(execution)
+    if len(left) == len(world.executions):
+        return world
+    names = {name_of_first(each.id) for each in left if each.lane == FAST and each.is_running}
+    handed = tuple(name for name in world.handed if name[:46] in names)
+    return world._replace(executions=tuple(left), handed=handed)

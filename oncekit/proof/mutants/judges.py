@@ -32,7 +32,7 @@ CELLS = 60
 """Of the matrix, the nearest to the mutant first; one that outlives them goes on to the scenarios."""
 FROM_AFAR = (LATE, "slow", "late", "answer lost", "dies after")
 """Faults at other places of a path: what comes late, or twice, meets the mutant."""
-CONDITIONS = ("tests/proof/test_conditions.py", "tests/proof/test_odd_requests.py")
+MODEL = ("tests/proof/test_model.py", "tests/proof/test_odd_requests.py")
 SCENARIOS = ("tests/states", "tests/statemachine", "tests/scenarios")
 PERMISSIONS = ("tests/template/test_permissions.py", "tests/template/test_permissions_used.py")
 LEFT_OUT = (".git", ".venv*", "build", ".*_cache", "*.egg-info", ".hypothesis", ".aws-sam", "__pycache__")
@@ -95,7 +95,7 @@ class Judge:
         in_turns = [each for kind in (near, far) for turn in zip_longest(*kind.values()) for each in turn if each]
         return (
             self._by_matrix(self._other_ends(ways))
-            or self._by_tests(CONDITIONS)
+            or self._by_tests(MODEL)
             or self._by_matrix(self._bad_cells(in_turns))
             or self._by_tests(SCENARIOS)
         )

@@ -1,0 +1,193 @@
+"""What is explored, by name."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from oncekit.local.deploy import rendered_definitions
+from oncekit.proof.model.machine import Machine
+from oncekit.proof.model.moves import Rules
+from oncekit.proof.model.record import table
+from oncekit.proof.model.world import FAST, FULL, Budget
+
+ROOT = Path(__file__).parents[3]
+MAX_ATTEMPTS = 3
+INLINE_LIMIT = 1350
+"""Bytes, with 1,200 set aside: a LONG request does not fit into the record."""
+
+Policy = dict[str, str]
+A: Policy = {}
+QUARANTINE: Policy = {"onCrash": "quarantine"}
+RETRY: Policy = {"onFailed": "retry"}
+WAIT: Policy = {"onConflict": "wait"}
+WAIT_RETRY = WAIT | RETRY
+REJECT: Policy = {"onConflict": "reject"}
+OTHER: Policy = {"payload": "other"}
+LONG: Policy = {"payload": "x" * 200}
+
+
+@dataclass(frozen=True)
+class Case:
+    requests: tuple[Policy, ...]
+    lanes: str
+    """Where each request arrives: F, the full lane, or X, the fast one (Express)."""
+    budget: Budget
+    late: frozenset[str] = frozenset()
+    full_lane_operations: str = ""
+
+
+def request(policy: Policy) -> str:
+    """The input of an execution."""
+    given = {"operation": "charge", "idempotencyKey": "k", "payload": {"n": policy.get("payload", "1")}}
+    return json.dumps(given | {name: value for name, value in policy.items() if name.startswith("on")}, sort_keys=True)
+
+
+class Edit(NamedTuple):
+    """A text of a state's definition that is another one in a mutant."""
+
+    machines: str
+    """Among operation, fast and sweep."""
+    state: str
+    old: str
+    new: str
+
+    def of(self, definition: dict[str, Any]) -> dict[str, Any]:
+        before = json.dumps(definition["States"][self.state])
+        old, new = (json.dumps(each)[1:-1] for each in (self.old, self.new))
+        assert old in before, f"{self.state} has no {self.old!r}: {before}"
+        return definition | {"States": definition["States"] | {self.state: json.loads(before.replace(old, new))}}
+
+
+ACQUIRE, NEXT, RELEASE = (frozenset({each}) for each in ("AcquireLock", "TakeNextFence", "ReleaseLock"))
+
+QUICK: Mapping[str, Case] = {
+    "alone": Case((A,), "F", Budget(losses=1, errors=1)),
+    "alone, fast": Case((A,), "X", Budget(losses=1, errors=1, hurry=1)),
+    "duplicates": Case((A, A), "FX", Budget(crashes=1)),
+    "duplicates, fast": Case((A, REJECT), "XX", Budget(crashes=1, losses=1)),
+    "another payload": Case((A, OTHER), "XF", Budget(crashes=1, operators=1)),
+    "three crashes": Case((A,), "F", Budget(crashes=3)),
+    "quarantine": Case((QUARANTINE,), "F", Budget(crashes=1, errors=1)),
+    "quarantine, fast": Case((QUARANTINE,), "X", Budget(crashes=1, errors=1, hurry=1)),
+    "retry by an operator": Case((QUARANTINE,), "F", Budget(crashes=2, operators=2)),
+    "retry by an operator, fast": Case((QUARANTINE,), "X", Budget(crashes=2, operators=2)),
+    "released": Case((A, WAIT), "FX", Budget(crashes=1, operators=1)),
+    "two buckets": Case((A,), "F", Budget(crashes=1, operators=1, buckets=1)),
+    "old descriptions": Case((A, A), "FF", Budget(crashes=1, stale=1)),
+    "waiting": Case((A, WAIT), "FF", Budget(stale=1)),
+    "handed over": Case((WAIT,), "X", Budget(crashes=1, losses=1), full_lane_operations="charge"),
+    "large": Case((LONG, LONG), "FX", Budget(crashes=1)),
+    "large and gone": Case((LONG,), "X", Budget(crashes=1, objects=1, operators=1)),
+    "failed": Case((RETRY, RETRY), "FX", Budget(errors=1)),
+    "failed, fast": Case((RETRY, RETRY), "XX", Budget(errors=1)),
+    "failed, by hand": Case((QUARANTINE, RETRY), "FF", Budget(crashes=1, operators=1)),
+    "two runs of one execution": Case((RETRY,), "X", Budget(doubles=1, errors=1)),
+    "expiry": Case((RETRY, OTHER), "FX", Budget(errors=1, expiries=2)),
+    "late acquisition": Case((A,), "F", Budget(late=1, crashes=1, operators=1), ACQUIRE),
+    "late acquisition, fast": Case((A,), "X", Budget(late=1, crashes=1, operators=1), ACQUIRE),
+    "late acquisition, TTL": Case((A,), "F", Budget(late=1, expiries=2, crashes=1), ACQUIRE),
+    "late take-over": Case((A,), "F", Budget(late=1, crashes=2, operators=1), NEXT),
+    "late next fence": Case((A,), "F", Budget(late=1, errors=1, crashes=1, operators=1), NEXT),
+    "late next fence, fast": Case((A,), "X", Budget(late=1, errors=1, losses=1, hurry=1), NEXT),
+    "late release": Case((A,), "X", Budget(late=1, errors=1, crashes=1, operators=1, hurry=1), RELEASE),
+}
+"""Seconds each, in the tests of the proof. What they are about is in their names; the rest comes with `DEEP`."""
+
+
+def _deep() -> Iterator[tuple[str, Case]]:
+    """One request under faults in threes, and two of every kind in every pair of lanes under faults in pairs."""
+    alone = (
+        Budget(crashes=1, losses=1, late=1),
+        Budget(crashes=1, errors=2),
+        Budget(losses=1, late=1, errors=1, hurry=1),
+        Budget(crashes=1, operators=2, buckets=1),
+        Budget(crashes=2, stale=1, late=1),
+        Budget(late=1, errors=2, hurry=1),
+        Budget(crashes=1, errors=1, operators=1, late=1),
+    )
+    for policy in (A, QUARANTINE, RETRY, WAIT, LONG):
+        for lane in "FX":
+            for budget in alone:
+                yield _name(budget, lane, policy), Case((policy,), lane, budget)
+    together = (
+        Budget(crashes=1, losses=1),
+        Budget(crashes=1, late=1),
+        Budget(errors=1, hurry=1),
+        Budget(crashes=1, operators=1),
+        Budget(errors=1, operators=1),
+        Budget(errors=1, expiries=2),
+        Budget(errors=1, doubles=1),
+    )
+    for policies in ((RETRY, RETRY), (QUARANTINE | RETRY, QUARANTINE), (A, OTHER), (A, WAIT_RETRY)):
+        for lanes in ("FF", "FX", "XF", "XX"):
+            for budget in together:
+                if "X" in lanes or not budget.doubles:
+                    yield _name(budget, lanes, *policies), Case(policies, lanes, budget)
+    yield "handed over, and a duplicate", Case((WAIT, A), "XF", Budget(crashes=1), full_lane_operations="charge")
+    yield "three requests", Case((RETRY, RETRY, RETRY), "FXF", Budget(errors=1))
+    again = Case((RETRY, RETRY), "FF", Budget(late=1, errors=2, expiries=2), ACQUIRE)
+    yield "late acquisition of a failure, TTL", again
+
+
+def _name(budget: Budget, lanes: str, *policies: Policy) -> str:
+    faults = ", ".join(f"{number} {name}" for name, number in budget._asdict().items() if number)
+    asked = " + ".join("-".join(each.values())[:20] or "plain" for each in policies)
+    return f"{lanes} {asked}: {faults}"
+
+
+DEEP: Mapping[str, Case] = dict(_deep())
+CASES: Mapping[str, Case] = {**QUICK, **DEEP}
+
+
+@functools.lru_cache(20)
+def _machine(definition: str) -> Machine:
+    """Of a definition as JSON: cases of the same one share what it has answered."""
+    return Machine(json.loads(definition))
+
+
+@functools.lru_cache(20)
+def _definitions(full_lane_operations: str) -> dict[str, dict[str, Any]]:
+    """The two operation machines, and the branch of the sweep that looks at one record."""
+    parameters = {
+        "Operations": "charge=charge",
+        "MaxAttempts": MAX_ATTEMPTS,
+        "InlineLimitBytes": INLINE_LIMIT,
+        "FullLaneOperations": full_lane_operations,
+    }
+    rendered = rendered_definitions(ROOT / "template.yaml", parameters)
+    shard = rendered["recovery"]["States"]["SweepShards"]["ItemProcessor"]
+    return {
+        "operation": rendered["operation"],
+        "fast": rendered["fast"],
+        "sweep": shard["States"]["RecoverOperations"]["ItemProcessor"],
+    }
+
+
+@contextmanager
+def rules_of(case: Case, edits: tuple[Edit, ...] = ()) -> Iterator[Rules]:
+    """The rules of a case, from the definitions as they are, or edited."""
+    machines = dict(_definitions(case.full_lane_operations))
+    for edit in edits:
+        for machine in edit.machines.split():
+            machines[machine] = edit.of(machines[machine])
+    name: str = machines["operation"]["States"]["AcquireLock"]["Arguments"]["TableName"]
+    with table(name) as there:
+        yield Rules(
+            full=_machine(json.dumps(machines["operation"])),
+            fast=_machine(json.dumps(machines["fast"])),
+            sweep=_machine(json.dumps(machines["sweep"])),
+            table=there,
+            requests=tuple(
+                (request(each), FAST if lane == "X" else FULL)
+                for each, lane in zip(case.requests, case.lanes, strict=True)
+            ),
+            budget=case.budget,
+            max_attempts=MAX_ATTEMPTS,
+            late=case.late,
+        )
