@@ -81,7 +81,7 @@ def test_reset_forgets_everything_that_happened(cloud: LocalCloud) -> None:
     assert cloud.rejected() == cloud.invocations() == []
     machine = cloud.outputs["StateMachineArn"]
     assert cloud.client("stepfunctions").list_executions(stateMachineArn=machine)["executions"] == []
-    assert cloud.run({**CHARGE, "operation": "plain-echo"}).error == "InvalidRequest"
+    assert cloud.run({**CHARGE, "operation": "plain-echo"}).error == "NeedsAttention"  # its function is gone
     assert cloud.run(CHARGE).output["disposition"] == "EXECUTED"
 
 

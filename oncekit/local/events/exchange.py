@@ -15,7 +15,6 @@ from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
 from oncekit.local.events.left_out import is_run
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, ScheduleRuns
-from oncekit.local.events.status import is_express, status_event
 from oncekit.local.events.targets import Clients, Targets
 from oncekit.local.intrinsics import readable
 from oncekit.local.permissions import Guard
@@ -74,13 +73,9 @@ class Exchange:
 
     def _watch(self, execution: Any) -> None:
         """An execution began to run or ended; time stands still until this returns."""
-        ended = execution.status != "RUNNING"
-        if not ended:
+        if execution.status == "RUNNING":
             self._activity.begin()
-        if self._on and not is_express(execution.exec_arn):
-            event = status_event(execution, self._clock.now())
-            self._delivery_queue.soon(lambda: rules.publish(event))
-        if ended:
+        else:
             self._activity.end()
 
     def _route(self, rule: Any, event: Event) -> None:

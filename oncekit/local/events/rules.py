@@ -26,14 +26,6 @@ from oncekit.local.intrinsics import TemplateError
 Ship = Callable[[Shipment], None]
 
 
-def publish(event: Event, bus: str = "default") -> None:
-    """Put an event on a bus, as an AWS service does."""
-    from moto.events.models import events_backends
-
-    for rule in list(events_backends[ACCOUNT][REGION].event_buses[bus].rules.values()):
-        rule.send_to_targets({**event.body, "ingestion-time": event.ingested_at})
-
-
 class Buses:
     """The buses and rules that were deployed, on moto's."""
 
