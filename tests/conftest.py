@@ -25,7 +25,17 @@ from typer.main import get_command
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.once_cloud import PREFIX
 
-ADDED = ("scripted", "plain-echo", "library-echo", "library-effects", "ships", "told", "caller", "probe")
+ADDED = (
+    "scripted",
+    "plain-echo",
+    "library-echo",
+    "library-effects",
+    "ships",
+    "told",
+    "caller",
+    "probe",
+    "ask-somebody",
+)
 """Operations to which many tests add a function: each that is not among them costs a deployment."""
 
 ROOT = Path(__file__).parents[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from oncekit.console.rows import Message
+from oncekit.console.rows import RefusedRequest
 
 
 class Refused(Exception):
@@ -33,8 +33,8 @@ class Actions(Protocol):
     def advance(self, seconds: float) -> str:
         """Move the clock forward."""
 
-    def refused(self) -> Sequence[Message]:
-        """The refused requests that are kept."""
+    def refused(self) -> Sequence[RefusedRequest]:
+        """The refused requests that are kept, the oldest first."""
 
     def replay(self, error: str) -> str:
         """Start the refused requests with this error again."""

@@ -41,14 +41,16 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Message:
+class RefusedRequest:
     """A refused request that is kept."""
 
     error: str
-    """Empty where nothing can be done with it by its error."""
     message: str
     id: str
+    """Empty where it has none."""
     arn: str
     """The execution that refused it."""
+    at: str
+    """When it came."""
     prospect: str
     """Why it surely gets no further when it is started again; empty where it may."""

@@ -11,14 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from botocore.exceptions import ConnectionClosedError
 from commands import Done, KeptSession, Sessions, once
 from kept_answers import KeptAnswers
 
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import fails
 
 FUNCTION = Path(__file__).parent / "functions" / "told"
 ID = "default#told#k"
@@ -128,7 +126,7 @@ class Operator(Commands):
     def _connect(self, *place: Any, **needed: Any) -> Stack:
         found = connect(*place, **needed, open_session=self.open_session)
         stack = replace(found, now=self.cloud.clock.now)
-        for service in ("dynamodb", "stepfunctions", "s3", "sqs"):
+        for service in ("dynamodb", "stepfunctions", "s3"):
             client = stack.client(service)
             self.hear(client, "before-call", lambda model, **_: self._pop(self._before, model.name))
             self.hear(client, "after-call", lambda model, **_: self._pop(self._after, model.name))
@@ -175,63 +173,17 @@ class Operator(Commands):
         assert self.record["status"] == "IN_PROGRESS" and self.record["owner"].startswith(f"{ended.arn}:")
         return ended
 
-    def timed_out_in(self, state: str) -> Execution:
-        """An owner whose whole time goes by while its call in a state fails."""
-
-        def late(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-            if call.state == state:
-                self.cloud.clock.advance(86_400)  # type: ignore[attr-defined]
-                raise ConnectionClosedError(endpoint_url="https://aws")
-            return proceed()
-
-        with self.cloud.intercept(late):
-            ended = self.cloud.run(self.request())
-        assert ended.status == "TIMED_OUT"
-        return ended
-
-    def quarantined_by_another(self) -> Execution:
-        """An owner that died in Finalize, and whose redrive was refused to another execution."""
-        dead = self.died_in("Finalize")
-        self.lease_over()
-        with self.cloud.intercept(fails("ExecutionNotRedrivable", state="RedriveOwner", nth=0)):
-            assert self.cloud.run(self.request()).error == "NeedsAttention"
-        assert self.record["status"] == "QUARANTINED" and self.record["owner"] == dead.arn
-        return dead
-
-    def quarantined_by_recovery(
-        self, text: str, state: str = "ExecuteBusinessLogic", name: str | None = None
-    ) -> Execution:
-        """A record of an owner whose request recovery could not read: it says so, and names no request."""
-        with self.cloud.intercept(self._stopping(state)):
-            dead = self.cloud.run(text, name)
-        self.found_unreadable()
-        return dead
-
-    def found_unreadable(self) -> None:
-        """Recovery quarantines the record, and leaves its request where it is."""
-        at = {"finishedAt": "2026-01-01T00:00:00Z", "leaseExpiresAt": int(self.cloud.clock.now())}
-        shard = f"QUARANTINED#{hashlib.sha256(ID.encode()).hexdigest()[0]}"
-        error = {"name": "RequestUnreadable", "message": "too large"}
-        self.change({"status": "QUARANTINED", "error": error, "openShard": shard, **at})
-
-    @staticmethod
-    def unreadable() -> dict[str, Any]:
-        return {"M": {"name": {"S": "RequestUnreadable"}, "message": {"S": "too large"}}}
-
     def input_of(self, arn: str) -> str:
         described = self.cloud.client("stepfunctions").describe_execution(executionArn=arn)
         return str(described["input"])
 
-    def forget_kept(self) -> None:
-        for key in self.kept():
-            self.cloud.client("s3").delete_object(Bucket=self.cloud.outputs["ResponseBucketName"], Key=key)
-
-    def sweep(self) -> None:
+    def sweep(self, settles: bool = True) -> None:
         """Recovery by its schedule, and what it starts."""
         machine = self.cloud.outputs["RecoveryStateMachineArn"]
         run = self.cloud.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
         self.cloud.wait(run["executionArn"])
-        self.cloud.settle()
+        if settles:
+            self.cloud.settle()
 
     def lease_over(self) -> None:
         self.cloud.clock.advance(3600)  # type: ignore[attr-defined]
@@ -258,18 +210,19 @@ class Operator(Commands):
         )
 
     @contextlib.contextmanager
-    def holding(self, state: str) -> Iterator[None]:
-        """Executions stand still at their call in a state while the context is open."""
-        go = threading.Event()
+    def holding(self, state: str) -> Iterator[threading.Event]:
+        """Executions stand still at their call in a state while the context is open; the event: one does."""
+        go, reached = threading.Event(), threading.Event()
 
         def hold(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
             if call.state == state:
+                reached.set()
                 assert go.wait(20)
             return proceed()
 
         with self.cloud.intercept(hold):
             try:
-                yield
+                yield reached
             finally:
                 go.set()
                 self.cloud.settle()
@@ -283,15 +236,18 @@ class Operator(Commands):
         finally:
             self._twice = False
 
-    def redriven(self, arn: str) -> Execution:
-        """By somebody who goes around the commands."""
-        self.cloud.client("stepfunctions").redrive_execution(executionArn=arn)
-        return self.cloud.wait(arn)
+    def refuse_requests(self, *keys: str) -> None:
+        """Requests that are refused, for their payload is no object."""
+        for key in keys:
+            self.cloud.run({"operation": "told", "idempotencyKey": key, "payload": 1})
 
-    def kept(self, prefix: str = "requests/") -> list[str]:
-        bucket = self.cloud.outputs["ResponseBucketName"]
-        listed = self.cloud.client("s3").list_objects_v2(Bucket=bucket, Prefix=prefix)
-        return [each["Key"] for each in listed.get("Contents", ())]
+    def keep_refused(self, name: str, error: str, **more: Any) -> None:
+        """An object as the state machines write it of a refused request; `name` ends its key."""
+        told = {"error": error, "message": "as a test says", "executionArn": "arn:x", "refusedAt": "now", **more}
+        self.put_object(f"rejected/2025-01-01T00-00-00.000Z-{name}.json", json.dumps(told).encode())
+
+    def put_object(self, key: str, body: bytes) -> None:
+        self.cloud.client("s3").put_object(Bucket=self.cloud.outputs["ResponseBucketName"], Key=key, Body=body)
 
     def executions(self) -> dict[str, str]:
         """The status of each execution of the operation machine, by its ARN."""
@@ -320,7 +276,7 @@ def other_fence(operator: Operator) -> Iterator[None]:
 
 
 def put(operator: Commands, id: str, status: str, lease: int, **more: Any) -> None:
-    """A record, as an owner or recovery leaves it."""
+    """A record, as an owner leaves it."""
     shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"
     texts = {"status": status, "owner": "arn:gone", "acquiredAt": "2026-01-01T00:00:00Z", "openShard": shard}
     numbers = {"leaseExpiresAt": lease, "fence": 1, "attempts": 1}

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import pytest
 from botocore.exceptions import ClientError
 from commands import KeptSession, Sessions
-from operating import Operator, put
+from operating import FUNCTION, Operator, put
 
 from oncekit.local import LocalCloud
 
 GONE = "ResourceNotFoundException"
 QUESTIONS = [
     *("stack", "machines", "functions", "alarms", "subscribers"),
-    *("open", "overdue", "quarantined", "rejected", "dead-letters"),
+    *("open", "overdue", "quarantined", "stopped", "rejected", "dead-letters"),
 ]
 
 
@@ -59,7 +59,10 @@ Watched._sessions = Sessions(Watched._stand_between)
 def operator(cloud: LocalCloud, latches_folder: Path) -> Watched:
     Watched.answers.clear()
     Watched.called.clear()
-    return Watched(cloud, latches_folder)
+    watched = Watched(cloud, latches_folder)
+    for operation in {*cloud.operations.named} - {"charge-payment", "place-order", "build-report", "told"}:
+        cloud.add_function(operation, FUNCTION)  # other tests named it
+    return watched
 
 
 def found(operator: Watched, *options: str) -> dict[str, tuple[str, str]]:
@@ -168,7 +171,7 @@ def test_function_that_is_not_there_is_wrong(operator: Watched) -> None:
 def test_open_operation_without_a_function_is_wrong(operator: Watched) -> None:
     put(operator, "acme#not-there#now", "IN_PROGRESS", int(operator.cloud.clock.now()) + 60)
     [(about, (message, _))] = found(operator).items()
-    assert about == "wrong: functions, not-there" and "once_op-not-there:live" in message
+    assert about == "wrong: functions, not-there" and "the operation has no function" in message
 
 
 # ---- alarms ----
@@ -222,7 +225,7 @@ def test_quarantined_operations_are_wrong(operator: Watched) -> None:
     assert "`once ls --status QUARANTINED` names them" in out and "1 wrong, 0 warnings" in out
 
 
-@pytest.mark.parametrize(("since", "outcome"), [(600, "warning"), (601, "wrong")])
+@pytest.mark.parametrize(("since", "outcome"), [(300, "warning"), (301, "wrong")])
 def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched, since: int, outcome: str) -> None:
     put(operator, "acme#charge-payment#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - since)
     [(about, (_, advice))] = found(operator).items()
@@ -230,22 +233,41 @@ def test_overdue_operation_is_wrong_once_recovery_had_its_time(operator: Watched
 
 
 @pytest.mark.parametrize(
-    ("queue", "name", "next_command"),
+    ("queue", "next_command"),
     [
-        ("RejectedRequestsQueue", "rejected", "`once ls --rejected`"),
-        ("EventDeadLetterQueue", "dead-letters", "`once send EVENT`"),
-        ("RequestDeadLetterQueue", "dead-letters", "`aws sqs start-message-move-task --source-arn arn:"),
-        ("RecoveryDeadLetterQueue", "dead-letters", "`once ls --overdue`"),
+        ("EventDeadLetterQueue", "`once send EVENT`"),
+        ("RequestDeadLetterQueue", "`aws sqs start-message-move-task --source-arn arn:"),
+        ("RecoveryDeadLetterQueue", "`once ls --overdue`"),
     ],
 )
 def test_message_that_waits_for_somebody_is_wrong_also_while_one_looks_at_it(
-    operator: Watched, queue: str, name: str, next_command: str
+    operator: Watched, queue: str, next_command: str
 ) -> None:
     sqs, url = operator.cloud.client("sqs"), operator.cloud.resources[queue]
     sqs.send_message(QueueUrl=url, MessageBody="{}")
     assert sqs.receive_message(QueueUrl=url)["Messages"]
     [(about, (message, advice))] = found(operator).items()
-    assert about == f"wrong: {name}, {queue}" and message.startswith("1 ") and next_command in advice
+    assert about == f"wrong: dead-letters, {queue}" and message.startswith("1 ") and next_command in advice
+
+
+def test_request_that_was_stopped_before_it_had_a_lock_is_named_with_how_to_send_it(operator: Watched) -> None:
+    operator.died_in("Finalize")
+    operator.once("release", "default#told#k", "--yes")
+    with operator.cloud.intercept(operator._stopping("AcquireLock")):
+        stopped = operator.cloud.run(operator.request() | {"idempotencyKey": "lost"})
+    [(about, (_, advice))] = found(operator).items()
+    assert about == "warning: stopped, default#told#lost"
+    assert f"describe-execution --query input --output text --execution-arn {stopped.arn}` piped into" in advice
+    operator.cloud.run(operator.request() | {"idempotencyKey": "lost"})
+    assert found(operator) == {}
+
+
+def test_refused_requests_are_wrong_and_said_with_the_age_of_the_oldest(operator: Watched) -> None:
+    operator.refuse_requests("a")
+    operator.keep_refused("x", "Unavailable")
+    [(about, (message, advice))] = found(operator).items()
+    assert about == f"wrong: rejected, {operator.outputs['ResponseBucketName']}"
+    assert message == "2 refused and kept, the oldest since 2025-01-01T00:00:00Z" and "`once ls --rejected`" in advice
 
 
 # ---- what cannot be looked at ----

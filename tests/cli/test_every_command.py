@@ -24,7 +24,7 @@ def assert_shown_calmly(done: Done, code: int = 0) -> None:
 # ---- every command ----
 
 WHOLE, WHOLE_SEEN = EVIL.replace("\ud800", ""), SEEN.replace(r"\ud800", "")
-"""DynamoDB keeps UTF-8, which has no half of a pair. JSON in S3 and in a queue has."""
+"""DynamoDB keeps UTF-8, which has no half of a pair. JSON in S3 has."""
 A_KEY = f"acme#told#{WHOLE}"
 
 
@@ -38,16 +38,10 @@ def evil_record(operator: Operator, id: str = A_KEY, status: str = "QUARANTINED"
 
 
 def refuse(operator: Operator) -> None:
-    queue = operator.cloud.client("sqs"), operator.cloud.outputs["RejectedQueueUrl"]
-    gone = operator.cloud.outputs["StateMachineArn"].replace(":stateMachine:", ":execution:") + f":{EVIL}"
     bad = operator.request() | {f"unknown{EVIL}": EVIL, "idempotencyKey": f"k{EVIL}"}
-    bodies: list[Any] = [
-        {"error": "InvalidRequest", "message": f"unknown field {EVIL}", "executionArn": gone, "input": bad},
-        {"error": f"E{EVIL}", "message": EVIL, "executionArn": gone},
-        EVIL,
-    ]
-    for body in bodies:
-        queue[0].send_message(QueueUrl=queue[1], MessageBody=json.dumps(body))
+    operator.keep_refused("a", "InvalidRequest", message=f"unknown field {EVIL}", executionArn=EVIL, input=bad)
+    operator.keep_refused("b", f"E{EVIL}", message=EVIL, executionArn=EVIL)
+    operator.put_object("rejected/c", b"\x1b]52")
 
 
 def test_ls_shows_one_row_for_one_record(operator: Operator) -> None:

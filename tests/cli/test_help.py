@@ -61,7 +61,7 @@ def test_a_shell_completes_commands_with_their_help(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv(COMPLETION, "complete_fish")
     monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "once ret")
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
-    assert told().out.startswith("retry\tStart a quarantined operation")
+    assert told().out.startswith("retry\tStart a quarantined, ")
 
 
 @pytest.mark.parametrize(

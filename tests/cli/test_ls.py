@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 import pytest
-from operating import Operator, put
+from operating import ID, Operator, put
 
 
 def in_one_shard(count: int) -> list[str]:
@@ -104,7 +104,7 @@ def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monke
 
 
 def test_ls_table_has_its_columns(operator: Operator) -> None:
-    put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - 300, recoveries={"N": "2"})
+    put(operator, "acme#told#late", "IN_PROGRESS", int(operator.cloud.clock.now()) - 300)
     head, row = operator.once("ls").out.splitlines()
     assert " ".join(head.split()) == "status lane attempts age overdue error id"
     assert re.fullmatch(r"↻ +IN_PROGRESS +full +1 +\d+ \w+ +5 min +- +acme#told#late", row)
@@ -114,3 +114,10 @@ def test_ls_says_what_it_was_asked_for_when_nothing_matches(operator: Operator) 
     assert operator.once("ls", "--tenant", "acme").out == "Nothing is open that matches.\n"
     mistyped = operator.once("ls", "--operation", "Send Invoice")
     assert mistyped.code == 2 and "--operation Send Invoice" in mistyped.err
+
+
+def test_ls_says_the_lane_of_each_owner(operator: Operator) -> None:
+    operator.died_fast_in("Finalize")
+    put(operator, "acme#told#other", "IN_PROGRESS", 4_000_000_000)
+    told = operator.once("ls", "--json").answer["operations"]
+    assert {each["id"]: each["lane"] for each in told} == {ID: "fast", "acme#told#other": "full"}

@@ -82,8 +82,8 @@ class Watched(Operator):
         names = {
             outputs["StateMachineArn"]: "the operation machine",
             outputs["FastStateMachineArn"]: "the fast machine",
-            _queue(outputs["RejectedQueueUrl"]): "the rejected-requests queue",
-            _queue(outputs["RequestQueueUrl"]): "the request queue",
+            bucket.removesuffix("/"): "the response bucket",
+            f"arn:aws:sqs:us-east-1:123456789012:{outputs['RequestQueueUrl'].rpartition('/')[2]}": "the request queue",
         }
         if resource in names:
             return names[resource]
@@ -100,13 +100,14 @@ class Watched(Operator):
         return "the bus" if resource.endswith(f"event-bus/{outputs['EventBusName']}") else about
 
 
-def _queue(url: str) -> str:
-    return f"arn:aws:sqs:us-east-1:123456789012:{url.rpartition('/')[2]}"
+LARGE = {"a": "x" * 5000}
+"""A payload that is kept in the bucket."""
 
 
-def _quarantined(operator: Watched) -> None:
+def _quarantined(operator: Watched, payload: dict[str, Any] | None = None) -> None:
     operator.script({"step": "first", "raise": "NeedsAttention"}, {"return": 8})
-    operator.quarantined()
+    operator.cloud.run(operator.request() | {"payload": payload or {"a": 1}})
+    assert operator.record["status"] == "QUARANTINED"
 
 
 def lists(operator: Watched) -> None:
@@ -117,40 +118,23 @@ def lists(operator: Watched) -> None:
     operator.watch("ls", "--rejected")
 
 
-def _kept_in_flight(operator: Watched) -> None:
-    """What a fast owner left, with a request that did not fit into the record."""
-    operator.died_fast_in("Finalize", operator.request() | {"payload": {"a": "x" * 5000}})
-    operator.found_unreadable()
-
-
 def _forget(operator: Watched) -> None:
     operator.cloud.client("dynamodb").delete_item(TableName=operator.cloud.outputs["TableName"], Key={"id": {"S": ID}})
-    operator.forget_kept()
 
 
 def shows(operator: Watched) -> None:
-    _kept_in_flight(operator)
-    operator.watch("show", ID)
-    _forget(operator)
-    _quarantined(operator)
+    _quarantined(operator, LARGE)
     with logged(operator, [(0, own("printed"))]):
         operator.watch("show", ID)
     operator.watch("show", ID, "--draw", "-")
 
 
 def retries(operator: Watched) -> None:
-    operator.script({"return": 7}, {"return": 8})
-    _kept_in_flight(operator)
+    _quarantined(operator, LARGE)
     operator.execution(operator.watch("retry", ID, "--json"))
     _forget(operator)
-    operator.script({"return": 7})
-    operator.quarantined_by_recovery(json.dumps(operator.request()))
-    operator.execution(operator.watch("retry", ID, "--json"))
-    operator.once("release", ID, "--yes")
+    operator.died_in("Finalize")
     operator.lease_over()
-    operator.cloud.reset()
-    operator.deploy()
-    _quarantined(operator)
     operator.execution(operator.watch("retry", ID, "--json"))
     _refused(operator)
     operator.watch("retry", "--rejected", code=1)
@@ -158,9 +142,6 @@ def retries(operator: Watched) -> None:
 
 
 def resolves(operator: Watched) -> None:
-    _kept_in_flight(operator)
-    operator.watch("resolve", ID, "--failed", "no")
-    _forget(operator)
     _quarantined(operator)
     large = operator.file(json.dumps("x" * 9000))
     operator.before("PutObject", _is_there)
@@ -178,10 +159,6 @@ def _with(status: int) -> Any:
 
 
 def releases(operator: Watched) -> None:
-    _kept_in_flight(operator)
-    operator.lease_over()
-    operator.watch("release", ID, "--yes")
-    _forget(operator)
     _quarantined(operator)
     operator.watch("release", ID, "--yes")
     _refused(operator)
@@ -189,15 +166,11 @@ def releases(operator: Watched) -> None:
 
 
 def _refused(operator: Watched) -> None:
-    """One whose request its execution has, one of another payload, one of an operation that may have no function."""
-    refused = operator.cloud.run({"operation": "told", "idempotencyKey": "a", "payload": 1})
-    body = {"error": "InvalidRequest", "executionArn": refused.arn, "inputOmitted": "read it from the execution"}
-    url = operator.cloud.outputs["RejectedQueueUrl"]
-    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(body))
+    """One that is no request, one of another payload, and one that can be started."""
+    operator.refuse_requests("a")
     operator.cloud.run(operator.request())
     operator.cloud.run(operator.request() | {"payload": {"b": 1}})
-    whole = {"error": "InvalidRequest", "executionArn": "x", "input": operator.request()}
-    operator.cloud.client("sqs").send_message(QueueUrl=url, MessageBody=json.dumps(whole))
+    operator.keep_refused("x", "Unavailable", input=operator.request())
 
 
 def sends(operator: Watched) -> None:

@@ -123,7 +123,7 @@ def test_lane_that_is_given_is_taken_whatever_the_template_says(cloud: LocalClou
 def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Callable[..., Done]) -> None:
     with cloud.deployed_with(IN_FAST):
         done = here("run", "events/charge-payment.json", "--times", "2")
-    on_the_way = re.findall(r"^([0-9a-f]{8})  Check", done.err, re.MULTILINE)
+    on_the_way = re.findall(r"^([0-9a-f]{8})  ReadRequest", done.err, re.MULTILINE)
     rows = re.findall(r"^\S  (\S+) +(fast|full)  ", done.out, re.MULTILINE)
     assert [name for name, lane in rows if lane == "fast"] == on_the_way and len(on_the_way) == 2
     [*names] = [name for name, lane in rows if lane == "full"]

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
+from oncekit.cli.deployed.executions.owners import no_history
 from oncekit.cli.deployed.executions.runs import events_of
 from oncekit.cli.deployed.facts import KEYS
 from oncekit.cli.deployed.stack import Stack, connect
@@ -36,17 +38,15 @@ def shown(operator: Operator, about: str = ID) -> dict[str, Any]:
 # ---- the record and its owner ----
 
 
-def test_record_owner_steps_kept_request_and_what_was_started_for_it_are_told(operator: Operator) -> None:
+def test_record_owner_and_steps_are_told(operator: Operator) -> None:
     operator.script({"step": "first", "exit": 1})
     operator.quarantined()
     operator.execution(operator.once("retry", ID, "--json"))
     told = shown(operator)
     assert told["record"] == operator.record and told["ownerStatus"] == "FAILED"
-    assert list(told["steps"]) == ["note"] and told["request"] == operator.request()
-    [started] = told["started"]
-    assert started["execution"] == operator.record["owner"] and told["console"].endswith(started["execution"])
+    assert list(told["steps"]) == ["note"] and told["console"].endswith(operator.record["owner"])
     text = operator.once("show", ID).out
-    assert "  owner       FAILED  retry-" in text and "step done" in text
+    assert "  owner       FAILED  recover-" in text and "step done" in text
 
 
 def test_quarantined_id_is_shown_with_the_commands_that_end_it(operator: Operator) -> None:
@@ -66,6 +66,32 @@ def test_owner_that_is_gone_and_record_that_has_expired_are_said_to_be(operator:
     assert shown(operator)["ownerStatus"] == "GONE"
     put(operator, ID, "COMPLETED", 5, owner={"S": gone}, expiresAt={"N": "5"}, result={"S": "1"})
     assert shown(operator)["expired"] is True and "EXPIRED" in operator.once("show", ID).out
+
+
+def test_an_operators_lock_is_said_to_be_one(operator: Operator) -> None:
+    operator.script({"raise": "NeedsAttention"})
+    operator.quarantined()
+    operator.before("StartExecution", _lost)
+    assert operator.once("retry", ID).code == 2
+    told = shown(operator)
+    assert (told["ownerStatus"], told["execution"]) == ("OPERATOR", None)
+
+
+def _lost() -> None:
+    raise ConnectionClosedError(endpoint_url="https://states")
+
+
+def test_an_owner_in_the_fast_lane_is_told_of_by_its_record(operator: Operator) -> None:
+    dead = operator.died_fast_in("Finalize")
+    before = shown(operator)
+    assert (before["lane"], before["ownerStatus"], before["execution"]) == ("fast", "MAY_RUN", None)
+    lines = operator.once("show", ID).out.splitlines()
+    assert "  lane        fast: its owner cannot be asked, but has ended when its lease is over" in lines
+    [log] = [line for line in lines if line.startswith("the owner in the fast lane: its log has ")]
+    assert "--log-group-name /aws/vendedlogs/states/once-fast " in log and f'"{dead.arn}"' in log
+    assert any(line.startswith("console: https://") and line.endswith("once-fast") for line in lines)
+    operator.lease_over()
+    assert shown(operator)["ownerStatus"] == "LEASE_OVER"
 
 
 # ---- the path ----
@@ -121,6 +147,22 @@ def test_picture_has_the_path_of_an_id_or_an_execution(operator: Operator, tmp_p
         assert "AcquireLock" in (tmp_path / file).read_text()
     assert operator.once("show", ID, "--draw", "/none/x.svg").code == 2
     assert "`once ls`" in operator.once("show").err
+
+
+def test_fast_execution_has_no_picture_but_a_reason_and_where_to_look(operator: Operator) -> None:
+    ended = operator.cloud.run(operator.request(), lane="fast")
+    for about in (ID, ended.arn):
+        done = operator.once("show", about, "--draw", "-")
+        assert done.code == 2 and done.out == "" and len(done.err.splitlines()) == 1
+        assert "Express executions keep no history" in done.err
+        assert ended.arn in done.err and "`once show ID`" in done.err
+
+
+def test_in_once_up_the_terminal_shows_the_path_of_what_has_ended() -> None:
+    arn = "arn:aws:states:eu-west-1:1:express:FastStateMachine-x:name:run"
+    said = no_history(Stack("once", {}, {"ExecutionLog": "ALL"}, None, endpoint_url="http://127.0.0.1:1"), arn)
+    assert "`once up` prints the path of each execution when it ends" in said and "aws logs" not in said
+    assert "whether one with this ARN existed" in said, "this one was never started"
 
 
 # ---- what was logged ----

@@ -159,7 +159,7 @@ def test_from_a_key_to_the_execution_that_had_the_effect_in_two_clicks(page: Pag
     page.goto("/?text=order-1&kind=replayed")
     page.click("#rows li")
     page.click(".others li.succeeded a")
-    page.wait_for_selector(".visits >> text=RenewLock")
+    page.wait_for_selector(".visits >> text=TakeNextFence")
     assert "EXECUTED" in page.inner_text(".status")
 
 
@@ -168,8 +168,8 @@ def test_a_record_shows_its_writes_and_a_refused_one(page: Page) -> None:
     assert page.locator(".writes > li").count() == 5
     assert page.locator(".writes > li.failed").count() == 2
     page.click(".writes > li >> nth=1 >> a")
-    page.wait_for_url("**/run/**#visit-6")
-    assert "RenewLock" in page.inner_text(".visits > li.chosen")
+    page.wait_for_url("**/run/**#visit-5")
+    assert "TakeNextFence" in page.inner_text(".visits > li.chosen")
 
 
 def test_an_operator_releases_a_lock_after_being_asked(page: Page, cloud: LocalCloud) -> None:
@@ -214,12 +214,14 @@ def test_an_owner_that_dies_on_purpose_is_seen_to_be_recovered(page: Page, cloud
     page.fill("[name=times]", "1")
     with cloud.delivering():
         page.click("button:has-text('Start')")
+        page.wait_for_selector("#rows li.stopped")
+        cloud.clock.advance(160)  # type: ignore[attr-defined]  # its lease, and a sweep
         page.wait_for_selector("#rows li.succeeded")
     until(page, "#rows li", 2)
     assert sorted(outcomes_of(page)) == ["■OwnerDied", "✓EXECUTED"]
     page.click("#rows li.succeeded a")
     page.click("nav.crumbs >> text=Record")
-    page.wait_for_selector(".writes >> text=TakeOverLock")
+    page.wait_for_selector(".writes >> text=TakeNextFence")
 
 
 def test_a_server_that_is_gone_is_said_and_found_again_when_it_is_back(page: Page, cloud: LocalCloud) -> None:
@@ -242,7 +244,7 @@ def test_events_are_filtered_and_each_has_an_address(page: Page) -> None:
     page.click("#rows li")
     page.wait_for_url("**/run/**")
     page.keyboard.press("/")
-    page.keyboard.type("renewlock")
+    page.keyboard.type("takenextfence")
     until(page, "[data-event]:visible", 5)
     assert page.inner_text("[data-found]").startswith("5 of ")
     page.click("[data-event]:visible >> nth=2 >> td:first-child a")
@@ -250,7 +252,7 @@ def test_events_are_filtered_and_each_has_an_address(page: Page) -> None:
     page.reload()
     page.wait_for_selector("[data-event].chosen:visible")
     page.click("[data-event].chosen >> a[href^='#visit-']")
-    assert "RenewLock" in page.inner_text(".visits > li.chosen") and page.url.endswith("#visit-6")
+    assert "TakeNextFence" in page.inner_text(".visits > li.chosen") and page.url.endswith("#visit-5")
 
 
 def test_work_that_takes_a_while_is_said_and_not_asked_for_twice(page: Page) -> None:

@@ -23,6 +23,7 @@ from oncekit.local.faults import before, fails
 
 ID = "acme#charge-payment#order-1"
 ASKED = "acme#ask-somebody#order-1"
+LEASE_AND_SWEEP_S = 160
 BAD = charge("bad") | {"onCrash": "never"}
 
 
@@ -236,7 +237,7 @@ def test_what_waits_is_shown_open_operations_refused_requests_and_queues(cloud: 
     page = visitor.get("/waiting").text
     assert "QUARANTINED" in page and record_at(ASKED) in page
     assert "InvalidRequest" in page and run_at(refused.arn) in page and "acme#charge-payment#bad" in page
-    assert "<span>RejectedRequestsQueue</span> <b>1</b>" in page
+    assert "<span>RequestDeadLetterQueue</span> <b>0</b>" in page
 
 
 def test_refused_requests_are_started_again_when_they_can_succeed(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -263,12 +264,11 @@ def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visito
     assert [each["error"] for each in cloud.rejected()] == ["InvalidRequest"]
 
 
-def test_a_message_that_is_no_refused_request_does_not_hide_the_others(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_an_object_that_is_no_refused_request_does_not_hide_the_others(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(BAD)
-    cloud.client("sqs").send_message(QueueUrl=cloud.resources["RejectedRequestsQueue"], MessageBody="no JSON")
+    cloud.client("s3").put_object(Bucket=cloud.outputs["ResponseBucketName"], Key="rejected/x", Body=b"no JSON")
     page = visitor.get("/waiting").text
-    assert "requests with InvalidRequest again" in page and "not a message of Once" in page
-    assert "requests with  again" not in page
+    assert "requests with InvalidRequest again" in page and "no request that Once refused" in page
 
 
 def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
@@ -307,10 +307,10 @@ def test_what_cannot_be_started_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("fault", "path"),
     [
-        ("dies-after", "TakeOverLock"),
-        ("dies-before", "TakeOverLock"),
-        ("crashes", "RenewLock"),
-        ("crashes-after", "RenewLock"),
+        ("dies-after", "TakeNextFence"),
+        ("dies-before", "TakeNextFence"),
+        ("crashes", "TakeNextFence"),
+        ("crashes-after", "TakeNextFence"),
         ("lost-lock", "Finalize"),
         ("lost-finalize", "Finalize"),
         ("throttled", "Finalize"),
@@ -323,6 +323,8 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
     with cloud.delivering():
         started = visitor.post("/start", {"request": json.dumps(charge()), "lane": "full", "fault": fault})
         assert started.status_code == 303
+        cloud.settle()
+        cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]
         cloud.settle()
     assert (cloud.record(ID) or {})["status"] == "COMPLETED"
     page = visitor.get(record_at(ID)).text

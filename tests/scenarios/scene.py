@@ -18,7 +18,6 @@ from scenarios.latch import open_latch
 from scenarios.queues import Queues
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed.executions.owners import ALIVE
 from oncekit.cli.deployed.records.record import Record, find
 from oncekit.cli.deployed.requests import ways
 from oncekit.cli.problem import Problem
@@ -129,7 +128,7 @@ class Scene:
 
     def _ended(self, arn: str) -> Ended | None:
         found = self.executions.fast.end_of(arn) if self.executions.fast.has(arn) else self._described(arn)
-        if found is None or found["status"] in ALIVE:
+        if found is None or found["status"] in ("RUNNING", "PENDING_REDRIVE"):
             return None
         output, cause = json.loads(found.get("output") or "{}"), found.get("cause", "")
         return Ended(

@@ -1,7 +1,7 @@
 """What an operator does to one record. Each write holds only for the record as it was read, or raises Changed.
 
 `retry`, `resolve` and `release` give the lock to an owner that no execution has, under the next fence: an execution of
-the old owner that still runs, or that is redriven later, can neither finish the record nor write a fenced step.
+the old owner that still runs can neither finish the record nor write a fenced step.
 """
 
 from __future__ import annotations
@@ -12,16 +12,7 @@ from typing import Any
 
 from oncekit.cli.deployed.executions import owners
 from oncekit.cli.deployed.records.attributes import OPEN
-from oncekit.cli.deployed.records.record import (
-    RELEASED,
-    Changed,
-    Record,
-    hash_of,
-    operator_instead_of,
-    read,
-    retry_name,
-    write,
-)
+from oncekit.cli.deployed.records.record import RELEASED, Changed, Record, hash_of, new_operator, read, write
 from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
@@ -31,62 +22,55 @@ CLOCK_AHEAD = 300
 (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html)."""
 CLOCKS_DIFFER = 3600
 """Seconds: a released record has expired on every clock that is less wrong than that."""
+START_EVERY = 300
+"""Seconds in which one execution is started for an owner, by its name."""
 
 
 def retry(stack: Stack, id: str) -> dict[str, Any]:
-    """Start a quarantined operation again with its request, unchanged; steps stay, attempts start over.
+    """Start a quarantined or overdue operation again with its request, unchanged; steps stay, attempts start over.
 
-    With onCrash quarantine the next crash quarantines it again: an operator's lock is known by its owner.
-    The request is kept with the lock: a retry that ended between its write and its start is finished by the next sweep,
-    and so is one whose execution ended before it took the lock.
+    With onCrash quarantine the next crash quarantines it again. The start is the sweep's, made at once: if this ends
+    between its write and its start, the sweep makes it.
     """
-    shown = read(stack, id, "QUARANTINED")
+    shown = read(stack, id, *OPEN)
+    if shown["status"] == "IN_PROGRESS":
+        if shown["leaseExpiresAt"] >= stack.now():
+            raise Changed(f"{id}: not started again: it is in progress, and its lease is not over")
+        _owner_has_ended(stack, shown, "not started again")
     request = kept.demand(stack, shown)
-    record = _begin_again(stack, shown, request)
-    client, name = stack.client("stepfunctions"), retry_name(record)
-    with suppress(client.exceptions.ExecutionAlreadyExists):  # by this very call, whose answer was lost
-        client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    return {"id": id, "executionArn": stack.execution(name), "fence": record["fence"], **_forgotten(stack, shown)}
-
-
-def _forgotten(stack: Stack, shown: Record) -> dict[str, str]:
-    """After a decision nobody needs the kept request: `requestLeft` says that it is still there, and what to do."""
-    left = kept.forget(stack, shown)
-    return {"requestLeft": left} if left else {}
-
-
-def _begin_again(stack: Stack, record: Record, request: str) -> Record:
-    """The record in progress again, its lock an operator's and over, its request where recovery reads it."""
-    owner = operator_instead_of(stack, record)
-    after = {"id": record["id"], "owner": owner, "fence": record["fence"] + 1, "status": "IN_PROGRESS"}
+    fence = shown["fence"] + 1
     values = {
-        ":status": after["status"],
-        ":mark": owner,
-        ":next": after["fence"],
+        ":status": "IN_PROGRESS",
+        ":operator": new_operator(stack),
+        ":next": fence,
         ":zero": 0,
-        ":shard": f"IN_PROGRESS#{hash_of(record['id'])[0]}",
-        ":ref": kept.keep(stack, record, owner, request),
+        ":shard": f"IN_PROGRESS#{hash_of(id)[0]}",
+        ":true": True,
     }
     update = (
-        "SET #status = :status, #owner = :mark, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
-        "openShard = :shard, requestRef = :ref REMOVE #error, #request, mayStartAgain, finishedAt, recoveries"
+        "SET #status = :status, #owner = :operator, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
+        "openShard = :shard, mayStartAgain = :true REMOVE #error, finishedAt"
     )
-    write(stack, record, update, values, then=after)
-    return after
+    write(stack, shown, update, values, {"owner": values[":operator"], "fence": fence, "status": "IN_PROGRESS"})
+    name = f"recover-{hash_of(id)[:32]}-{fence}-{int(stack.now() // START_EVERY)}"
+    client = stack.client("stepfunctions")
+    with suppress(client.exceptions.ExecutionAlreadyExists):  # by a sweep
+        client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
+    return {"id": id, "executionArn": stack.execution(name), "fence": fence}
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
     """Say how a quarantined operation ended: with this result (JSON text), or failed with this message."""
     record = read(stack, id, "QUARANTINED")
-    owner, fence = operator_instead_of(stack, record), record["fence"] + 1
+    owner, fence = new_operator(stack), record["fence"] + 1
     values: dict[str, Any] = {
-        ":mark": owner,
+        ":operator": owner,
         ":next": fence,
         ":at": _now(stack),
         ":expiresAt": int(stack.now()) + stack.number("RetentionDays") * 86400,
         ":status": "FAILED" if result is None else "COMPLETED",
     }
-    update = "SET #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
+    update = "SET #owner = :operator, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
     gone = "leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
     if result is None:
         values[":error"] = {"name": "ResolvedByOperator", "message": failure}
@@ -100,44 +84,38 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         store = ResultStore(stack.outputs["ResponseBucketName"], stack.number("RetentionDays"), stack.client("s3"))
         values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
-    write(stack, record, update, values, then={"owner": owner, "fence": fence, "status": values[":status"]})
-    return {"id": id, "status": values[":status"], "fence": fence, **_forgotten(stack, record)}
+    write(stack, record, update, values, {"owner": owner, "fence": fence, "status": values[":status"]})
+    return {"id": id, "status": values[":status"], "fence": fence}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
-    """The record and its owner's status. Raises Changed when there is no lock, or when its owner is alive."""
+    """The record and its owner's status. Raises Changed when there is no lock, or when its owner may be alive."""
     record = read(stack, id, *OPEN)
-    owner, status = record["owner"], owners.owner_status(stack, record)
-    if stack.lane_of(owner) == FAST:
-        _surely_over(stack, record, status)
-        return record, status
-    if status == owners.BY_OPERATOR:  # what a retry started takes the lock in a moment
-        owner = stack.execution(retry_name(record))
-        status = owners.execution_status(stack, owner, id)
-    if status in owners.ALIVE or (status != owners.GONE and not owners.has_ended(stack, owner)):
-        status = status if status in owners.ALIVE else "RUNNING"  # it was revived just now, and its description is old
-        raise Changed(f"{id}: not released: its owner is {status}: {owner}; stop that execution first")
-    return record, status
+    return record, _owner_has_ended(stack, record, "not released")
 
 
-def _surely_over(stack: Stack, record: Record, status: str) -> None:
-    """Raises Changed for a lease that may not be over by AWS's clock. One that was ended is 0."""
-    not_released = f"{record['id']}: not released: its owner is in the fast lane"
+def _owner_has_ended(stack: Stack, record: Record, not_done: str) -> str:
+    """The status of the owner. Raises Changed for one that may be alive, also if only this machine's clock is wrong."""
+    status, owner = owners.owner_status(stack, record), record["owner"]
+    over = stack.now() - record["leaseExpiresAt"]  # 0 is a lease that was ended
+    refused = f"{record['id']}: {not_done}: its owner is "
     if status == owners.MAY_RUN:
-        raise Changed(f"{not_released}, {owners.what_becomes(stack, record)}")
-    over = stack.now() - record.get("leaseExpiresAt", 0)
-    if status == owners.LEASE_OVER and over <= CLOCK_AHEAD:
+        raise Changed(f"{refused}in the fast lane, and may run until its lease is over, in {int(-over) + 1} s")
+    if status not in owners.NOT_ALIVE:
+        raise Changed(f"{refused}{status}: {owner}; stop that execution first")
+    if stack.lane_of(owner) == FAST and status == owners.LEASE_OVER and over <= CLOCK_AHEAD:
         raise Changed(
-            f"{not_released}, and its lease is over for {over:.0f} s, "
+            f"{refused}in the fast lane, and its lease is over for {over:.0f} s, "
             f"only by the clock of this machine perhaps; try again in {CLOCK_AHEAD - over:.0f} s"
         )
+    return status
 
 
 def release(stack: Stack, shown: Record) -> dict[str, Any]:
     """Let the record expire now, so that the next request starts afresh. Not deleted: the fence goes on growing."""
     fence = shown["fence"] + 1
     values = {
-        ":mark": operator_instead_of(stack, shown),
+        ":operator": new_operator(stack),
         ":next": fence,
         ":status": "FAILED",
         ":at": _now(stack),
@@ -145,11 +123,11 @@ def release(stack: Stack, shown: Record) -> dict[str, Any]:
         ":error": {"name": RELEASED, "message": "the lock was released; a new request starts afresh"},
     }
     update = (
-        "SET #status = :status, #owner = :mark, fence = :next, finishedAt = :at, expiresAt = :over, #error = :error "
-        "REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
+        "SET #status = :status, #owner = :operator, fence = :next, finishedAt = :at, expiresAt = :over, "
+        "#error = :error REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
     )
-    write(stack, shown, update, values, then={"owner": values[":mark"], "fence": fence, "status": "FAILED"})
-    return {"id": shown["id"], "status": "RELEASED", "fence": fence, **_forgotten(stack, shown)}
+    write(stack, shown, update, values, {"owner": values[":operator"], "fence": fence, "status": "FAILED"})
+    return {"id": shown["id"], "status": "RELEASED", "fence": fence}
 
 
 def _size(text: str) -> int:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 from oncekit.cli.deployed.executions import attempts, owners, runs
+from oncekit.cli.deployed.records.attributes import OPEN
 from oncekit.cli.deployed.records.record import Record, find, has_expired
 from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack, is_denied
@@ -15,16 +16,16 @@ from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
 
 KEYS = (
-    *("id", "expired", "record", "lane", "ownerStatus", "started", "steps", "request", "requestMissing", "log"),
-    *("console", "execution", "logGroup", "attempts", "notFound", "logCommand"),
+    *("id", "expired", "record", "lane", "ownerStatus", "steps", "request", "requestKept", "log", "console"),
+    *("execution", "logGroup", "attempts", "notFound", "logCommand"),
 )
 
 
 def inspect(stack: Stack, about: str) -> dict[str, Any]:
     """The object that --json prints. Without a record, as of a request that was refused, most of it is None.
 
-    `requestMissing` says where a quarantined operation's request was looked for in vain, `log` how to read what an
-    owner in the fast lane logged, `notFound` how many attempts are missing.
+    `requestKept` says where the request of an open record is and until when, or where it is not; `log` how to read what
+    an owner in the fast lane logged, `notFound` how many attempts are missing.
     """
     if not about.startswith("arn:"):
         record, run = find(stack, about), None
@@ -43,17 +44,16 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     from once.step import CLOSINGS  # slow to import, and no other command needs it
 
     execution = stack.fast_execution(record["owner"])
-    request, missing = _request(stack, record)
+    request, kept_where = _request(stack, record)
     return {
         "id": record["id"],
         "expired": has_expired(stack, record),
         "record": record,
         "lane": stack.lane_of(record["owner"]),
         "ownerStatus": owners.owner_status(stack, record),
-        "started": owners.started_for(stack, record["id"]),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
-        "requestMissing": missing,
+        "requestKept": kept_where,
         "log": execution and owners.where_its_path_is(stack, execution),
         "console": _console(stack, record, run),
         "execution": run and runs.as_json(run),
@@ -62,11 +62,11 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
 
 
 def _request(stack: Stack, record: Record) -> tuple[Any, str | None]:
-    """What an operator decides about, out of its envelope, or why it is not there."""
-    if record["status"] != "QUARANTINED":
+    """What an operator decides about, and where it is."""
+    if record["status"] not in OPEN:
         return None, None
     found = kept.find(stack, record)
-    return (None, found.missing) if found.text is None else (opened(json.loads(found.text)), None)
+    return found.text and opened(json.loads(found.text)), found.where
 
 
 def _console(stack: Stack, record: Record, run: Run | None) -> str | None:

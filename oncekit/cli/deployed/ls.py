@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from oncekit.cli.deployed.on_stack import LONGEST_ID, answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.records import listing
 from oncekit.cli.deployed.records.attributes import OPEN, STATUSES
-from oncekit.cli.deployed.records.listing import since
+from oncekit.cli.deployed.records.listing import age, since
 from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
-from oncekit.cli.deployed.rejected.queue import Which, handle
+from oncekit.cli.deployed.rejected.requests import Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, Profile, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
@@ -68,8 +67,8 @@ def ls(
     `lane` is the lane of the last owner, even if the record has no owner any more: full or fast. `age` is the time
     since it took the lock, `overdue` the time since its lease ended. The id is last in each row.
 
-    With --rejected, the requests that were refused and are kept: CAN_START, REFUSED_AGAIN (with the reason), NO_INPUT
-    (nobody has kept the request) or UNREADABLE (it is not a message of Once).
+    With --rejected, the requests that were refused and are kept, the oldest first: CAN_START, REFUSED_AGAIN (with the
+    reason), NO_INPUT (the request could not be kept) or UNREADABLE (it is no refused request of Once).
 
     JSON: {operations: [...], isComplete}; if the table was read, also `read`: {records, units}; of refused requests
     {requests: [...]}, as `once retry` has them.
@@ -139,7 +138,7 @@ def _rejected(place: Place, asked: Asked, error: str | None, limit: int, as_json
     def work(stack: Stack) -> int:
         found = handle(stack, "list", Which(error, lambda id: asked.wants(id or "")), limit)
         if not as_json:
-            print_table(found)
+            print_table(found, stack.now())
         return answered({"requests": found}, as_json, *what_next(found))
 
     return on_stack(place, "", work)
@@ -175,16 +174,8 @@ def _row(each: Mapping[str, Any], now: float, is_open: bool) -> tuple[str, ...]:
         each["status"],
         each["lane"],
         str(each["attempts"]),
-        _age(each["acquiredAt"], now),
-        lease if is_open else _age(each["finishedAt"], now),
+        age(each["acquiredAt"], now),
+        lease if is_open else age(each["finishedAt"], now),
         short(each["error"]["name"]) if each["error"] else "-",
         short(each["id"], LONGEST_ID),
     )
-
-
-def _age(written: str | None, now: float) -> str:
-    """How long ago that was; what is no time is shown as it is."""
-    try:
-        return since(now, datetime.datetime.fromisoformat(written or "").timestamp())
-    except ValueError:
-        return short(written or "-")

@@ -38,10 +38,3 @@ def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
         else:
             paper.line(line)
     return 0
-
-
-def decided(answer: dict[str, Any], as_json: bool, *lines: str | Entry) -> int:
-    """The same of a decision about a record, after which its kept request should be gone."""
-    if left := answer.get("requestLeft"):
-        tell(f"once: {answer['id']}: {left}")
-    return answered(answer, as_json, *lines)

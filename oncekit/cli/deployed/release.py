@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.on_stack import answered, decided, on_stack
+from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
-from oncekit.cli.deployed.rejected.queue import Which, handle
+from oncekit.cli.deployed.rejected.requests import Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
 from oncekit.cli.problem import Problem
@@ -63,7 +63,7 @@ def _release(place: Place, id: str, yes: bool, as_json: bool) -> int:
             return 1
         answer = decisions.release(stack, shown)
         told = f"{id}: released; the next request with this id runs business logic."
-        return decided(answer, as_json, Entry("✓ ", told))
+        return answered(answer, as_json, Entry("✓ ", told))
 
     return on_stack(place, id, work)
 
@@ -74,7 +74,7 @@ def _delete(place: Place, which: Which, about: str, yes: bool, as_json: bool) ->
             return 1
         deleted = handle(stack, "delete", which)
         if not as_json:
-            print_table(deleted)
+            print_table(deleted, stack.now())
         return answered({"requests": deleted}, as_json, *what_next(deleted))
 
     return on_stack(place, about, work)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.on_stack import decided, on_stack
+from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.requests.files import read_result
 from oncekit.cli.deployed.stack import Stack
@@ -48,7 +48,7 @@ def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_j
 
     def work(stack: Stack) -> int:
         answer = decisions.resolve(stack, id, text, failed)
-        return decided(
+        return answered(
             answer, as_json, Entry("✓ ", f"{id}: {answer['status']}; every duplicate gets this answer from now on.")
         )
 

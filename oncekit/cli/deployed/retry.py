@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.on_stack import answered, decided, on_stack
+from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.records.record import Changed, Missing
 from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
-from oncekit.cli.deployed.rejected.queue import MOST, STUCK, Which, handle
+from oncekit.cli.deployed.rejected.requests import MOST, STUCK, Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
 from oncekit.cli.problem import Problem
@@ -34,20 +34,20 @@ def retry(
     profile: Profile = None,
     region: Region = None,
 ) -> None:
-    """Start a quarantined operation or a refused request again.
+    """Start a quarantined, overdue or refused request again.
 
     Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. If the command
     is interrupted, the next sweep of recovery starts the request.
 
-    If nothing is quarantined under the id, but a request with it was refused, that one is started; with --rejected all
-    refused requests are. None is started that is known to be refused again: it stays, and its reason is shown; then
-    the exit code is 1. A message leaves the queue only after its request was started.
+    If nothing is quarantined or overdue under the id, but a request with it was refused, that one is started; with
+    --rejected all refused requests are. None is started that is known to be refused again: it stays, and its reason is
+    shown; then the exit code is 1. A refused request is deleted only after it was started.
 
-    JSON: {id, executionArn, fence}; of refused requests {requests: [{messageId, id, error, message, refused, outcome,
-    executionArn, reason}]}. `requestLeft`, here and in other commands, says that the kept request could not be deleted.
+    JSON: {id, executionArn, fence}; of refused requests {requests: [{key, id, error, message, refusedAt, refusedBy,
+    outcome, executionArn, reason}]}: `key` is that of the object in the bucket.
     """
     if id is None and not rejected:
-        raise Problem("give the id of a quarantined operation, or --rejected for refused requests")
+        raise Problem("give the id of an operation, or --rejected for refused requests")
     if error is not None and not rejected:
         raise Problem("--error: it chooses refused requests; add --rejected")
     place = Place(stack, profile, region)
@@ -63,20 +63,20 @@ def _retry(place: Place, id: str, as_json: bool) -> int:
             answer = decisions.retry(stack, id)
         except (Missing, Changed):
             if started := handle(stack, "start", Which.of(id)):
-                return _told(started, as_json)
+                return _told(stack, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
-        return decided(answer, as_json, Entry("✓ ", told), answer["executionArn"])
+        return answered(answer, as_json, Entry("✓ ", told), answer["executionArn"])
 
     return on_stack(place, id, work)
 
 
 def _refused(stack: Stack, which: Which, limit: int, as_json: bool) -> int:
-    return _told(handle(stack, "start", which, limit), as_json)
+    return _told(stack, handle(stack, "start", which, limit), as_json)
 
 
-def _told(started: list[dict[str, Any]], as_json: bool) -> int:
+def _told(stack: Stack, started: list[dict[str, Any]], as_json: bool) -> int:
     if not as_json:
-        print_table(started)
+        print_table(started, stack.now())
     answered({"requests": started}, as_json, *what_next(started))
     return 1 if any(each["outcome"] in STUCK for each in started) else 0

@@ -56,7 +56,7 @@ def show(
 ) -> None:
     """Show all that is known about an id, and what to do next.
 
-    That is its record, its owner with the path that it took, the executions that were started for it, and what business
+    That is its record, its request and until when this is kept, its owner with the path that it took, and what business
     logic printed and logged in each attempt; --json has the input and output of each state. For the ARN of an
     execution, the same about the id of its request, with the path of that execution.
 
@@ -68,8 +68,8 @@ def show(
 
     With --draw alone, the state machine of the template in this folder is drawn.
 
-    JSON: {id, expired, record, lane, ownerStatus, started, steps, request, requestMissing, log, console, execution:
-    {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId, stream,
+    JSON: {id, expired, record, lane, ownerStatus, steps, request, requestKept, log, console, execution: {execution,
+    status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId, stream,
     lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input, output,
     errors}, `at` is in epoch ms.
     """
@@ -127,18 +127,18 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"
     until = ", but has ended when its lease is over" if shown["ownerStatus"] in (MAY_RUN, LEASE_OVER) else ""
     yield _entry("lane", f"{IN_LANE[shown['lane']]}{until}")
-    for key in ("attempts", "recoveries", "fence", "onCrash", "acquiredAt", "finishedAt"):
+    for key in ("attempts", "fence", "onCrash", "acquiredAt", "finishedAt"):
         if key in record:
             yield f"  {key:<12}{short(record[key])}"
     if "error" in record:
         yield _entry("error", f"{short(record['error']['name'])}: {record['error']['message']}")
-    for key in ("result", "resultRef", "requestRef"):
+    for key in ("result", "resultRef"):
         if key in record:  # a reference is there to be copied
             yield _entry(key, text_of(record[key]), is_value=key == "result")
     if shown["request"] is not None:
         yield _entry("request", text_of(shown["request"]), is_value=True)
-    if shown["requestMissing"]:
-        yield _entry("request", shown["requestMissing"])
+    if shown["requestKept"]:
+        yield _entry("kept", shown["requestKept"])
     for name, step in islice(shown["steps"].items(), MOST_STEPS):
         result = step.get("result") if isinstance(step, dict) else step
         yield _entry("step done", f"{short(name)}: {text_of(result)}", is_value=True)
@@ -148,10 +148,6 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
 
 def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:
     yield _entry("owner", f"{shown['ownerStatus']}  {short(shown['record']['owner'].rpartition(':')[2])}")
-    if shown["started"]:
-        yield Entry("", "started by recovery, the fast lane or `once retry`, the newest first")
-    for each in shown["started"]:
-        yield _entry(each["status"], f"{each['execution'].rpartition(':')[2]}  {each['startedAt']}")
     if shown["log"]:
         yield Entry("", f"the owner in the fast lane: {shown['log']}")
     if shown["console"]:

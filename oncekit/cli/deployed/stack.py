@@ -18,7 +18,7 @@ from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 
 _EXECUTION = re.compile(r"[^\s:]{1,80}")
 """The name of an execution."""
-NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName", "RejectedQueueUrl")
+NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
 
 
 @dataclass(frozen=True)

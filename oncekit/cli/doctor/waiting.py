@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from oncekit.cli.deployed.records import listing
 from oncekit.cli.deployed.records.attributes import OPEN
+from oncekit.cli.deployed.records.record import is_there
+from oncekit.cli.deployed.rejected.requests import keys_of, time_of
 from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
+from oncekit.console.requests import id_in
+from oncekit.local.lanes import FULL, MACHINES
 
 MOST = 500
 """Open records that are read, the oldest lease first: those that wait come before those that go on."""
+MOST_REJECTED = 5000
+"""Refused requests that are counted."""
+MOST_STOPPED = 50
+"""Executions of each status that are looked at, the newest."""
+STOPPED_SECONDS = 86_400
+"""For so long no record can have expired, and be gone, that was written after an execution was stopped."""
+SWEPT_SECONDS = 300
+"""There is a sweep every minute; five minutes after the first start that was in vain it makes another."""
 SEND = "send each again with {send}"
 OURS = {
     "RequestDeadLetterQueue": "`aws sqs start-message-move-task --source-arn {arn}` moves them back",
@@ -87,33 +100,53 @@ def operations(patient: Patient) -> Iterator[Finding]:
 
 
 def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) -> Finding:
-    now, period = patient.stack.now(), patient.stack.number("RecoveryPeriodMinutes")
-    # 0 is a lease that recovery or an operator ended: when, nobody notes.
+    now = patient.stack.now()
+    # 0 is a lease that the fast lane or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
     told = f"{len(overdue)}{or_more} open though the lease is over, for {listing.since(now, since)} at most"
     look = f"{patient.once('ls --overdue')} names them"
-    # The first sweep after the lease may be a whole period away, and what it starts takes its time.
-    if now - since <= 2 * period * 60:
-        advice = f"it runs every {period} min; wait, then {look}"
+    if now - since <= SWEPT_SECONDS:
+        advice = f"it runs every minute; wait, then {look}"
         return Finding("overdue", "warning", patient.stack.table, f"{told}: recovery has not come yet", advice)
     advice = f"{look}, {patient.once('show ID')} shows one; an owner that is RUNNING is slow, not dead"
-    message = f"{told}: recovery is not started, or does not end"
+    message = f"{told}: recovery does not run, or cannot start their requests"
     return Finding("overdue", "wrong", patient.stack.table, message, advice)
 
 
-# ---- queues ----
+# ---- what was stopped, refused, or could not be started ----
+
+
+def stopped(patient: Patient) -> Iterator[Finding]:
+    """Executions that somebody stopped, or that timed out, before they had a lock: no sweep finds them."""
+    stack, since = patient.stack, patient.stack.now() - STOPPED_SECONDS
+    client, machine = stack.client("stepfunctions"), stack.outputs[MACHINES[FULL]]
+    count = 0
+    for status in ("ABORTED", "TIMED_OUT"):
+        listed = client.list_executions(stateMachineArn=machine, statusFilter=status, maxResults=MOST_STOPPED)
+        for arn in [each["executionArn"] for each in listed["executions"] if each["stopDate"].timestamp() > since]:
+            id = id_in(client.describe_execution(executionArn=arn)["input"])
+            if id and not is_there(stack, id):
+                count += 1
+                message = f"{status} before it had a lock: {arn}"
+                send = patient.once("send -")
+                advice = "to send it again: `aws stepfunctions describe-execution --query input --output text "
+                yield Finding("stopped", "warning", id, message, f"{advice}--execution-arn {arn}` piped into {send}")
+    if not count:
+        yield Finding("stopped", "ok", stack.name, "no request in the last day")
 
 
 def rejected(patient: Patient) -> Iterator[Finding]:
     """Requests that were refused, and are kept."""
-    count = _count(_attributes(patient, patient.stack.outputs["RejectedQueueUrl"]))
-    if not count:
-        yield Finding("rejected", "ok", "RejectedRequestsQueue", "none")
+    bucket = patient.stack.outputs["ResponseBucketName"]
+    keys = list(islice(keys_of(patient.stack), MOST_REJECTED))
+    if not keys:
+        yield Finding("rejected", "ok", bucket, "none")
         return
     lists, starts = patient.once("ls --rejected"), patient.once("retry --rejected")
-    again = f"{starts} starts those again that can succeed now"
-    message, advice = f"{count} refused and kept", f"{lists} lists them with what is wrong; {again}"
-    yield Finding("rejected", "wrong", "RejectedRequestsQueue", message, advice)
+    or_more = " or more" if len(keys) == MOST_REJECTED else ""
+    message = f"{len(keys)}{or_more} refused and kept, the oldest since {time_of(keys[0]) or keys[0]}"
+    advice = f"{lists} lists them with what is wrong; {starts} starts those again that can succeed now"
+    yield Finding("rejected", "wrong", bucket, message, advice)
 
 
 def dead_letters(patient: Patient) -> Iterator[Finding]:

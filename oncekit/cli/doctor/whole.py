@@ -63,11 +63,12 @@ def _machine(patient: Patient, output: str) -> Iterator[Finding]:
 
 
 def functions(patient: Patient) -> Iterator[Finding]:
-    """Those that the machines call: of the operations that are named or in the stack, and CacheResponse's."""
-    of, made = _functions_of(patient), patient.of_type("AWS::Lambda::Function")
-    by_prefix = (operation for each in made if (operation := of.operation_of(each.id)))
-    called = {each: of.function_of(each) for each in (*of.named, *by_prefix)}
-    called |= {each.name: Named(each.id, LIVE) for each in made if each.name.endswith(CACHE)}
+    """Those that the machines call: of the operations, and CacheResponse's."""
+    made = patient.of_type("AWS::Lambda::Function")
+    called = {
+        **_functions_of(patient).named,
+        **{each.name: Named(each.id, LIVE) for each in made if each.name.endswith(CACHE)},
+    }
     bad = [finding for operation, named in called.items() for finding in _function(patient, operation, named)]
     yield from bad
     if not bad:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.records.record import Changed
-from oncekit.cli.deployed.rejected import queue
-from oncekit.cli.deployed.rejected.message import UnreadableMessage, read
-from oncekit.cli.deployed.rejected.queue import Which
+from oncekit.cli.deployed.rejected.requests import STARTED, Which, handle
 from oncekit.cli.deployed.requests.files import MOST_BYTES
 from oncekit.cli.deployed.stack import Stack, clear_aws_errors
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
@@ -22,7 +20,7 @@ from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
-from oncekit.console.rows import Message
+from oncekit.console.rows import RefusedRequest
 from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
 
 PORT = 4600
 """Of the console, where it is free and no other one is given."""
-MOST_PROSPECTS = 100
-"""Refused requests of which the page says what would become of them: each may be a look at a record."""
+MOST_REFUSED = 100
+"""Refused requests that the page shows, the oldest: each is a read, and may be a look at a record."""
 
 
 @contextmanager
@@ -106,7 +104,7 @@ class LocalActions:
         if lane_of(arn) == FAST:
             raise Refused("an execution in the fast lane cannot be stopped, here as on AWS")
         stopped = _done(lambda: self._cloud.stop(arn, "OwnerDied", "stopped on the console").name)
-        return f"{stopped}: stopped; recovery hears of it"
+        return f"{stopped}: stopped; a sweep finds its lock when the lease is over"
 
     def ahead(self) -> float | None:
         clock = self._cloud.clock
@@ -119,25 +117,27 @@ class LocalActions:
         clock.advance(seconds)
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
-    def refused(self) -> Sequence[Message]:
-        return _done(lambda: [self._message(text, n) for n, text in enumerate(self._cloud.rejected_texts())])
-
-    def _message(self, text: str, number: int) -> Message:
-        try:
-            rejected = read(text)
-        except UnreadableMessage as odd:
-            return Message("", f"{odd}, and nothing starts it again", "", "", "")
-        why = queue.prospect(self._stack(), rejected)[1] if number < MOST_PROSPECTS else ""
-        return Message(rejected.error, rejected.message or "", rejected.id or "", rejected.refused, why)
+    def refused(self) -> Sequence[RefusedRequest]:
+        return [
+            RefusedRequest(
+                each["error"],
+                each["message"],
+                each["id"] or "",
+                each["refusedBy"] or "",
+                each["refusedAt"] or "",
+                each["reason"] or "",
+            )
+            for each in _done(lambda: handle(self._stack(), "list", limit=MOST_REFUSED))
+        ]
 
     def replay(self, error: str) -> str:
-        done = [each["outcome"] for each in _done(lambda: queue.handle(self._stack(), "start", Which(error)))]
-        return f"{done.count(queue.STARTED)} of {len(done)} refused requests started again"
+        done = [each["outcome"] for each in _done(lambda: handle(self._stack(), "start", Which(error)))]
+        return f"{done.count(STARTED)} of {len(done)} refused requests started again"
 
     def discard(self, error: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
-        gone = len(_done(lambda: queue.handle(self._stack(), "delete", Which(error))))
+        gone = len(_done(lambda: handle(self._stack(), "delete", Which(error))))
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def retry(self, id: str) -> str:

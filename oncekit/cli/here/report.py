@@ -20,15 +20,18 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Characters of a hash, or of a name that was made at random."""
-STARTERS = ("handover", "first", "again", "recover", "retry", "replay")
+STARTERS = ("first", "recover", "replay")
 """How names begin that say who started the execution: the fast lane, recovery, or an operator's command."""
 
 
 def shown_name(arn: str) -> str:
-    """The beginning of a name; of one that says who started the execution, that, and the beginning of each part."""
+    """The beginning of a name; of one that says who started the execution, that, and the beginning of its hash, and of
+    one of recovery the fence, but not the time at its end.
+    """
     name = arn.split(":")[7]  # what follows in the ARN of an Express execution is the run
-    starter, *rest = name.split("-")
-    return "-".join([starter, *(each[:SHOWN] for each in rest)]) if starter in STARTERS else name[:SHOWN]
+    starter, _, rest = name.partition("-")
+    parts = rest.split("-")
+    return "-".join([starter, parts[0][:SHOWN], *parts[1:-1]]) if starter in STARTERS else name[:SHOWN]
 
 
 def mark(execution: Execution) -> str:

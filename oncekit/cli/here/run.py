@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oncekit.local import Clock, Execution
     from oncekit.local.once_cloud import LocalCloud
 
-HANDED_OVER = ("handover-", "first-")
+HANDED_OVER = "first-"
 """How the names of executions begin that the fast lane starts in the full lane."""
 
 

@@ -42,14 +42,14 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
     records = sorted(
         console.source.open_records(), key=lambda each: (each.get("status") != "QUARANTINED", str(each["id"]))
     )
-    messages = console.actions.refused()
+    rejected = console.actions.refused()
     return console.page(
         "waiting.html",
         "waiting",
         409 if refused else 200,
         records=[record_view(str(each["id"]), each, now) for each in records],
-        messages=messages,
-        errors=sorted(Counter(each.error for each in messages if each.error).items()),
+        rejected=rejected,
+        errors=sorted(Counter(each.error for each in rejected).items()),
         queues=console.source.queues(),
         now=now.timestamp() if console.source.ticks else None,
         time=now,

@@ -38,7 +38,7 @@ LONGEST_MS = 900_000
 CLOCKS_MS = 1000
 """By which clocks may differ."""
 EARLIER_MS = 3600_000
-"""How long before its last lock an operation that was recovered may have been at work."""
+"""How long before its last lock an operation may have been at work under an earlier fence."""
 DAY_MS = 86_400_000
 
 
@@ -112,7 +112,7 @@ def begin_of(record: Record, run: Run | None) -> int:
     """In epoch ms, since when an operation may have been at work."""
     times = [_ms(record["acquiredAt"]), _ms(run and run.started_at)]
     begin = min((each for each in times if each is not None), default=0)
-    return max(0, begin - (EARLIER_MS if record.get("recoveries") else CLOCKS_MS))
+    return max(0, begin - (EARLIER_MS if record["fence"] > 1 else CLOCKS_MS))
 
 
 def _ms(told: object) -> int | None:

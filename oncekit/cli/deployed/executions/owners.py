@@ -1,4 +1,4 @@
-"""The owner of a record: whether its execution goes on, and which executions were started for the same id.
+"""The owner of a record: whether its execution goes on.
 
 An Express execution keeps no history and answers no question, so the record says what is known of an owner in the fast
 lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended.
@@ -7,24 +7,17 @@ lane: its lease lasts longer than its execution and its function can, so when it
 from __future__ import annotations
 
 from shlex import quote
-from typing import Any
 
-from oncekit.cli.deployed.records.record import OPERATOR, Record, hash_of
+from oncekit.cli.deployed.records.record import OPERATOR, Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.console.events import iso, moment
-from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST
 
-ALIVE = ("RUNNING", "PENDING_REDRIVE")
-"""Of an execution that goes on, or will."""
 MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
 """Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""
 GONE, BY_OPERATOR = "GONE", "OPERATOR"
-"""Of an owner that is no execution of this stack with this id, or not any more; of an operator's lock."""
-ENDS = ("ExecutionFailed", "ExecutionTimedOut", "ExecutionAborted", "ExecutionSucceeded")
-"""The newest event of an execution that has ended."""
-MOST_LISTED = 5000
-"""Executions of the state machine, newest first, that are looked through for those of an id."""
+"""Of an owner that is no execution of this stack, or not any more; of an operator's lock."""
+NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", LEASE_OVER, ENDED, GONE, BY_OPERATOR)
+"""Any other status, also one that is not known, is of an owner that may go on."""
 
 
 def owner_status(stack: Stack, record: Record) -> str:
@@ -34,63 +27,15 @@ def owner_status(stack: Stack, record: Record) -> str:
         if record["status"] != "IN_PROGRESS":
             return ENDED
         return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
-    status = execution_status(stack, owner, record["id"])
-    return BY_OPERATOR if status == GONE and OPERATOR in owner else status
-
-
-def execution_status(stack: Stack, execution: str, id: str) -> str:
-    """As Step Functions says; GONE for one with another request, too: a function may write any owner."""
-    if not stack.has_execution(execution):
+    if OPERATOR in owner:
+        return BY_OPERATOR
+    if not stack.has_execution(owner):
         return GONE
     client = stack.client("stepfunctions")
     try:
-        described = client.describe_execution(executionArn=execution)
+        return str(client.describe_execution(executionArn=owner, includedData="METADATA_ONLY")["status"])
     except client.exceptions.ExecutionDoesNotExist:
         return GONE
-    return str(described["status"]) if id_in(described["input"]) == id else GONE
-
-
-def has_ended(stack: Stack, execution: str) -> bool:
-    """Whether the history of an execution shows its end; a description of it may be old."""
-    newest = stack.client("stepfunctions").get_execution_history(
-        executionArn=execution, reverseOrder=True, maxResults=1, includeExecutionData=False
-    )["events"]
-    return bool(newest) and newest[0]["type"] in ENDS
-
-
-def input_of(stack: Stack, execution: str) -> str | None:
-    """The text that an execution was started with; None when it is gone, never was, or is none of this stack's."""
-    if not stack.has_execution(execution):
-        return None
-    client = stack.client("stepfunctions")
-    try:
-        return str(client.describe_execution(executionArn=execution)["input"])
-    except (client.exceptions.ExecutionDoesNotExist, client.exceptions.InvalidArn):
-        return None
-
-
-def started_for(stack: Stack, id: str) -> list[dict[str, Any]]:
-    """Executions that recovery, the fast lane (by a lock that was there) or `once retry` started for an id.
-
-    Newest first: {execution, status, startedAt}.
-    """
-    pages = stack.client("stepfunctions").get_paginator("list_executions")
-    names = tuple(f"{kind}-{hash_of(id)[:32]}-" for kind in ("recover", "handover", "retry"))
-    options = {"MaxItems": MOST_LISTED, "PageSize": 1000}
-    listed = pages.paginate(stateMachineArn=stack.outputs["StateMachineArn"], PaginationConfig=options)
-    return [
-        {"execution": each["executionArn"], "status": each["status"], "startedAt": iso(moment(each["startDate"]))}
-        for page in listed
-        for each in page["executions"]
-        if each["name"].startswith(names)
-    ]
-
-
-def what_becomes(stack: Stack, record: Record) -> str:
-    """What happens next to a record in progress whose owner is in the fast lane."""
-    if (left := int(record["leaseExpiresAt"] - stack.now())) >= 0:
-        return f"it may run until its lease is over, in {left + 1} s; then recovery starts its request in the full lane"
-    return "its lease is over, and recovery starts its request in the full lane"
 
 
 def where_its_path_is(stack: Stack, execution: str) -> str:

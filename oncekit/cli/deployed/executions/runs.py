@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oncekit.cli.deployed.executions.owners import no_history
-from oncekit.cli.deployed.records.record import OPERATOR, Record, find, retry_name
+from oncekit.cli.deployed.records.record import Record, find
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.console.events import iso
@@ -21,9 +21,9 @@ def run_on(stack: Stack, about: str) -> Run:
 
 
 def run_for(stack: Stack, record: Record) -> Run:
-    """The run of a record's owner; of an operator's lock that of the execution that the operator started."""
+    """The run of a record's owner."""
     owner: str = record["owner"]
-    run = run_on_arn(stack, stack.execution(retry_name(record)) if OPERATOR in owner else owner)
+    run = run_on_arn(stack, owner)
     if id_in(run.input or "") != record["id"]:  # a function may have written any owner
         raise Problem(f"{record['id']}: its record names an owner that has another request: {owner}")
     return run

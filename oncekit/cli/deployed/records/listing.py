@@ -5,6 +5,7 @@ No index lists finished ones: for these the table is read, and what that costs i
 
 from __future__ import annotations
 
+import datetime
 import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any
 from oncekit.cli.deployed.records.attributes import listable
 from oncekit.cli.deployed.records.record import Record, has_expired
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.terminal import short
 from oncekit.local.items import plain_item
 
 INDEX = "open-operations"
@@ -137,7 +139,6 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
         "status": record["status"],
         "lane": stack.lane_of(record["owner"]),
         "attempts": record["attempts"],
-        "recoveries": record.get("recoveries", 0),
         "acquiredAt": record["acquiredAt"],
         "finishedAt": record.get("finishedAt"),
         "leaseExpiresAt": lease,
@@ -149,7 +150,7 @@ def described(stack: Stack, record: Record) -> dict[str, Any]:
 
 
 def since(now: float, lease: float) -> str:
-    """How long a lease has been over; 0 is what recovery and operators set."""
+    """How long a lease has been over; 0 is what operators set, and the fast lane when it releases one."""
     if lease <= 0:
         return "it was ended"
     seconds = int(now - lease)
@@ -157,3 +158,11 @@ def since(now: float, lease: float) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
+
+
+def age(written: str | None, now: float) -> str:
+    """How long ago that was; what is no time is shown as it is."""
+    try:
+        return since(now, datetime.datetime.fromisoformat(written or "").timestamp())
+    except ValueError:
+        return short(written or "-")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -58,6 +57,12 @@ def read(stack: Stack, id: str, *statuses: str) -> Record:
     if statuses and record["status"] not in statuses:
         raise Changed(f"{id}: it is {record['status']}, not {' or '.join(statuses)}; nothing was changed")
     return record
+
+
+def is_there(stack: Stack, id: str) -> bool:
+    """Whether an id has a record, in whatever form; an expired one counts, too."""
+    key = {"id": {"S": id}}
+    return "Item" in stack.client("dynamodb").get_item(TableName=stack.table, Key=key, ConsistentRead=True)
 
 
 def has_expired(stack: Stack, record: Record) -> bool:
@@ -117,26 +122,6 @@ def changed(stack: Stack, id: str) -> Changed:
     )
 
 
-def operator_instead_of(stack: Stack, record: Record) -> str:
-    """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist.
-
-    After an owner in the fast lane it has the mark of that execution, by which a second run of it knows what became of
-    the first.
-    """
-    unique = f"operator-{uuid.uuid4().hex[:12]}"
-    execution = stack.fast_execution(record["owner"])
-    mark = hash_of(execution)[:8] if execution else _mark_in(record)
-    return stack.execution(f"{unique}-{hash_of(record['id'])[:32]}-{mark}-fast" if mark else unique)
-
-
-def retry_name(record: Record) -> str:
-    """The name of the execution that `once retry` starts under this operator's lock."""
-    mark = _mark_in(record) or hash_of(record["owner"])[:8]
-    return f"retry-{hash_of(record['id'])[:32]}-{mark}-{record['fence']}"
-
-
-def _mark_in(record: Record) -> str | None:
-    """The mark of the execution that an owner is the heir of, by its name, as ReadRecord looks for it."""
-    heir = rf"-{hash_of(record['id'])[:32]}-([0-9a-f]{{8}})-|first-([0-9a-f]{{8}})[0-9a-f]{{32}}"
-    found = re.search(heir, record["owner"])
-    return found and (found[1] or found[2])
+def new_operator(stack: Stack) -> str:
+    """An owner that no execution ever has: a well-formed ARN, so that asking for it gives ExecutionDoesNotExist."""
+    return stack.execution(f"operator-{uuid.uuid4().hex[:12]}")

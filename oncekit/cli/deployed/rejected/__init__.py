@@ -1,1 +1,1 @@
-"""Refused requests, which wait in a queue: what each message says, what would become of it, and what is done to it."""
+"""Refused requests, objects in the response bucket: what would become of each, and what is done to it."""

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from oncekit.cli.deployed.on_stack import LONGEST_ID
-from oncekit.cli.deployed.rejected.queue import CAN_START, DELETED, STARTED, STUCK
+from oncekit.cli.deployed.records.listing import age
+from oncekit.cli.deployed.rejected.requests import CAN_START, DELETED, STARTED, STUCK
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.terminal import Entry, short
 
@@ -23,7 +24,7 @@ Error = Annotated[
 MARKS = {STARTED: "✓", CAN_START: "↻", DELETED: "✓"}
 
 
-def print_table(handled: Sequence[dict[str, Any]]) -> None:
+def print_table(handled: Sequence[dict[str, Any]], now: float) -> None:
     """One row for each request, and below it why it was refused, and why it cannot be started."""
     if not handled:
         return
@@ -33,20 +34,21 @@ def print_table(handled: Sequence[dict[str, Any]]) -> None:
         (
             MARKS.get(each["outcome"], "✗"),
             each["outcome"],
-            short(each["error"] or "-"),
-            short(each["id"] or each["messageId"], LONGEST_ID),
+            short(each["error"]),
+            age(each["refusedAt"], now),
+            short(each["id"] or each["key"], LONGEST_ID),
         )
         for each in handled
     ]
     below = [". ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
-    head = ("", "outcome", "error", "id")
+    head = ("", "outcome", "error", "age", "id")
     Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
 
 
 def what_next(handled: Sequence[dict[str, Any]]) -> Iterator[Entry]:
     """The commands that go on from here."""
     if not handled:
-        yield Entry("", "No such request is in the queue of refused ones.")
+        yield Entry("", "No such request was refused.")
     outcomes = {each["outcome"] for each in handled}
     if CAN_START in outcomes:
         yield Entry("", "`once retry --rejected` starts those again that can succeed, `once retry ID` one.")

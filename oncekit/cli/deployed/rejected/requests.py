@@ -1,0 +1,160 @@
+"""Refused requests, objects in the stack's bucket: listed, started again, or deleted; one goes only after its start."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from oncekit.cli.deployed.records.record import find, has_expired
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.console.requests import id_of
+from oncekit.operation_functions import OperationFunctions
+
+PREFIX = "rejected/"
+_TIME = re.compile(rf"{PREFIX}(\d{{4}}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)")
+MOST = 1000
+"""Requests that are handled at once where nobody says how many."""
+CAN_START, STARTED, DELETED = "CAN_START", "STARTED", "DELETED"
+REFUSED_AGAIN, NO_INPUT, UNREADABLE = "REFUSED_AGAIN", "NO_INPUT", "UNREADABLE"
+STUCK = (REFUSED_AGAIN, NO_INPUT, UNREADABLE)
+"""Outcomes of requests that nobody can start: they stay until they are deleted."""
+Doing = Literal["list", "start", "delete"]
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """Why a request was refused, by which execution; `text` is the request, None where it could not be kept."""
+
+    key: str
+    error: str
+    message: str
+    refused_by: str | None = None
+    id: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Which:
+    """Of which requests: with this error, about an id that is wanted."""
+
+    error: str | None = None
+    wanted: Callable[[str | None], bool] = lambda _: True
+
+    @classmethod
+    def of(cls, id: str) -> Which:
+        return cls(None, lambda each: each == id)
+
+
+def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST) -> list[dict[str, Any]]:
+    """List refused requests, the oldest first, start those again that can succeed, or delete them: {key, id, error,
+    message, refusedAt, refusedBy, outcome, executionArn, reason} of each.
+
+    `id` is None where the request has none, `refusedBy` the execution that refused it.
+    """
+    done: list[dict[str, Any]] = []
+    for each in _kept(stack):
+        if len(done) == limit:
+            break
+        if which.error in (None, each.error) and which.wanted(each.id):
+            done.append(_handled(stack, each, doing))
+    return done
+
+
+def time_of(key: str) -> str | None:
+    """When the request came, as its key says; None for a key of another form."""
+    found = _TIME.match(key)
+    return "{}:{}:{}Z".format(*found.groups()) if found else None
+
+
+def keys_of(stack: Stack) -> Iterator[str]:
+    """The oldest first, for keys begin with the time."""
+    pages = stack.client("s3").get_paginator("list_objects_v2")
+    for page in pages.paginate(Bucket=stack.outputs["ResponseBucketName"], Prefix=PREFIX):
+        yield from (each["Key"] for each in page.get("Contents", ()))
+
+
+def _kept(stack: Stack) -> Iterator[Rejected]:
+    client = stack.client("s3")
+    for key in list(keys_of(stack)):  # at once: what is refused again meanwhile is not of these
+        try:
+            body = client.get_object(Bucket=stack.outputs["ResponseBucketName"], Key=key)["Body"].read()
+        except client.exceptions.NoSuchKey:  # somebody else has handled it
+            continue
+        yield _read(key, body)
+
+
+def _read(key: str, body: bytes) -> Rejected:
+    try:
+        told = json.loads(body)
+        found = Rejected(key, str(told["error"]), str(told["message"]), str(told["executionArn"]))
+        if "input" not in told:
+            return found
+        # As UTF-8, for escapes could make it too large to be started with; half a surrogate pair has only those.
+        text = json.dumps(told["input"], ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
+        return Rejected(key, found.error, found.message, found.refused_by, id_of(told["input"]), text)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return Rejected(key, UNREADABLE, "this object is no request that Once refused, or is nested too deep")
+
+
+def _handled(stack: Stack, rejected: Rejected, doing: Doing) -> dict[str, Any]:
+    outcome, reason = (DELETED, None) if doing == "delete" else _prospect(stack, rejected)
+    execution = _start(stack, rejected) if doing == "start" and outcome == CAN_START else None
+    if execution or outcome == DELETED:
+        stack.client("s3").delete_object(Bucket=stack.outputs["ResponseBucketName"], Key=rejected.key)
+    return {
+        "key": rejected.key,
+        "id": rejected.id,
+        "error": rejected.error,
+        "message": rejected.message,
+        "refusedAt": time_of(rejected.key),
+        "refusedBy": rejected.refused_by,
+        "outcome": STARTED if execution else outcome,
+        "executionArn": execution,
+        "reason": reason,
+    }
+
+
+def _prospect(stack: Stack, rejected: Rejected) -> tuple[str, str | None]:
+    """What would become of it, and why where it cannot be started."""
+    if rejected.refused_by is None:
+        return UNREADABLE, f"look at it in the bucket: {rejected.key}"
+    if rejected.text is None:
+        return NO_INPUT, f"its request could not be kept: ask its sender, or look at {rejected.refused_by}"
+    again = _why_refused_again(stack, rejected)
+    return (REFUSED_AGAIN, again) if again else (CAN_START, None)
+
+
+def _why_refused_again(stack: Stack, rejected: Rejected) -> str | None:
+    id = rejected.id or "##"
+    if rejected.error == "InvalidRequest":
+        if "has no function" not in rejected.message:
+            return "it would be refused again: its sender has to correct it"
+        operation = id.split("#")[1]
+        is_named = OperationFunctions.of(stack.outputs).function_of(operation)
+        return None if is_named else "it would be refused again: deploy the function, and name it in Operations"
+    if rejected.error == "PayloadMismatch" and _has_record(stack, id):
+        return "its key belongs to another payload: it has to be sent under another key"
+    return None
+
+
+def _has_record(stack: Stack, id: str) -> bool:
+    try:
+        return not has_expired(stack, find(stack, id))
+    except Problem:
+        return False
+
+
+def _start(stack: Stack, rejected: Rejected) -> str:
+    """The execution, named by the object: one that could not be deleted starts no more."""
+    client = stack.client("stepfunctions")
+    name = f"replay-{hashlib.sha256(rejected.key.encode()).hexdigest()[:40]}"
+    try:
+        started = client.start_execution(stateMachineArn=stack.start_at, name=name, input=rejected.text)
+    except client.exceptions.ExecutionAlreadyExists:
+        return stack.execution(name)
+    return str(started["executionArn"])
