@@ -26,6 +26,7 @@ from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.once_cloud import PREFIX
 
 ADDED = (
+    "e2e",
     "scripted",
     "plain-echo",
     "library-echo",

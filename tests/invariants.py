@@ -12,15 +12,13 @@ from oncekit.promises.journal import Actor, Journal
 DECEIVED = ("started", "taken over")
 """The state machine is told what is not so, or somebody redrives what was replaced: business logic may then be started
 once more, and a living owner be replaced."""
-BEGUN_ANEW = ("attempts and fence",)
-"""An operator started it again: attempts begin at none."""
 
 
 @contextmanager
 def invariants_hold(cloud: LocalCloud, tolerated: Collection[str] = ()) -> Iterator[None]:
     """Against every write and what is left; what the test itself writes is an operator's.
 
-    A fault with a word that is `tolerated` is one that people answer for: see DECEIVED and BEGUN_ANEW.
+    A fault with a word that is `tolerated` is one that people answer for: see DECEIVED.
     """
     journal = Journal(cloud)
     with journal.open(), journal.acting(Actor("operator")), cloud.intercept(journal.interceptor):

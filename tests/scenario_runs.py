@@ -32,7 +32,7 @@ def stack_up(folder: Path) -> Iterator[Mapping[str, str]]:
     template = (ROOT / "template.yaml").read_text()
     assert VISIBILITY in template
     (folder / "template.yaml").write_text(template.replace(VISIBILITY, VISIBILITY.replace("60", "1")))
-    with once_up(folder, folder) as up:
+    with once_up(folder, folder, "--parameter", "Operations=e2e=once_op-e2e:live") as up:
         yield {**os.environ, **up.given}
 
 
@@ -56,20 +56,20 @@ def running(up: Mapping[str, str], machine: str) -> list[Any]:
     return list(found)
 
 
-def assert_empty(up: Mapping[str, str], run_id: str) -> None:
+def assert_empty(up: Mapping[str, str]) -> None:
     outputs = outputs_of(up)
     tables = client(up, "dynamodb")
     left = {name: tables.scan(TableName=name)["Items"] for name in tables.list_tables()["TableNames"]}
     assert len(left) == 4 and not any(left.values()), left
     assert "Contents" not in client(up, "s3").list_objects_v2(Bucket=outputs["ResponseBucketName"])
     counts = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    for output in ("RejectedQueueUrl", "RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl"):
+    for output in ("RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl"):
         answer = client(up, "sqs").get_queue_attributes(QueueUrl=outputs[output], AttributeNames=counts)
         assert set(answer["Attributes"].values()) == {"0"}, output
     assert not running(up, outputs["StateMachineArn"])
     functions = client(up, "lambda")
     with pytest.raises(functions.exceptions.ResourceNotFoundException):
-        functions.get_function_configuration(FunctionName=f"{outputs['FunctionPrefix']}-{run_id}")
+        functions.get_function_configuration(FunctionName="once_op-e2e")
 
 
 def run_id_of(printed: str) -> str:

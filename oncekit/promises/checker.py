@@ -18,11 +18,14 @@ from oncekit.promises import reasons
 from oncekit.promises.evidence import Evidence, evidence_of
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, Journal, Start, Write
-from oncekit.promises.openings import openings, request_of, retry_faults
-from oncekit.promises.owners import execution_of_owner, is_fast, name_of_second, name_without_lock
+from oncekit.promises.openings import began_at, is_new_lock, opening_faults, openings, request_of
+from oncekit.promises.owners import execution_of_owner, handed_over, handed_over_by, is_fast
 from oncekit.promises.writes import write_faults
 
-REFUSALS = ("InvalidRequest", "PayloadMismatch", "Unavailable")
+REFUSALS = ("InvalidRequest", "PayloadMismatch")
+HOUR = 3600.0
+UNAVAILABLE = "Unavailable"
+"""In the fast lane only: the full one never refuses for a cause that passes."""
 
 
 # ---- starts of business logic ----
@@ -55,26 +58,32 @@ def start_faults(starts: Sequence[Start], executions: Sequence[Execution], write
 def answer_faults(executions: Sequence[Execution], writes: Sequence[Write]) -> Iterator[Fault]:
     """P3, P6 and P7: each request gets the bytes that were kept for its payload; duplicates keep nothing.
 
-    That what was kept does not change while it is kept, the rules of single writes say.
+    That what was kept does not change while it is kept, the rules of single writes say. A duplicate that came before
+    there was an answer may have kept its request, because it found no lock.
     """
     payloads = {execution.arn: request_of(execution.input).get("payload") for execution in executions}
-    answers: dict[tuple[str, str], list[Any]] = defaultdict(list)
+    answers: dict[tuple[str, str], list[Write]] = defaultdict(list)
     for write in writes:
         if write.new is not None and write.new["status"] == "COMPLETED":
-            payload = payloads.get(execution_of_owner(write.new["owner"]))
-            answers[write.id, _answer(write.new)].append(payload)
+            answers[write.id, _answer(write.new)].append(write)
     for execution in executions:
         if not isinstance(execution.output, dict):
             continue
         id, disposition = str(execution.output.get("id")), execution.output.get("disposition")
-        if disposition in ("EXECUTED", "REPLAYED"):
-            answer = _answer(execution.output)
-            if not (of := answers[id, answer]):
-                yield Fault("P3", "broken", f"{id}: {execution.name} got {answer:.80}")
-            elif None not in of and payloads[execution.arn] not in of:
-                yield Fault("P6", "broken", f"{id}: {execution.name} got the answer to another payload")
-        took_part = {"TakeOverLock", "RedriveOwner", "ExecuteBusinessLogic"} & set(execution.states)
-        if disposition == "REPLAYED" and not took_part and set(execution.states) & {"CacheResponse", "KeepRequest"}:
+        if disposition not in ("EXECUTED", "REPLAYED"):
+            continue
+        answer = _answer(execution.output)
+        given = answers[id, answer]
+        of = [payloads.get(execution_of_owner(write.new["owner"])) for write in given if write.new]
+        if not given:
+            yield Fault("P3", "broken", f"{id}: {execution.name} got {answer:.80}")
+        elif None not in of and payloads[execution.arn] not in of:
+            yield Fault("P6", "broken", f"{id}: {execution.name} got the answer to another payload")
+        states = set(execution.states)
+        if disposition == "EXECUTED" or states & {"TakeNextFence", "ExecuteBusinessLogic"}:
+            continue
+        is_kept = "KeepRequest" in states and any(write.at < began_at(execution) for write in given)
+        if is_kept or "CacheResponse" in states:
             yield Fault("P7", "broken", f"{id}: a duplicate came through {execution.states}")
 
 
@@ -87,22 +96,16 @@ def _json(value: Any) -> str:
     return json.dumps(value, default=int, sort_keys=True)
 
 
-# ---- what is left ----
+# ---- what is kept ----
 
 
 def record_faults(evidence: Evidence, record: Item) -> Iterator[Fault]:
-    """A record at the end: what it refers to is there, whole, and what it holds is small."""
+    """A record at the end: the answer that it refers to is there, whole, and what it holds is small."""
     if "resultRef" in record:
         ref = record["resultRef"]
         body = evidence.object_of(ref)
         if body is None or (hashlib.sha256(body).hexdigest(), len(body)) != (ref["sha256"], ref["bytes"]):
             yield Fault("P3", "lost", f"{record['id']}: its result is not what its reference says")
-    if "requestRef" in record:
-        body = evidence.object_of(record["requestRef"])
-        if not body:
-            yield Fault("P5", "lost", f"{record['id']}: quarantined without its request")
-        else:
-            yield from _request_faults(evidence, record, body)
     if "result" in record:
         steps = len(_json(record.get("steps", {})))
         size = sum(len(str(value).encode()) for value in record.values()) - steps
@@ -110,70 +113,64 @@ def record_faults(evidence: Evidence, record: Item) -> Iterator[Fault]:
             yield Fault("P7", "broken", f"{record['id']}: {size} bytes, over the inline limit")
 
 
-def in_flight_faults(evidence: Evidence) -> Iterator[Fault]:
-    """P5: with the lock of an owner in the fast lane its request is kept, exactly; nobody can ask it later."""
+def kept_faults(evidence: Evidence) -> Iterator[Fault]:
+    """P5: with its lock a request is kept, exactly, so that recovery needs nobody's execution."""
     inputs = {execution.arn: execution.input for execution in evidence.executions}
     for write in evidence.writes:
         new = write.new or {}
-        if new.get("status") != "IN_PROGRESS" or not is_fast(new["owner"]):
+        given = inputs.get(execution_of_owner(new.get("owner", "")))
+        if not is_new_lock(write) or given is None:
             continue
-        body = new.get("request") or ("requestRef" in new and evidence.object_of(new["requestRef"]))
-        given = inputs.get(execution_of_owner(new["owner"]))
-        if not body or (given is not None and json.loads(body) != given):
-            yield Fault("P5", "lost", f"{write.id}: its owner in the fast lane has not kept its request")
+        request = {"tenant": "default", **request_of(given)}
+        body = new.get("request") or ("requestRef" in new and evidence.object_of(new["requestRef"])) or "null"
+        if json.loads(body) != {name: request.get(name) for name in KEPT_OF_A_REQUEST}:
+            yield Fault("P5", "lost", f"{write.id}: its owner has not kept its request")
 
 
-def _request_faults(evidence: Evidence, record: Item, body: bytes) -> Iterator[Fault]:
-    """It is, exactly, what an execution of the id got, and its payload is the owner's."""
+KEPT_OF_A_REQUEST = ("operation", "tenant", "idempotencyKey", "payload")
+"""What it asks besides is in the record, or is nobody's but the sender's."""
+
+
+def end_faults(evidence: Evidence) -> Iterator[Fault]:
+    """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it.
+
+    Not that of an execution which somebody stopped before it had a lock: that person has it, and AWS rings and keeps
+    the input; nor of one that AWS ended so, at the first look at its input, or since a service was down for hours.
+    """
+    kept = {each["executionArn"]: each for each in evidence.rejected}
+    begun = {found[0] for execution in evidence.executions if (found := handed_over(execution.name))}
     inputs = {execution.arn: execution.input for execution in evidence.executions}
-    kept, owner = json.loads(body), execution_of_owner(record["owner"])
-    if owner not in inputs:
-        return  # its history is gone
-    payload = request_of(inputs[owner]).get("payload")
-    if kept not in inputs.values() or request_of(kept).get("payload") != payload:
-        yield Fault("P5", "lost", f"{record['id']}: the request that was kept is not its owner's")
-
-
-def end_faults(
-    executions: Sequence[Execution], records: Mapping[str, Item], rejected: Sequence[Mapping[str, Any]]
-) -> Iterator[Fault]:
-    """P5, once recovery has had its time: each request has come to an end, or is kept where an operator finds it."""
-    kept = {_canonical(_kept_in(each)) for each in rejected}
-    kept_by = {each["executionArn"] for each in rejected}
-    named = {each["executionArn"] for each in rejected if "inputOmitted" in each}
-    inputs = {execution.arn: execution.input for execution in executions}
-    names = {execution.name for execution in executions}
-    for record in records.values():
+    payloads: dict[str, list[Any]] = defaultdict(list)
+    owners = {execution_of_owner(write.new["owner"]) for write in evidence.writes if write.new}
+    for write in evidence.writes:
+        owner = execution_of_owner(write.new["owner"]) if write.new else ""
+        payloads[write.id] += [request_of(inputs[owner]).get("payload")] if owner in inputs else []
+    for record in evidence.records.values():
         if record["status"] == "IN_PROGRESS":
             yield Fault("P5", "stuck", f"{record['id']} is in progress for {record['owner']}")
-    for execution in executions:
+    for execution in evidence.executions:
         if execution.status == "RUNNING":
             yield Fault("P5", "stuck", f"{execution.name} runs in {execution.states[-1:]}")
             continue
-        if is_fast(execution.arn) and (name_without_lock(execution.arn) in names or execution.status in reasons.DIED):
-            # That one in the full lane has the request. One that died without a lock was not accepted: it had told
-            # nobody, and nothing before the lock takes as long as AWS lets it live.
+        if execution.arn not in owners and _is_ended_by_others(execution):
             continue
-        if name_of_second(execution.arn) in names:
+        if is_fast(execution.arn) and handed_over_by(execution.arn) in begun:
             continue  # that one has the request, and is looked at itself
-        refused = execution.error in REFUSALS
-        if refused and execution.arn in kept_by:
-            continue
-        record = records.get(id_of(execution.input), {})
-        owners = inputs.get(execution_of_owner(record.get("owner", "")), execution.input)
-        in_record = bool(record) and request_of(owners).get("payload") == request_of(execution.input).get("payload")
-        is_kept = _canonical(execution.input) in kept or execution.arn in named
-        if refused or not (in_record or is_kept):
+        if execution.error in REFUSALS or (execution.error == UNAVAILABLE and is_fast(execution.arn)):
+            refused = kept.get(execution.arn, {})
+            is_there = "inputOmitted" in refused or refused.get("input") == execution.input
+            is_lost = not is_there and execution.arn not in evidence.by_http
+        else:
+            is_lost = request_of(execution.input).get("payload") not in payloads[id_of(execution.input)]
+        if is_lost:
             yield Fault("P5", "lost", f"{execution.name} ended as {execution.status} {execution.error}, left nothing")
 
 
-def _kept_in(message: Mapping[str, Any]) -> Any:
-    """The request in a message of the rejected-requests queue; a message without it names the execution that has it."""
-    return json.loads(message["inputText"]) if "inputText" in message else message.get("input")
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+def _is_ended_by_others(execution: Execution) -> bool:
+    service, _, _ = str(execution.error).partition(".")
+    is_unreadable = service == "States" and execution.states == ("ReceiveRequest",)
+    is_down = service in ("DynamoDB", "S3") and not is_fast(execution.arn) and execution.seconds > HOUR
+    return execution.status in reasons.DIED or is_unreadable or is_down
 
 
 def id_of(given: Any) -> str:
@@ -197,13 +194,12 @@ def faults_in(evidence: Evidence, *, at_rest: bool = True) -> list[Fault]:
     found = [fault for write in writes for fault in write_faults(write)]
     found += start_faults(starts, executions, writes)
     found += reasons.decision_faults(starts, ended, openings(writes))
-    found += retry_faults(writes, executions)
+    found += opening_faults(writes, executions)
     found += answer_faults(executions, writes)
-    found += in_flight_faults(evidence)
+    found += kept_faults(evidence)
+    found += reasons.quarantine_faults(writes, ended)
     for record in evidence.records.values():
         found += record_faults(evidence, record)
     if at_rest:
-        # Elsewhere the machine may hear refusals that never happened.
-        found += reasons.quarantine_faults(writes, executions, ended, evidence.refusals)
-        found += end_faults(executions, evidence.records, evidence.rejected)
+        found += end_faults(evidence)
     return found

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.http_request import received
-from oncekit.promises.journal import Item, Journal, Refusal, Start, Write, rows_of
+from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
 from oncekit.promises.owners import is_of_a_lane
 
 ObjectOf = Callable[[Mapping[str, Any]], bytes | None]
@@ -21,12 +21,14 @@ class Evidence:
 
     writes: Sequence[Write]
     starts: Sequence[Start]
-    refusals: Sequence[Refusal]
     executions: Sequence[Execution]
+    """Each with its request as its input."""
+    by_http: Collection[str]
+    """ARNs of the executions whose senders hear by HTTP what came of them."""
     records: Mapping[str, Item]
     """Those that are left, by id."""
     rejected: Sequence[Mapping[str, Any]]
-    """The messages in the queue of rejected requests."""
+    """What is kept of refused requests."""
     object_of: ObjectOf
     inline_limit: int
     """Bytes of a finished record with its answer in it, at most."""
@@ -34,11 +36,12 @@ class Evidence:
 
 def evidence_of(journal: Journal) -> Evidence:
     cloud = journal.cloud
+    executions = executions_of(cloud)
     return Evidence(
         journal.writes,
         journal.starts,
-        journal.refusals,
-        executions_of(cloud),
+        [replace(each, input=received(each.input)) for each in executions],
+        {each.arn for each in executions if isinstance(each.input, dict) and "http" in each.input},
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),
@@ -52,12 +55,11 @@ def all_records(cloud: LocalCloud) -> dict[str, Item]:
 
 
 def executions_of(cloud: LocalCloud) -> list[Execution]:
-    """Every execution of an operation, in both lanes, with the request that it got."""
+    """Every execution of an operation, in both lanes."""
     from oncekit.local.execution import execution_of
 
     lanes = [machine for machine in cloud.executions.machines if is_of_a_lane(cloud, machine.name)]
-    executions = [execution_of(each) for machine in lanes for each in machine.executions]
-    return [replace(each, input=received(each.input)) for each in executions]
+    return [execution_of(each) for machine in lanes for each in machine.executions]
 
 
 def _object(cloud: LocalCloud, ref: Mapping[str, Any]) -> bytes | None:

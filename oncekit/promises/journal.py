@@ -1,5 +1,4 @@
-"""The journal: every write to the record as old and new item, every start of business logic, and every redrive that was
-refused, each in order.
+"""The journal: every write to the record as old and new item, and every start of business logic, each in order.
 
 Writes are taken where moto keeps the items, so that those of the state machines, of functions in this process and of
 functions that come over HTTP are all here. Who writes is known for whoever says so with `acting`.
@@ -15,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boto3.dynamodb.types import TypeDeserializer
-from botocore.exceptions import ClientError
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
@@ -65,16 +63,6 @@ class Start:
     operation: str
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """A redrive that the service refused, and what its execution was then in truth."""
-
-    at: float
-    owner: str
-    code: str
-    status: str
-
-
 @dataclass
 class Journal:
     """What happened since it was emptied."""
@@ -82,14 +70,12 @@ class Journal:
     cloud: LocalCloud
     writes: list[Write] = field(default_factory=list)
     starts: list[Start] = field(default_factory=list)
-    refusals: list[Refusal] = field(default_factory=list)
     _acting: threading.local = field(default_factory=threading.local)
     _inside: bool = False
 
     def clear(self) -> None:
         self.writes.clear()
         self.starts.clear()
-        self.refusals.clear()
 
     def started(self, event: Mapping[str, Any]) -> None:
         lock = owners.lock_of(event)
@@ -113,15 +99,7 @@ class Journal:
     def interceptor(self, call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Says which execution makes a call."""
         with self.acting(Actor("execution", _caller(call), call.state)):
-            try:
-                return proceed()
-            except ClientError as error:
-                if call.action == "redrive_execution":
-                    self._refused(call.parameters["executionArn"], error.response["Error"]["Code"])
-                raise
-
-    def _refused(self, arn: str, code: str) -> None:
-        self.refusals.append(Refusal(self.cloud.clock.now(), arn, code, self.status_of(arn)))
+            return proceed()
 
     @contextmanager
     def open(self) -> Iterator[Journal]:

@@ -1,8 +1,9 @@
-"""Where the life of an operation begins: who may have a closed record opened again, and what counts as a new life."""
+"""Where the life of an operation begins: who may open a closed record again, and what counts as a new life."""
 
 from __future__ import annotations
 
-import re
+import datetime
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -10,25 +11,28 @@ from typing import Any
 from oncekit.local import Execution
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, Write
-from oncekit.promises.owners import execution_of_owner, name_of
+from oncekit.promises.owners import RECOVERY, execution_of_owner, handed_over, name_of
 
-BY_RECOVERY = re.compile(r"(recover|handover)-[0-9a-f]{32}-[0-9a-f]{8}-[0-9]+-[0-9]+|again-[0-9a-f]{40}")
-"""Names that recovery gives, and the fast lane to whom it hands a lock over.
-
-Such an execution finishes what others began, and asks for nothing itself.
-"""
+OPEN = ("IN_PROGRESS", "QUARANTINED")
 
 
 def is_expired(record: Item, now: float) -> bool:
     return "expiresAt" in record and record["expiresAt"] < now
 
 
+def is_new_lock(write: Write) -> bool:
+    """A lock that was free: there was no record, or a closed one."""
+    is_free = write.old is None or write.old["status"] not in OPEN
+    return is_free and write.new is not None and write.new["status"] == "IN_PROGRESS"
+
+
 def is_tried_again(write: Write) -> bool:
-    """A failure that is tried again by who gets its lock; whether a sender asked for that, `retry_faults` says."""
+    """A failure that is tried again by who gets its lock; whether a sender asked for that, `opening_faults` says."""
     old, new, actor = write.old, write.new, write.actor
     if old is None or new is None or actor is None or (old["status"], new["status"]) != ("FAILED", "IN_PROGRESS"):
         return False
-    return (actor.kind, actor.state, actor.owner) == ("execution", "RetryFailed", new["owner"])
+    by_its_owner = (actor.kind, actor.state, actor.owner) == ("execution", "AcquireLock", new["owner"])
+    return by_its_owner and not is_expired(old, write.at)
 
 
 def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
@@ -42,25 +46,62 @@ def openings(writes: Sequence[Write]) -> dict[str, list[int]]:
         old, new = write.old, write.new
         if old is None or new is None or new["status"] != "IN_PROGRESS":
             continue
-        if is_expired(old, write.at) or is_tried_again(write):
+        if old["status"] == "QUARANTINED" or is_expired(old, write.at) or is_tried_again(write):
             opened[write.id].append(int(new["fence"]))
-        elif old["status"] == "QUARANTINED":
-            opened[write.id].append(int(new["fence"]) + 1)
     return opened
 
 
-def retry_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> Iterator[Fault]:
-    """P2: a failure is tried again only for a request that says `onFailed: retry`, and never by recovery."""
-    inputs = {execution.arn: execution.input for execution in executions}
+def opening_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> Iterator[Fault]:
+    """P2: recovery takes no free lock, nobody takes one anew, and a failure is tried again for who asks, once."""
+    by_arn = {execution.arn: execution for execution in executions}
     for write in writes:
+        if not is_new_lock(write) or write.actor is None or write.actor.kind != "execution":
+            continue
+        name, asking = name_of(write.actor.owner), by_arn.get(execution_of_owner(write.actor.owner))
+        if RECOVERY.fullmatch(name):
+            yield Fault("P2", "twice", f"{write.id}: recovery took a free lock: {name}")
         if not is_tried_again(write):
             continue
-        assert write.actor is not None
-        name = name_of(write.actor.owner)
-        if BY_RECOVERY.fullmatch(name):
-            yield Fault("P2", "twice", f"{write.id}: recovery tried a failure again: {name}")
-        elif request_of(inputs.get(execution_of_owner(write.actor.owner))).get("onFailed") != "retry":
+        assert write.old is not None
+        if asking is None or request_of(asking.input).get("onFailed") != "retry":
             yield Fault("P2", "twice", f"{write.id}: a failure was tried again for {name}, which did not ask for it")
+        elif _seconds(write.old["finishedAt"]) >= came_at(asking):
+            yield Fault("P2", "twice", f"{write.id}: a failure was tried again for {name}, which had come before it")
+    for execution in executions:
+        if _takes_it_anew(execution):
+            yield Fault("P2", "twice", f"{execution.name} took a lock anew after it had held or seen one")
+
+
+def _takes_it_anew(execution: Execution) -> bool:
+    """A record that was in progress does not go away by itself: an operator released it, and it stays released.
+
+    By the history: an AcquireLock that comes late, after all that, is the one exception that the design accepts.
+    """
+    seen, state = False, ""
+    for event in execution.events:
+        if "stateEnteredEventDetails" in event:
+            state = event["stateEnteredEventDetails"]["name"]
+        elif "taskSucceededEventDetails" in event and state in ("AcquireLock", "ReadRecord"):
+            if state == "AcquireLock" and seen:
+                return True
+            item = json.loads(event["taskSucceededEventDetails"]["output"]).get("Item", {})
+            seen = seen or state == "AcquireLock" or item.get("status") == {"S": "IN_PROGRESS"}
+    return False
+
+
+def began_at(execution: Execution) -> float:
+    """Epoch seconds."""
+    return _seconds(execution.events[0]["timestamp"])
+
+
+def came_at(execution: Execution) -> float:
+    """When its request came; of one that the fast lane handed over, when it came there."""
+    found = handed_over(execution.name)
+    return found[1] if found else began_at(execution)
+
+
+def _seconds(at: str) -> float:
+    return datetime.datetime.fromisoformat(at).timestamp()
 
 
 def request_of(given: Any) -> Mapping[str, Any]:

@@ -1,12 +1,13 @@
 """Owners in both lanes: which run of which execution an owner is.
 
 In the full lane an owner is an execution's ARN. In the fast lane it is that and a nonce, because an Express execution
-can run twice: each run is an owner by itself.
+can run twice: each run is an owner by itself. An operator's lock has an owner that no execution is.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,9 @@ from oncekit.local import LocalCloud
 
 MACHINES = ("StateMachineArn", "FastStateMachineArn")
 """The outputs that name the machines of both lanes."""
+RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
+"""Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""
+_HANDED_OVER = re.compile(r"(first-[0-9a-f]{40})-([0-9]{13})")
 _COLONS = 8
 """In the ARN of an Express execution; one more in an owner."""
 
@@ -36,14 +40,15 @@ def name_of(owner: str) -> str:
     return owner.split(":")[7]
 
 
-def name_without_lock(arn: str) -> str:
-    """The name under which a fast execution hands its request over before any lock was taken."""
+def handed_over_by(arn: str) -> str:
+    """How the name begins under which an execution in the fast lane hands its request over to the full one."""
     return f"first-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
 
 
-def name_of_second(arn: str) -> str:
-    """The name under which recovery starts the request of an execution once more that died before it had a lock."""
-    return f"again-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
+def handed_over(name: str) -> tuple[str, float] | None:
+    """How the name of an execution begins to which a request was handed over, and when it had come, in seconds."""
+    found = _HANDED_OVER.fullmatch(name)
+    return (found[1], int(found[2]) / 1000) if found else None
 
 
 def status_of(cloud: LocalCloud, owner: str) -> str:

@@ -1,4 +1,4 @@
-"""Rules of what business logic decided: a quarantine has a true reason, and a decision is never made again."""
+"""Rules of what business logic decided: a decision is never made again, and an answer is not thrown away."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 
 from oncekit.local import Execution
 from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Refusal, Start, Write
-from oncekit.promises.owners import is_fast, lock_of
-from oncekit.promises.writes import DEAD
+from oncekit.promises.journal import Start, Write
+from oncekit.promises.owners import lock_of
 
 DIED = ("ABORTED", "TIMED_OUT")
 DECISIONS = ("PermanentError", "NeedsAttention")
-REFUSED = ("ExecutionNotRedrivable", "ExecutionDoesNotExist")
-FINISHING = {"IsResponseLarge", "CacheResponse", "Finalize", "RecordFailure", "KeepRequest", "RecordQuarantine"}
-"""From these states a redrive finishes what was decided."""
+OWN_ENDS = (
+    *("InvalidRequest", "PayloadMismatch", "Unavailable", "OperationInProgress"),
+    *("OperationFailed", "NeedsAttention", "LockLost"),
+)
+"""Errors of the machines' own ends."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,12 @@ class Ended:
     error: str
     """Empty for a success."""
     is_unknown: bool = False
-    """Its owner was in the fast lane and died: nobody can ask what its business logic did, so that it may run again."""
+    """Its owner died before it could write that down, and nobody reads histories: business logic may run again."""
+
+
+def has_died(execution: Execution) -> bool:
+    """Whether somebody stopped it, or AWS ended it: by a time limit, or since a service was down for hours."""
+    return execution.status in DIED or (execution.status == "FAILED" and execution.error not in OWN_ENDS)
 
 
 def ends_of(execution: Execution) -> Iterator[Ended]:
@@ -44,8 +50,7 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
             lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
             error = str(event.get("taskFailedEventDetails", {}).get("error", ""))
-            owner = str(lock["owner"])
-            yield Ended(owner, lock["id"], int(lock["fence"]), error, is_fast(owner) and execution.status in DIED)
+            yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died(execution))
 
 
 def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dict[str, list[int]]) -> Iterator[Fault]:
@@ -58,11 +63,12 @@ def decision_faults(starts: Sequence[Start], ended: Sequence[Ended], opened: dic
             yield Fault("P2", "twice", f"{each.id}: started again after its {each.error} under fence {each.fence}")
 
 
-def quarantine_faults(
-    writes: Sequence[Write], executions: Sequence[Execution], ended: Sequence[Ended], refusals: Sequence[Refusal]
-) -> Iterator[Fault]:
-    """P5: no live owner is quarantined by another, none quarantines its own answer, and each reason given is true."""
-    states = {execution.arn: execution.states for execution in executions}  # an owner in the fast lane is a run of one
+def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterator[Fault]:
+    """P5: none quarantines its own answer, and none that may be started again is taken for a careful one.
+
+    That a careful operation is quarantined whose owner died before business logic began is no fault any more: that
+    could only be read in a history, and a careful request asks the operator.
+    """
     for write in writes:
         old, new = write.old, write.new
         if old is None or new is None or (old["status"], new["status"]) != ("IN_PROGRESS", "QUARANTINED"):
@@ -70,15 +76,7 @@ def quarantine_faults(
         name, owner, id = new["error"]["name"], old["owner"], write.id
         mine = [each for each in ended if (each.owner, each.id) == (owner, id)]
         if write.actor is not None and write.actor.owner == owner:
-            if mine and not mine[-1].error and not name.startswith("States."):
+            if mine and not mine[-1].error and name != "ResultUnreadable":
                 yield Fault("P5", "broken", f"{id}: its owner threw its own answer away, as {name}")
-            continue
-        finishing = bool(FINISHING & set(states.get(owner, ())[-1:]))
-        if name == "OwnerCannotFinish" and finishing and not _refused(owner, refusals):
-            yield Fault("P5", "broken", f"{id}: given up as {name}, though no redrive of a dead owner was refused")
-        if name == "OwnerCrashed" and owner in states and "ExecuteBusinessLogic" not in states[owner]:
-            yield Fault("P5", "broken", f"{id}: quarantined as {name}, though its owner never started business logic")
-
-
-def _refused(owner: str, refusals: Sequence[Refusal]) -> bool:
-    return any(each.owner == owner and each.code in REFUSED and each.status in DEAD for each in refusals)
+        elif name == "OwnerCrashed" and (old["onCrash"] != "quarantine" or "mayStartAgain" in old):
+            yield Fault("P5", "broken", f"{id}: quarantined as {name}, though it may be started again")

@@ -11,25 +11,19 @@ from collections.abc import Iterator
 from once.step import CLOSINGS
 
 from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Item, Write
-from oncekit.promises.openings import is_expired, is_tried_again
+from oncekit.promises.journal import Actor, Item, Write
+from oncekit.promises.openings import OPEN, is_expired, is_tried_again
 from oncekit.promises.owners import has_nonce, is_fast
 
 ALWAYS = {"id", "status", "fingerprint", "owner", "fence", "attempts", "onCrash", "acquiredAt"}
-SOMETIMES = {"recoveries", "steps"}
+SOMETIMES = {"steps"}
+KEPT = {"request", "requestRef"}
 BY_STATUS = {
-    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, {"error", "request", "requestRef", "mayStartAgain"}),
+    "IN_PROGRESS": (ALWAYS | {"leaseExpiresAt", "openShard"}, KEPT | {"error", "mayStartAgain"}),
+    "QUARANTINED": (ALWAYS | {"leaseExpiresAt", "openShard", "error", "finishedAt"}, KEPT | {"mayStartAgain"}),
     "COMPLETED": (ALWAYS | {"finishedAt", "expiresAt"}, {"result", "resultRef"}),
     "FAILED": (ALWAYS | {"error", "finishedAt", "expiresAt"}, set()),
-    "QUARANTINED": (
-        ALWAYS | {"error", "finishedAt", "leaseExpiresAt", "openShard"},
-        {"request", "requestRef", "mayStartAgain"},
-    ),
 }
-CLOSED = ("COMPLETED", "FAILED")
-DEAD = ("FAILED", "TIMED_OUT", "ABORTED", "DOES_NOT_EXIST")
-WITHOUT_REQUEST = ("RequestUnreadable", "RecoveriesUsedUp")
-"""Why recovery itself may quarantine: the request stays with its owner's execution."""
 
 
 def shape_faults(record: Item) -> Iterator[Fault]:
@@ -46,30 +40,23 @@ def shape_faults(record: Item) -> Iterator[Fault]:
         yield fault(f"lacks {sorted(missing)}")
     if left_over := set(record) - required - optional - SOMETIMES:
         yield fault(f"has {sorted(left_over)}")
-    if what := _request_missing(record):
-        yield fault(what)
-    shard = hashlib.sha256(record["id"].encode()).hexdigest()[0]
-    if "openShard" in record and record["openShard"] != f"{record['status']}#{shard}":
+    hashed = hashlib.sha256(record["id"].encode()).hexdigest()
+    if record["status"] in OPEN:
+        if len(KEPT & set(record)) != 1:
+            yield fault("not exactly one request")
+        folder = f"requests/{record['id'].partition('#')[0]}/{hashed}/"
+        if "requestRef" in record and not record["requestRef"]["key"].startswith(folder):
+            yield fault("a request where none is kept")
+    if is_fast(record["owner"]) and not has_nonce(record["owner"]):
+        yield fault("an owner in the fast lane that two runs could be")
+    if "openShard" in record and record["openShard"] != f"{record['status']}#{hashed[0]}":
         yield fault("another shard")
     if record["status"] == "COMPLETED" and ("result" in record) == ("resultRef" in record):
         yield fault("not exactly one answer")
-    # A lock that was released before the first attempt reached the function counts none.
+    # A lock that was released before its first attempt, by its owner or by an operator, counts none.
     least = 0 if "mayStartAgain" in record else 1
     if not record.get("fence", 0) >= record.get("attempts", 0) >= least:
         yield fault("attempts and fence do not fit")
-
-
-def _request_missing(record: Item) -> str:
-    """What is wrong with the request that a record should have: an operator's copy, or that of a fast owner."""
-    if record["status"] == "QUARANTINED" and record["error"]["name"] not in WITHOUT_REQUEST:
-        is_copied = record.get("requestRef", {}).get("key", "").startswith("requests/")
-        return "" if is_copied and "request" not in record else "quarantined without its request"
-    if record["status"] != "IN_PROGRESS" or not is_fast(record["owner"]):
-        return ""
-    if not has_nonce(record["owner"]):
-        return "an owner in the fast lane that two runs could be"
-    is_kept = ("requestRef" in record) != bool(record.get("request"))
-    return "" if is_kept else "an owner in the fast lane without its request"
 
 
 def write_faults(write: Write) -> Iterator[Fault]:
@@ -87,80 +74,71 @@ def write_faults(write: Write) -> Iterator[Fault]:
         return
     if not is_expired(old, write.at):
         yield from _faults_of_change(write, old, new, by_operator)
-    reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS" and not by_operator
+    reopened = old["status"] != "IN_PROGRESS" and new["status"] == "IN_PROGRESS"
     acquired = new["owner"] != old["owner"] or reopened
     if new["fence"] != old["fence"] + 1 if acquired else new["fence"] not in (old["fence"], old["fence"] + 1):
         yield Fault("P1", "broken", f"{write.id}: fence {old['fence']} became {new['fence']}")
+    if new["fence"] != old["fence"] and "mayStartAgain" in new and not by_operator:
+        yield Fault("P2", "twice", f"{write.id}: a new attempt may be started again, says {write.actor}")
 
 
 def _faults_of_change(write: Write, old: Item, new: Item, by_operator: bool) -> Iterator[Fault]:
+    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
     if is_tried_again(write):
         if old["fingerprint"] != new["fingerprint"] or old.get("steps") != new.get("steps") or new["attempts"] != 1:
             yield Fault(
                 "P2", "twice", f"{write.id}: a failure was tried again with another payload, attempt or other steps"
             )
         return
-    if old["status"] in CLOSED:
+    if old["status"] not in OPEN:
         # Its owner says it once more when an answer was lost; each time it is kept for as long from then on.
         by_owner = write.actor is not None and write.actor.owner == old["owner"]
-        said_again = {"finishedAt", "expiresAt"} if by_owner else set()
-        if changed := sorted({name for name in {*old, *new} if old.get(name) != new.get(name)} - said_again):
-            yield Fault("P3", "broken", f"{write.id}: {changed} changed after it was {old['status']}, by {write.actor}")
+        if told := sorted(changed - ({"finishedAt", "expiresAt"} if by_owner else set())):
+            yield Fault("P3", "broken", f"{write.id}: {told} changed after it was {old['status']}, by {write.actor}")
         return
+    if new["status"] in OPEN and changed & KEPT:
+        yield Fault("P5", "lost", f"{write.id}: its request changed under an open lock, by {write.actor}")
     if by_operator:
         return
-    if old["status"] == "QUARANTINED" and new["status"] != "QUARANTINED":
+    if old["status"] == "QUARANTINED":
         yield Fault("P2", "twice", f"{write.id}: left its quarantine by {write.actor}")
     if old["fingerprint"] != new["fingerprint"]:
         yield Fault("P6", "broken", f"{write.id}: the payload changed under an open lock")
-    if new["owner"] != old["owner"]:
-        if old["leaseExpiresAt"] >= write.at:
-            yield Fault("P1", "twice", f"{write.id}: taken over before its lease was over, by {write.actor}")
-        if not _may_be_replaced(write, old):
-            yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {write.owner_status}")
-    if (
-        "steps" in old
-        and new["status"] != "COMPLETED"
-        and any(new.get("steps", {}).get(name) != step for name, step in old["steps"].items() if name != CLOSINGS)
-    ):
+    steps = old.get("steps", {}) if new["status"] != "COMPLETED" else {}
+    if any(new.get("steps", {}).get(name) != step for name, step in steps.items() if name != CLOSINGS):
         yield Fault("P2", "twice", f"{write.id}: a finished step was forgotten, by {write.actor}")
+    if new["owner"] != old["owner"] and not _may_be_replaced(write, old):
+        yield Fault("P1", "twice", f"{write.id}: taken over from an owner that is {_seen(write, old)}")
     if write.actor is not None:
-        yield from _faults_of_actor(write, old, new)
+        yield from _faults_of_actor(write, write.actor, old, new, changed)
 
 
 def _may_be_replaced(write: Write, old: Item) -> bool:
-    """Its owner is dead. One in the fast lane has ended in any way, or has released the lock, and its lease is over."""
-    if not is_fast(old["owner"]):
-        return write.owner_status in DEAD
-    is_gone = write.owner_status != "RUNNING" or "mayStartAgain" in old
-    return is_gone and old["leaseExpiresAt"] < write.at
+    """Its lease is over, and it has ended, or released the lock. Nobody knows an operator's owner, so it has ended."""
+    is_gone = write.owner_status not in ("RUNNING", "PENDING_REDRIVE") or "mayStartAgain" in old
+    return is_gone and bool(old["leaseExpiresAt"] < write.at)
 
 
-def _faults_of_actor(write: Write, old: Item, new: Item) -> Iterator[Fault]:
-    """P4: the owner, whoever takes over, and three things that may be done to a dead owner's record."""
-    assert write.actor is not None
-    changed = {name for name in {*old, *new} if old.get(name) != new.get(name)}
-    if write.actor.kind == "function":
-        mine = (old["owner"], old["fence"], old["status"]) == (write.actor.owner, write.actor.fence, "IN_PROGRESS")
+def _seen(write: Write, old: Item) -> str:
+    return f"{write.owner_status}, its lease {'' if old['leaseExpiresAt'] < write.at else 'not '}over"
+
+
+def _faults_of_actor(write: Write, actor: Actor, old: Item, new: Item, changed: set[str]) -> Iterator[Fault]:
+    """P4: the owner, whoever takes over, and who quarantines for a dead owner; these in the full lane only."""
+    if actor.kind == "function":
+        mine = (old["owner"], old["fence"], old["status"]) == (actor.owner, actor.fence, "IN_PROGRESS")
         if not mine or changed - {"steps"}:
             yield Fault("P4", "broken", f"{write.id}: a function without the lock changed {sorted(changed)}")
         return
-    if "mayStartAgain" in changed & set(new) and (write.actor.owner, write.actor.state) != (
-        old["owner"],
-        "ReleaseLock",
-    ):
-        yield Fault("P2", "twice", f"{write.id}: {write.actor} says for its owner that it may be started again")
-    if write.actor.owner == new["owner"]:
+    is_released = "mayStartAgain" in changed & set(new)
+    if is_released and ((actor.owner, actor.state) != (old["owner"], "ReleaseLock") or new["leaseExpiresAt"]):
+        yield Fault("P2", "twice", f"{write.id}: {actor} says for its owner that it may be started again")
+    if actor.owner == old["owner"]:
         return
-    ends_lease = changed <= {"leaseExpiresAt", "recoveries"} and new["leaseExpiresAt"] == 0
-    quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"]
-    # A claim may be over when it arrives, and then keeps nobody away; none may shorten a lease.
-    claims = (
-        changed == {"leaseExpiresAt"}
-        and write.actor.state == "ClaimRedrive"
-        and new["leaseExpiresAt"] > old["leaseExpiresAt"]
-    )
-    if not (ends_lease or quarantines or claims):
-        yield Fault("P4", "broken", f"{write.id}: {write.actor.owner} in {write.actor.state} changed {sorted(changed)}")
-    elif not _may_be_replaced(write, old):
-        yield Fault("P4", "broken", f"{write.id}: {write.actor.state} though its owner is {write.owner_status}")
+    if is_fast(actor.owner):
+        yield Fault("P4", "broken", f"{write.id}: {actor.owner} changed the lock of another from the fast lane")
+    quarantines = new["status"] == "QUARANTINED" and new["fence"] == old["fence"] and new["owner"] == old["owner"]
+    if not (quarantines or actor.owner == new["owner"]):
+        yield Fault("P4", "broken", f"{write.id}: {actor.owner} in {actor.state} changed {sorted(changed)}")
+    elif quarantines and not _may_be_replaced(write, old):
+        yield Fault("P4", "broken", f"{write.id}: quarantined for an owner that is {_seen(write, old)}")

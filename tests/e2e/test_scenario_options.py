@@ -66,7 +66,8 @@ def test_run_where_nobody_answers_is_told_about_the_endpoint() -> None:
 def asked_for(monkeypatch: pytest.MonkeyPatch, allow_prod: bool = False, **parameters: str) -> Stack:
     """What becomes of a stack with these parameters; the local cloud cannot take back a deployment to prod."""
     deployed = {"Stage": "dev", "BusinessTimeoutSeconds": "30", **parameters}
-    monkeypatch.setattr(options, "connect", lambda place, *_: Stack(place.stack, {}, deployed, None))
+    outputs = {"Operations": parameters.get("Operations", "e2e=mine-e2e:live")}
+    monkeypatch.setattr(options, "connect", lambda place, *_: Stack(place.stack, outputs, deployed, None))
     return options.stack_for_scenarios("mine", None, None, allow_prod)
 
 
@@ -75,6 +76,7 @@ def asked_for(monkeypatch: pytest.MonkeyPatch, allow_prod: bool = False, **param
     [
         ("Stage", "prod", "--allow-prod"),
         ("BusinessTimeoutSeconds", "2", "too short"),
+        ("Operations", "charge=mine:live", "no operation e2e: .* e2e=mine-e2e:live"),
     ],
 )
 def test_stack_that_is_none_for_this_is_refused(

@@ -15,10 +15,10 @@ from oncekit.local import Execution
 from oncekit.promises.checker import faults_in
 from oncekit.promises.evidence import Evidence
 from oncekit.promises.faults import Fault
-from oncekit.promises.journal import Actor, Item, Refusal, Start, Write
+from oncekit.promises.journal import Actor, Item, Start, Write
 
-Happened = Write | Start | Refusal | Execution | Mapping[str, Any]
-"""A mapping is a message in the queue of rejected requests."""
+Happened = Write | Start | Execution | Mapping[str, Any]
+"""A mapping is what is kept of a refused request."""
 
 ID = "acme#charge-payment#key-1"
 REQUEST = {"operation": "charge-payment", "tenant": "acme", "idempotencyKey": "key-1", "payload": {"amount": 1}}
@@ -38,7 +38,10 @@ def fast(name: str) -> str:
 
 
 FIRST, SECOND, FAST = full("first"), full("second"), f"{fast('first')}:nonce"
-OBJECTS = {"requests/mine": json.dumps(REQUEST), "requests/other": json.dumps(OTHER), "results/one": "[1]"}
+SENT, BEFORE, LATER = (f"1970-01-01T00:16:{second}.000Z" for second in (40, 39, 41))
+"""NOW, a second before it, and one after it."""
+FOLDER = f"requests/acme/{hashlib.sha256(ID.encode()).hexdigest()}"
+OBJECTS = {f"{FOLDER}/mine": json.dumps(REQUEST), f"{FOLDER}/other": json.dumps(OTHER), "results/one": "[1]"}
 
 
 # ---- records ----
@@ -49,8 +52,7 @@ def _shard(status: str) -> str:
 
 
 def lock(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
-    """Of a fast owner with its request."""
-    kept = {"request": json.dumps(REQUEST)} if ":express:" in owner else {}
+    kept = {"request": json.dumps(REQUEST)}
     common = {"id": ID, "fingerprint": "f", "owner": owner, "fence": fence, "attempts": fence, "onCrash": "retry"}
     held = {"status": "IN_PROGRESS", "leaseExpiresAt": 900, "openShard": _shard("IN_PROGRESS"), "acquiredAt": "then"}
     return {**common, **held, **kept, **more}
@@ -59,7 +61,7 @@ def lock(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
 def _finished(owner: str, fence: int, **more: Any) -> Item:
     open_only = {"leaseExpiresAt", "openShard", "request"}
     kept = {name: value for name, value in lock(owner, fence).items() if name not in open_only}
-    return {**kept, "finishedAt": "now", "expiresAt": 5000, **more}
+    return {**kept, "finishedAt": BEFORE, "expiresAt": 5000, **more}
 
 
 def done(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
@@ -72,9 +74,8 @@ def failed(owner: str = FIRST, fence: int = 1, **more: Any) -> Item:
 
 
 def quarantined(owner: str = FIRST, fence: int = 1, why: str = "AttemptsUsedUp", **more: Any) -> Item:
-    held = {name: value for name, value in lock(owner, fence).items() if name != "request"}
-    said = {"status": "QUARANTINED", "openShard": _shard("QUARANTINED"), "error": error(why), "finishedAt": "now"}
-    return {**held, **said, "requestRef": ref("requests/mine"), **more}
+    said = {"status": "QUARANTINED", "openShard": _shard("QUARANTINED"), "error": error(why), "finishedAt": BEFORE}
+    return {**lock(owner, fence), **said, **more}
 
 
 def error(name: str) -> Item:
@@ -84,6 +85,11 @@ def error(name: str) -> Item:
 def ref(key: str, **more: Any) -> Item:
     body = OBJECTS.get(key, "").encode()
     return {"bucket": "b", "key": key, "sha256": hashlib.sha256(body).hexdigest(), "bytes": len(body), **more}
+
+
+def large(record: Item, key: str = f"{FOLDER}/mine") -> Item:
+    """The same, its request in the bucket."""
+    return {**without(record, "request"), "requestRef": ref(key)}
 
 
 def without(record: Item, *names: str) -> Item:
@@ -111,11 +117,18 @@ def start(fence: int = 1, owner: str = FIRST) -> Start:
     return Start(NOW, ID, owner, fence, fence, "charge-payment")
 
 
-def ran(owner: str = FIRST, *calls: tuple[int, str], given: Any = REQUEST, **more: Any) -> Execution:
-    """An execution, and each of its calls of business logic: fence, and the name of the error or nothing."""
+def ran(
+    owner: str = FIRST, *calls: tuple[int, str], given: Any = REQUEST, at: str = SENT, saw: Any = (), **more: Any
+) -> Execution:
+    """An execution that began at a time, and each of its calls of business logic: fence, and its error's name or "".
+
+    Before those it `saw`: states that ended, each with the status that was read.
+    """
     arn = owner.removesuffix(":nonce")
     ended = {"status": "SUCCEEDED", "output": None, "error": None, "states": ("ExecuteBusinessLogic",), **more}
-    events = [event for fence, name in calls for event in _called(owner, fence, name)]
+    happened = [event for state, status in saw for event in _read(state, status)]
+    happened += [event for fence, name in calls for event in _called(owner, fence, name)]
+    events = [{"timestamp": at, **event} for event in ({}, *happened)]
     return Execution(
         arn.split(":")[7 if ":express:" in arn else -1],
         arn,
@@ -130,6 +143,11 @@ def ran(owner: str = FIRST, *calls: tuple[int, str], given: Any = REQUEST, **mor
     )
 
 
+def _read(state: str, status: str) -> list[dict[str, Any]]:
+    output = json.dumps({"Item": {"status": {"S": status}}} if status else {})
+    return [_entered(state), {"taskSucceededEventDetails": {"output": output}}]
+
+
 def _called(owner: str, fence: int, name: str) -> list[dict[str, Any]]:
     event = {"Payload": {"lock": {"id": ID, "owner": owner, "fence": fence}}}
     end = {"taskFailedEventDetails": {"error": name}} if name else {"taskSucceededEventDetails": {}}
@@ -142,10 +160,12 @@ def _entered(state: str) -> dict[str, Any]:
     return {"stateEnteredEventDetails": {"name": state}}
 
 
-def answered(name: str, given: Any = REQUEST, states: tuple[str, ...] = ("ReadRecord",), **answer: Any) -> Execution:
+def answered(
+    name: str, given: Any = REQUEST, states: tuple[str, ...] = ("ReadRecord",), at: str = SENT, **answer: Any
+) -> Execution:
     """A duplicate that got an answer."""
     output = {"id": ID, "disposition": "REPLAYED", **answer}
-    return ran(full(name), given=given, output=output, states=states)
+    return ran(full(name), given=given, output=output, states=states, at=at)
 
 
 def judged(*happened: Happened, at_rest: bool = True) -> list[Fault]:
@@ -155,10 +175,10 @@ def judged(*happened: Happened, at_rest: bool = True) -> list[Fault]:
     seen = Evidence(
         writes,
         [each for each in happened if isinstance(each, Start)],
-        [each for each in happened if isinstance(each, Refusal)],
         [each for each in happened if isinstance(each, Execution)],
+        [each["executionArn"] for each in happened if isinstance(each, Mapping) and "byHttp" in each],
         {id: record for id, record in records.items() if record},
-        [each for each in happened if isinstance(each, Mapping)],
+        [each for each in happened if isinstance(each, Mapping) and "byHttp" not in each],
         lambda ref: OBJECTS[ref["key"]].encode() if ref["key"] in OBJECTS else None,
         LIMIT,
     )

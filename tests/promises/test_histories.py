@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +9,12 @@ import pytest
 from promises.story import (
     FAST,
     FIRST,
-    NOW,
+    FOLDER,
+    LATER,
     OTHER,
     REQUEST,
     SECOND,
+    SENT,
     Happened,
     Item,
     Rule,
@@ -23,26 +24,25 @@ from promises.story import (
     failed,
     fast,
     full,
+    large,
     lock,
     quarantined,
     ran,
     ref,
     start,
-    without,
 )
 
-from oncekit.promises.journal import Refusal
-from oncekit.promises.owners import name_of_second, name_without_lock
+from oncekit.promises.owners import handed_over_by
 
 Story = list[Happened]
 ASKING = {**REQUEST, "onFailed": "retry"}
 BOUND = "acme#charge-payment#key-2"
 ELSEWHERE = replace(start(2), id=BOUND)
 """Another operation."""
-AGAIN = change(failed(fence=2), lock(SECOND, 3, attempts=1), state="RetryFailed")
+AGAIN = change(failed(fence=2), lock(SECOND, 3, attempts=1), state="AcquireLock")
 LARGE = ref("results/one")
-HANDED_OVER = full(name_without_lock(fast("first")))
-TOOK_PART = ("TakeOverLock", "RedriveOwner", "ExecuteBusinessLogic")
+HANDED_OVER = full(f"{handed_over_by(fast('first'))}-0000001000000")
+TOOK_PART = ("TakeNextFence", "ExecuteBusinessLogic")
 
 
 def done_by(owner: str, *what: Happened, fence: int = 1, given: Any = REQUEST, **more: Any) -> Story:
@@ -52,9 +52,13 @@ def done_by(owner: str, *what: Happened, fence: int = 1, given: Any = REQUEST, *
 
 def twice(*what: Happened, until: Any = None) -> Story:
     """Business logic is started by the first owner and by the second, which took the lock over, or `until` so."""
-    ended = lock(leaseExpiresAt=0)
-    taken = [until] if until else [change(lock(), ended, SECOND), change(ended, lock(SECOND, 2))]
-    return done_by(SECOND, start(), *what, *taken, start(2, SECOND), fence=2, given=ASKING)
+    taken = until or change(lock(), lock(SECOND, 2))
+    return done_by(SECOND, start(), *what, taken, start(2, SECOND), fence=2, given=ASKING)
+
+
+def other_owner() -> Story:
+    """Somebody has had the other payload done, at some time."""
+    return [change(lock(SECOND), failed(SECOND)), ran(SECOND, given=OTHER)]
 
 
 def opened(old: Any, state: str = "") -> Happened:
@@ -65,25 +69,32 @@ def died(*calls: tuple[int, str], owner: str = FIRST, states: tuple[str, ...] = 
     return ran(owner, *calls, status="ABORTED", states=states)
 
 
-def given_up(why: str, *what: Happened, by: str = SECOND, owner: str = FIRST) -> Story:
-    return [change(lock(owner), quarantined(owner, why=why), by), *what]
+def given_up(why: str, *what: Happened, by: str = SECOND, **more: Any) -> Story:
+    return [change(lock(**more), quarantined(why=why, **more), by), *what]
 
 
-def refused_redrive(owner: str = FIRST, code: str = "ExecutionNotRedrivable", status: str = "FAILED") -> Refusal:
-    return Refusal(NOW, owner, code, status)
+def ended(error: str, *states: str, until: str = SENT) -> Any:
+    """By AWS."""
+    return replace((it := ran(status="FAILED", error=error, states=states)), events=[*it.events, {"timestamp": until}])
 
 
-def refused(owner: str = SECOND, error: str = "Unavailable") -> Any:
+def refused(owner: str = SECOND, error: str = "InvalidRequest") -> Any:
     return ran(owner, status="FAILED", error=error, states=("RefuseRequest",))
 
 
 def kept(owner: str, **more: Any) -> Happened:
-    """A message in the queue of rejected requests."""
-    return {"executionArn": owner, "input": {}, **more}
+    """What is kept of a refused request."""
+    return {"executionArn": owner, "input": REQUEST, **more}
 
 
-def large_lock(key: str) -> Item:
-    return {**without(lock(FAST), "request"), "requestRef": ref(key)}
+def opens(*saw: tuple[str, str], given: Any = REQUEST) -> Story:
+    """An execution saw these statuses in these states, one after the other, and owns the lock."""
+    return [change(None, lock()), change(lock(), done()), ran(saw=saw, given=given)]
+
+
+def keeps(record: Item, given: Any = REQUEST) -> Story:
+    owner = record["owner"]
+    return [change(None, record), change(record, done(owner)), ran(owner, given=given)]
 
 
 STARTS = {
@@ -97,57 +108,78 @@ STARTS = {
     ),
     "what succeeded is not started again": Rule(
         "P2 twice: after it succeeded under fence 1",
-        twice(died((1, ""))),
-        twice(died((1, "Error")), ran(SECOND, (2, ""))),
+        twice(ran(FIRST, (1, ""))),
+        twice(ran(FIRST, (1, "Error")), ran(SECOND, (2, ""))),
     ),
     "what succeeded keeps nobody else from starting": Rule(
-        "P2 twice: after it succeeded", twice(died((1, ""))), done_by(FIRST, start(), ran(FIRST, (1, "")), ELSEWHERE)
+        "P2 twice: after it succeeded",
+        twice(ran(FIRST, (1, ""))),
+        done_by(FIRST, start(), ran(FIRST, (1, "")), ELSEWHERE),
     ),
-    "what a dead owner in the fast lane did is not known": Rule(
-        "P2 twice: after it succeeded", twice(ran(FAST, (1, ""))), twice(died((1, ""), owner=FAST))
+    "what a dead owner did is not known": Rule(
+        "P2 twice: after it succeeded", twice(ran(FIRST, (1, ""))), twice(died((1, "")))
+    ),
+    "what an owner did that AWS ended is not known": Rule(
+        "P2 twice: after it succeeded",
+        twice(ran(FIRST, (1, ""), status="FAILED", error="LockLost")),
+        twice(ran(FIRST, (1, ""), status="FAILED", error="DynamoDB.InternalServerErrorException")),
     ),
     "an operation begins anew when its answer has expired": Rule(
         "P2 twice: after it succeeded",
-        twice(died((1, "")), until=opened(done(expiresAt=1000))),
-        twice(died((1, "")), until=opened(done(expiresAt=999))),
+        twice(ran(FIRST, (1, "")), until=opened(done(expiresAt=1000))),
+        twice(ran(FIRST, (1, "")), until=opened(done(expiresAt=999))),
     ),
     "an operation begins anew when an operator says so": Rule(
         "P2 twice: after it succeeded under fence 1",
         [change(quarantined(), failed(), kind="operator"), start(2), ran(FIRST, (1, ""))],
-        done_by(FIRST, change(quarantined(), lock(), kind="operator"), start(2), ran(FIRST, (1, ""))),
+        done_by(
+            SECOND, change(quarantined(), lock(SECOND, 2), kind="operator"), start(2), ran(FIRST, (1, "")), fence=2
+        ),
     ),
     "what was permanent is not started again": Rule(
-        "P2 twice: after its PermanentError", twice(died((1, "PermanentError"))), twice(died((1, "LockLostError")))
+        "P2 twice: after its PermanentError",
+        twice(ran(FIRST, (1, "PermanentError"))),
+        twice(ran(FIRST, (1, "LockLostError"))),
     ),
     "what was permanent keeps nobody else from starting": Rule(
         "P2 twice: after its PermanentError",
-        twice(died((1, "PermanentError"))),
+        twice(ran(FIRST, (1, "PermanentError"))),
         [start(), ELSEWHERE, change(lock(), failed()), ran(FIRST, (1, "PermanentError"))],
     ),
     "what needs attention is not started again": Rule(
         "P2 twice: after its NeedsAttention",
-        twice(died((1, "NeedsAttention"))),
-        twice(died((1, "NeedsAttention")), change(quarantined(), lock(), kind="operator")),
+        twice(ran(FIRST, (1, "NeedsAttention"))),
+        twice(ran(FIRST, (1, "NeedsAttention")), until=change(quarantined(), lock(SECOND, 2), kind="operator")),
     ),
     "a failure is started again when a sender has it tried again": Rule(
         "P2 twice: after its PermanentError",
-        twice(died((1, "PermanentError")), until=opened(failed())),
-        twice(died((1, "PermanentError")), until=opened(failed(), "RetryFailed")),
+        twice(ran(FIRST, (1, "PermanentError")), until=opened(failed())),
+        twice(ran(FIRST, (1, "PermanentError")), until=opened(failed(), "AcquireLock")),
     ),
     "a failure is not started again until it is tried again": Rule(
         "P2 twice: after its PermanentError under fence 1",
-        done_by(SECOND, died((1, "PermanentError")), start(2), AGAIN, fence=3, given=ASKING),
-        done_by(SECOND, died((1, "Error")), start(2), AGAIN, fence=3, given=ASKING),
+        done_by(SECOND, ran(FIRST, (1, "PermanentError")), start(2), AGAIN, fence=3, given=ASKING),
+        done_by(SECOND, ran(FIRST, (1, "Error")), start(2), AGAIN, fence=3, given=ASKING),
     ),
     "a failure in a second life is not started again": Rule(
         "P2 twice: after its PermanentError under fence 2",
-        twice(ran(SECOND, (2, "PermanentError")), start(3), until=opened(failed(), "RetryFailed")),
-        twice(ran(SECOND, (2, "PermanentError")), until=opened(failed(), "RetryFailed")),
+        twice(ran(SECOND, (2, "PermanentError")), start(3), until=opened(failed(), "AcquireLock")),
+        twice(ran(SECOND, (2, "PermanentError")), until=opened(failed(), "AcquireLock")),
     ),
-    "a decision of a dead owner in the fast lane is not known": Rule(
+    "a decision of a dead owner is not known": Rule(
         "P2 twice: after its PermanentError",
         twice(ran(FAST, (1, "PermanentError"))),
         twice(ran(FAST, (1, "PermanentError"), status="TIMED_OUT")),
+    ),
+    "who has seen a lock takes none when it is gone": Rule(
+        "P2 twice: took a lock anew",
+        opens(("ReadRecord", "IN_PROGRESS"), ("AcquireLock", "")),
+        opens(("AcquireLock", ""), ("ReadRecord", "IN_PROGRESS")),
+    ),
+    "who has held a lock takes none when it is gone": Rule(
+        "P2 twice: took a lock anew",
+        opens(("AcquireLock", ""), ("ReadRecord", ""), ("AcquireLock", "")),
+        opens(("ReadRecord", ""), ("ReadRecord", "FAILED"), ("AcquireLock", "")),
     ),
 }
 
@@ -177,8 +209,8 @@ ANSWERS = {
     ),
     "an answer is to its own payload": Rule(
         "P6 broken: the answer to another payload",
-        done_by(FIRST, answered("second", result="1", given=OTHER), kept(SECOND, input=OTHER)),
-        [change(lock(), done()), answered("second", result="1", given=OTHER), kept(SECOND, input=OTHER)],
+        done_by(FIRST, *other_owner(), answered("third", result="1", given=OTHER)),
+        [change(lock(), done()), *other_owner(), answered("third", result="1", given=OTHER)],
     ),
     "a duplicate keeps no answer": Rule(
         "P7 broken: a duplicate came through",
@@ -187,12 +219,16 @@ ANSWERS = {
     ),
     "a duplicate keeps no request": Rule(
         "P7 broken: a duplicate came through",
-        done_by(FIRST, answered("second", result="1", states=("KeepRequest",))),
+        done_by(FIRST, answered("second", result="1", states=("KeepRequest",), at=LATER)),
         done_by(FIRST, answered("second", states=("KeepRequest",), disposition="IN_PROGRESS")),
+    ),
+    "a duplicate that came before the answer may have kept its request": Rule(
+        "P7 broken: a duplicate came through",
+        done_by(FIRST, answered("second", result="1", states=("KeepRequest",), at=LATER)),
+        done_by(FIRST, answered("second", result="1", states=("KeepRequest",), at=SENT)),
     ),
 }
 
-GIVEN_UP = "P5 broken: no redrive of a dead owner was refused"
 REASONS = {
     "an owner does not throw its answer away": Rule(
         "P5 broken: threw its own answer away",
@@ -202,42 +238,22 @@ REASONS = {
     "an owner may have an answer that cannot be kept": Rule(
         "P5 broken: threw its own answer away",
         given_up("AttemptsUsedUp", ran(FIRST, (1, "")), by=FIRST),
-        given_up("States.DataLimitExceeded", ran(FIRST, (1, "")), by=FIRST),
+        given_up("ResultUnreadable", ran(FIRST, (1, "")), by=FIRST),
     ),
-    "a redrive is refused by the service, not by its load": Rule(
-        GIVEN_UP,
-        given_up("OwnerCannotFinish", died(states=("Finalize",)), refused_redrive(code="ThrottlingException")),
-        given_up("OwnerCannotFinish", died(states=("Finalize",)), refused_redrive(code="ExecutionDoesNotExist")),
+    "a crash is an operator's case for who asked for that": Rule(
+        "P5 broken: though it may be started again",
+        given_up("OwnerCrashed", ran()),
+        given_up("OwnerCrashed", ran(), onCrash="quarantine"),
     ),
-    "the refused redrive is one of a dead owner": Rule(
-        GIVEN_UP,
-        given_up("OwnerCannotFinish", died(states=("Finalize",)), refused_redrive(status="RUNNING")),
-        given_up("OwnerCannotFinish", died(states=("Finalize",)), refused_redrive()),
-    ),
-    "the refused redrive is one of this owner": Rule(
-        GIVEN_UP,
-        given_up("OwnerCannotFinish", died(states=("Finalize",)), refused_redrive(SECOND)),
-        given_up("OwnerCannotFinish", died(states=("BackOff",))),
-    ),
-    **{
-        f"a redrive could finish what died in {state}": Rule(
-            GIVEN_UP, given_up("OwnerCannotFinish", died(states=(state,))), given_up("OwnerCrashed", died())
-        )
-        for state in ("IsResponseLarge", "CacheResponse", "RecordFailure", "KeepRequest", "RecordQuarantine")
-    },
-    "an owner crashed after it began": Rule(
-        "P5 broken: never started business logic",
-        given_up("OwnerCrashed", died(states=("AcquireLock",))),
-        given_up("OwnerCrashed", died(states=("AcquireLock", "ExecuteBusinessLogic", "Finalize"))),
-    ),
-    "nobody knows where an owner in the fast lane crashed": Rule(
-        "P5 broken: never started business logic",
-        given_up("OwnerCrashed", died(states=("AcquireLock",))),
-        given_up("OwnerCrashed", died(states=("AcquireLock",), owner=FAST), owner=FAST),
+    "what was released is started again": Rule(
+        "P5 broken: though it may be started again",
+        given_up("OwnerCrashed", ran(), onCrash="quarantine", mayStartAgain=True),
+        given_up("AttemptsUsedUp", ran(), onCrash="quarantine", mayStartAgain=True),
     ),
 }
 
 LOST = "P5 lost: left nothing"
+HOURS_LATER = "1970-01-01T01:16:41.000Z"
 ENDS = {
     "a lock comes to an end": Rule("P5 stuck: is in progress", [change(None, lock()), ran()], done_by(FIRST)),
     "an execution comes to an end": Rule(
@@ -246,7 +262,7 @@ ENDS = {
         done_by(FIRST, ran(SECOND, states=("WaitForOwner",))),
     ),
     "a request that was under way has an end": Rule(
-        LOST, [died()], [change(lock(), failed()), ran(status="FAILED", error="OperationFailed")]
+        LOST, [ran()], [change(lock(), failed()), ran(status="FAILED", error="OperationFailed")]
     ),
     "the end of another payload is not its end": Rule(
         LOST, done_by(FIRST, ran(SECOND, given=OTHER)), done_by(FIRST, ran(SECOND, given=[{"body": REQUEST}]))
@@ -255,41 +271,50 @@ ENDS = {
         f"what is refused as {error} is kept": Rule(
             LOST, done_by(FIRST, refused(error=error), kept(FIRST)), done_by(FIRST, refused(error=error), kept(SECOND))
         )
-        for error in ("InvalidRequest", "PayloadMismatch", "Unavailable")
+        for error in ("InvalidRequest", "PayloadMismatch")
     },
-    "what recovery keeps of the dead is their request": Rule(
-        LOST, [died(), kept(SECOND, input=OTHER)], [died(), kept(SECOND, input=REQUEST)]
+    "what is refused is kept as it came": Rule(
+        LOST, [refused(), kept(SECOND, input=OTHER)], [refused(), kept(SECOND, input=REQUEST)]
     ),
-    "what recovery keeps as text is their request": Rule(
-        LOST, [died(), kept(SECOND, inputText="{}")], [died(), kept(SECOND, inputText=json.dumps(REQUEST))]
+    "what cannot be kept is named": Rule(
+        LOST, [refused(), {"executionArn": SECOND}], [refused(), {"executionArn": SECOND, "inputOmitted": "large"}]
     ),
-    "what recovery cannot keep it names": Rule(LOST, [died(), kept(FIRST)], [died(), kept(FIRST, inputOmitted=True)]),
-    "who dies without a lock in the fast lane was not accepted": Rule(LOST, [ran(FAST)], [died(owner=FAST)]),
+    "who is refused by HTTP knows it": Rule(
+        LOST, [refused(), {"executionArn": FIRST, "byHttp": ""}], [refused(), {"executionArn": SECOND, "byHttp": ""}]
+    ),
+    "the fast lane alone is unavailable": Rule(
+        LOST,
+        [refused(error="Unavailable"), kept(SECOND)],
+        [refused(fast("first"), error="Unavailable"), kept(fast("first"))],
+    ),
+    "who is stopped without a lock is its stopper's": Rule(LOST, [ran(FAST)], [died(owner=FAST)]),
+    "who is stopped with a lock comes to an end": Rule(
+        "P5 stuck: is in progress",
+        [change(None, lock()), died()],
+        [change(None, lock(SECOND)), *done_by(SECOND), died()],
+    ),
+    "what AWS ends at its first look is in AWS's hands": Rule(
+        LOST,
+        [ended("States.QueryEvaluationError", "ReceiveRequest", "AcquireLock")],
+        [ended("States.QueryEvaluationError", "ReceiveRequest")],
+    ),
+    "a service is down for hours until the full lane gives up": Rule(
+        LOST, [ended("DynamoDB.InternalServerErrorException")], [ended("DynamoDB.Internal", until=HOURS_LATER)]
+    ),
     "what the fast lane hands over arrives": Rule(
         LOST, [ran(FAST)], [ran(FAST), refused(owner=HANDED_OVER), kept(HANDED_OVER)]
     ),
-    "what recovery sends again arrives": Rule(
-        LOST,
-        done_by(FIRST, ran(SECOND, given=OTHER)),
-        done_by(FIRST, ran(SECOND, given=OTHER), ran(full(name_of_second(SECOND)))),
+    "a request is kept with its lock": Rule(
+        "P5 lost: has not kept its request", keeps(lock(request="{}")), keeps(lock(), [{"body": REQUEST}])
     ),
-    "a quarantined request is its owner's": Rule(
-        "P5 lost: is not its owner's",
-        given_up("E", ran(given=OTHER), ran(SECOND), kept(SECOND, input=REQUEST)),
-        given_up("E", ran(given=[{"body": REQUEST}]), ran(SECOND)),
+    "a request is kept for what it asks to be done": Rule(
+        "P5 lost: has not kept its request", keeps(lock(FAST), OTHER), keeps(lock(FAST), ASKING)
     ),
-    "a quarantined request is as it came": Rule(
-        "P5 lost: is not its owner's", given_up("E", ran(given={**REQUEST, "tenant": "b"})), given_up("E", ran())
+    "a large request is there": Rule(
+        "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/gone")), keeps(large(lock()))
     ),
-    "a request in the fast lane is kept as it came": Rule(
-        "P5 lost: has not kept its request",
-        done_by(FAST, change(None, lock(FAST, request="{}"))),
-        done_by(FAST, change(None, lock(FAST))),
-    ),
-    "a large request in the fast lane is there": Rule(
-        "P5 lost: has not kept its request",
-        done_by(FAST, change(None, large_lock("requests/gone"))),
-        done_by(FAST, change(None, large_lock("requests/mine"))),
+    "a large request is its owner's": Rule(
+        "P5 lost: has not kept its request", keeps(large(lock(), f"{FOLDER}/other")), keeps(large(lock()))
     ),
 }
 RULES = {**STARTS, **ANSWERS, **REASONS, **ENDS}

@@ -15,18 +15,20 @@ from promises.story import (
     failed,
     fast,
     judged,
+    large,
     lock,
     quarantined,
     ref,
     without,
 )
 
-MINE, ONE, GONE = ref("requests/mine"), ref("results/one"), ref("requests/gone")
+ONE = ref("results/one")
 
 
 def left(record: Item) -> Happened:
     """As if it had been written by an operator, who may write nearly anything."""
-    return change(lock(record["owner"], record["fence"]), record, kind="operator")
+    kept = {name: record[name] for name in ("request", "requestRef") if name in record}
+    return change({**without(lock(record["owner"], record["fence"]), "request"), **kept}, record, kind="operator")
 
 
 MAY_BE = {
@@ -34,16 +36,15 @@ MAY_BE = {
     "a lock that says why its last attempt failed": lock(fence=2, error=error("Error")),
     "a lock that was released before any attempt": lock(attempts=0, mayStartAgain=True),
     "a lock in the fast lane": lock(FAST),
-    "a lock in the fast lane of a large request": without(lock(FAST, requestRef=MINE), "request"),
+    "a lock of a large request": large(lock()),
     "an answer": done(),
     "a large answer": done(resultRef=ONE),
     "an answer after large steps": done(steps={"x" * LIMIT: 1}),
     "a failure": failed(),
     "a failure that says much": failed(error=error("x" * LIMIT)),
     "a quarantine": quarantined(),
+    "a quarantine of a large request": large(quarantined()),
     "a quarantine of what was released": quarantined(mayStartAgain=True),
-    "a quarantine of what recovery cannot read": without(quarantined(why="RequestUnreadable"), "requestRef"),
-    "a quarantine by recovery": without(quarantined(why="RecoveriesUsedUp", request="{}"), "requestRef"),
 }
 
 BROKEN = {
@@ -56,7 +57,8 @@ BROKEN = {
     "what is quarantined never expires": ("P5 broken: has ['expiresAt']", quarantined(expiresAt=5000)),
     "an answer expires": ("P5 broken: lacks ['expiresAt']", without(done(), "expiresAt")),
     "what is finished is out of recovery's sight": ("P5 broken: has ['leaseExpiresAt', 'op", {**lock(), **done()}),
-    "what is finished has no request": ("P5 broken: has ['requestRef']", failed(requestRef=MINE)),
+    "what is finished has no request": ("P5 broken: has ['request']", failed(request="{}")),
+    "what is finished has no large request": ("P5 broken: has ['requestRef']", large(done())),
     "what failed says why": ("P5 broken: lacks ['error']", without(failed(), "error")),
     "a lock has no answer": ("P5 broken: has ['result']", lock(result="1")),
     "what is quarantined has no answer": ("P5 broken: has ['result']", quarantined(result="1")),
@@ -64,13 +66,11 @@ BROKEN = {
     "what is completed has one answer": ("P5 broken: not exactly one answer", done(result="1", resultRef=ONE)),
     "no fence is used for two attempts": ("P5 broken: attempts and fence do not fit", lock(attempts=2)),
     "a lock counts its attempt": ("P5 broken: attempts and fence do not fit", lock(attempts=0)),
-    "a quarantine has its request": ("P5 broken: quarantined without", without(quarantined(), "requestRef")),
-    "a quarantine has it where requests are kept": ("P5 broken: quarantined without", quarantined(requestRef=ONE)),
-    "a quarantine has it in one place": ("P5 broken: quarantined without", quarantined(request="{}")),
-    "a quarantined request is there": ("P5 lost: quarantined without its request", quarantined(requestRef=GONE)),
-    "a lock in the fast lane has its request": ("P5 broken: without its request", without(lock(FAST), "request")),
-    "a lock in the fast lane has one request": ("P5 broken: without its request", lock(FAST, requestRef=MINE)),
-    "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"), request="{}")),
+    "a lock has its request": ("P5 broken: not exactly one request", without(lock(), "request")),
+    "a lock has one request": ("P5 broken: not exactly one request", {**large(lock()), **lock()}),
+    "a quarantine has its request": ("P5 broken: not exactly one request", without(quarantined(), "request")),
+    "a request is where requests are kept": ("P5 broken: a request where none is", large(lock(), "results/one")),
+    "a run in the fast lane is an owner by itself": ("P5 broken: two runs", lock(fast("first"))),
     "a large answer is there": ("P3 lost: its result is not", done(resultRef=ref("results/two"))),
     "a large answer has its bytes": ("P3 lost: its result is not", done(resultRef={**ONE, "sha256": "0"})),
     "a large answer has its length": ("P3 lost: its result is not", done(resultRef={**ONE, "bytes": 2})),

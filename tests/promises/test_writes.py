@@ -6,16 +6,21 @@ from typing import Any
 
 import pytest
 from promises.story import (
+    BEFORE,
     FAST,
     FIRST,
+    LATER,
     REQUEST,
     SECOND,
+    SENT,
     Happened,
     Rule,
     change,
     done,
     failed,
+    fast,
     full,
+    large,
     lock,
     quarantined,
     ran,
@@ -24,23 +29,35 @@ from promises.story import (
 from oncekit.promises.journal import Write
 
 ASKING = {**REQUEST, "onFailed": "retry"}
+RECOVERS = f"recover-{'a' * 32}-2-5890752"
 STEPS = {"reserve": {"meaning": "m", "result": "1"}}
 
 
 def taken(old: Any = None, new: Any = None, **more: Any) -> Write:
     """The lock of the first owner, taken over by the second."""
-    return change(old or lock(), new or lock(SECOND, 2), SECOND, "TakeOverLock", **more)
+    return change(old or lock(), new or lock(SECOND, 2), SECOND, "TakeNextFence", **more)
 
 
-def by_recovery(new: Any, old: Any = None, state: str = "EndLease", **more: Any) -> Write:
-    return change(old or lock(), new, SECOND, state, **more)
+def given_up(new: Any, old: Any = None, by: str = SECOND, **more: Any) -> Write:
+    """The lock of the first owner, quarantined by another execution."""
+    return change(old or lock(), new, by, "RecordQuarantine", **more)
+
+
+def released(by: str = FIRST, state: str = "ReleaseLock", lease: int = 0) -> Write:
+    return change(lock(), lock(leaseExpiresAt=lease, mayStartAgain=True), by, state)
 
 
 def tried_again(
-    old: Any = None, *, by: str = SECOND, state: str = "RetryFailed", given: Any = ASKING, **new: Any
+    old: Any = None, *, by: str = SECOND, state: str = "AcquireLock", given: Any = ASKING, at: str = SENT, **new: Any
 ) -> list[Happened]:
     opened = lock(**{"owner": by, "fence": 2, "attempts": 1, **new})
-    return [change(old or failed(), opened, by, state), ran(by, given=given)]
+    return [change(old or failed(), opened, by, state), ran(by, given=given, at=at)]
+
+
+def opened_by(name: str, old: Any = None) -> list[Happened]:
+    """A free lock, taken by an execution of that name."""
+    by = full(name)
+    return [change(old, lock(by, old["fence"] + 1 if old else 1, attempts=1), by, "AcquireLock"), ran(by)]
 
 
 def by_function(old: Any, new: Any, owner: str = FIRST, fence: int = 1) -> Write:
@@ -62,26 +79,41 @@ RULES = {
         change(done(expiresAt=999), lock(fence=2), state="AcquireLock"),
     ),
     "a lock is its owner's until its lease is over": Rule(
-        "P1 twice: before its lease was over", taken(lock(leaseExpiresAt=1000)), taken(lock(leaseExpiresAt=999))
+        "P1 twice: its lease not over", taken(lock(leaseExpiresAt=1000)), taken(lock(leaseExpiresAt=999))
     ),
     "a live owner keeps its lock": Rule(
         "P1 twice: from an owner that is RUNNING", taken(owner_is="RUNNING"), taken(owner_is="TIMED_OUT")
+    ),
+    "an owner that waits to be redriven keeps its lock": Rule(
+        "P1 twice: from an owner that is PENDING_REDRIVE",
+        taken(owner_is="PENDING_REDRIVE"),
+        taken(owner_is="DOES_NOT_EXIST"),
     ),
     "a live owner in the fast lane keeps its lock": Rule(
         "P1 twice: from an owner that is RUNNING",
         taken(lock(FAST), owner_is="RUNNING"),
         taken(lock(FAST), owner_is="SUCCEEDED"),
     ),
-    "an owner in the fast lane gives its lock away only by releasing it": Rule(
+    "a live owner gives its lock away only by releasing it": Rule(
         "P1 twice: from an owner that is RUNNING",
         taken(lock(FAST), owner_is="RUNNING"),
         taken(lock(FAST, mayStartAgain=True), owner_is="RUNNING"),
     ),
+    "what is released is free when its lease is over": Rule(
+        "P1 twice: its lease not over",
+        taken(lock(FAST, mayStartAgain=True, leaseExpiresAt=1000)),
+        taken(lock(FAST, mayStartAgain=True, leaseExpiresAt=0)),
+    ),
+    "a lock of an operator is taken over": Rule(
+        "P1 twice: its lease not over",
+        taken(lock("operator-1", leaseExpiresAt=1000), owner_is="DOES_NOT_EXIST"),
+        taken(lock("operator-1", leaseExpiresAt=0), owner_is="DOES_NOT_EXIST"),
+    ),
     # P2
     "a quarantine is left to the operator": Rule(
         "P2 twice: left its quarantine",
-        change(quarantined(), lock(fence=2)),
-        [change(quarantined(), lock(), kind="operator"), change(quarantined(), quarantined(finishedAt="later"))],
+        change(quarantined(), quarantined(finishedAt="later")),
+        change(quarantined(), lock(fence=2), kind="operator"),
     ),
     "a finished step is not forgotten": Rule(
         "P2 twice: a finished step was forgotten",
@@ -104,14 +136,31 @@ RULES = {
         by_function(lock(steps={"#closings": 1}), lock(steps={"#closings": 2})),
     ),
     "only the owner says that it may be started again": Rule(
-        "P2 twice: says for its owner",
-        change(lock(), lock(leaseExpiresAt=0, mayStartAgain=True), SECOND, "ReleaseLock"),
-        change(lock(), lock(leaseExpiresAt=0, mayStartAgain=True), FIRST, "ReleaseLock"),
+        "P2 twice: says for its owner", released(by=SECOND), released()
     ),
     "an owner that may be started again has released its lock": Rule(
+        "P2 twice: says for its owner", released(state="BackOff"), released()
+    ),
+    "an owner that may be started again has no lease": Rule(
+        "P2 twice: says for its owner", released(lease=900), released()
+    ),
+    "an operator says that it may be started again": Rule(
         "P2 twice: says for its owner",
-        change(lock(), lock(mayStartAgain=True), state="BackOff"),
-        change(lock(), lock(mayStartAgain=True), state="ReleaseLock"),
+        released(state=""),
+        change(lock(), lock("operator-1", 2, leaseExpiresAt=0, attempts=0, mayStartAgain=True), kind="operator"),
+    ),
+    "a new owner may not be started again": Rule(
+        "P2 twice: a new attempt may be started again",
+        taken(lock(mayStartAgain=True), lock(SECOND, 2, mayStartAgain=True)),
+        taken(lock(mayStartAgain=True), lock(SECOND, 2)),
+    ),
+    "recovery takes no free lock": Rule(
+        "P2 twice: recovery took a free lock", opened_by(RECOVERS), opened_by("recover-2")
+    ),
+    "recovery does not take what was released": Rule(
+        "P2 twice: recovery took a free lock",
+        opened_by(RECOVERS, failed(expiresAt=999)),
+        opened_by("sent-by-somebody", failed(expiresAt=999)),
     ),
     "a failure is tried again with its own payload": Rule(
         "P2 twice: with another payload", tried_again(fingerprint="g"), tried_again()
@@ -125,16 +174,19 @@ RULES = {
     "a failure is tried again for who asks": Rule(
         "P2 twice: did not ask", tried_again(given=REQUEST), tried_again(given=[{"body": ASKING}])
     ),
-    "recovery tries no failure again": Rule(
-        "P2 twice: recovery tried", tried_again(by=full(f"again-{'a' * 40}")), tried_again(by=full("again"))
+    "a request that came before a failure does not try it again": Rule(
+        "P2 twice: which had come before it", tried_again(at=BEFORE), tried_again(at=SENT)
     ),
-    "recovery of an owner tries no failure again": Rule(
-        "P2 twice: recovery tried",
-        tried_again(by=full(f"recover-{'a' * 32}-{'b' * 8}-2-0")),
-        tried_again(by=full("recover-2")),
+    "a request that was handed over came when it came to the fast lane": Rule(
+        "P2 twice: which had come before it",
+        tried_again(by=full(f"first-{'a' * 40}-0000000999000"), at=LATER),
+        tried_again(by=full(f"first-{'a' * 40}-0000000999001"), at=BEFORE),
+    ),
+    "recovery tries no failure again": Rule(
+        "P2 twice: recovery took a free lock", tried_again(by=full(RECOVERS)), tried_again(by=full("recover-2"))
     ),
     "a failure is tried again in one state": Rule(
-        "P3 broken: after it was FAILED", tried_again(state="TakeOverLock"), tried_again(state="RetryFailed")
+        "P3 broken: after it was FAILED", tried_again(state="TakeNextFence"), tried_again(state="AcquireLock")
     ),
     "a failure is tried again by who gets its lock": Rule(
         "P3 broken: after it was FAILED", tried_again(owner=FIRST), tried_again()
@@ -182,44 +234,56 @@ RULES = {
         change(lock(), done(), SECOND),
         change(lock(leaseExpiresAt=2000), done(), owner_is="RUNNING"),
     ),
-    "nobody lengthens another's lease": Rule(
+    "nobody changes another's lease": Rule(
         "P4 broken: changed ['leaseExpiresAt']",
-        by_recovery(lock(leaseExpiresAt=2000)),
-        by_recovery(lock(leaseExpiresAt=0)),
+        change(lock(), lock(leaseExpiresAt=0), SECOND),
+        change(lock(), lock(leaseExpiresAt=0), FIRST),
     ),
-    "who ends a lease changes nothing else": Rule(
-        "P4 broken: changed ['acquiredAt', 'leaseExpiresAt', 'recoveries']",
-        by_recovery(lock(leaseExpiresAt=0, recoveries=1, acquiredAt="now")),
-        by_recovery(lock(leaseExpiresAt=0, recoveries=1)),
+    "the sweep writes nothing": Rule(
+        "P4 broken: changed ['leaseExpiresAt']",
+        change(lock(), lock(leaseExpiresAt=0), fast("sweep").replace("Fast", "Recovery")),
+        change(lock(), lock(leaseExpiresAt=0), FIRST),
+    ),
+    "the fast lane takes no other's lock": Rule(
+        "P4 broken: from the fast lane",
+        change(lock(), lock(FAST, 2), FAST, "TakeNextFence"),
+        change(lock(FAST), lock(FAST, 2), FAST, "TakeNextFence"),
+    ),
+    "the fast lane quarantines for no other": Rule(
+        "P4 broken: from the fast lane", given_up(quarantined(), by=FAST), given_up(quarantined(), by=SECOND)
     ),
     "who quarantines for another leaves it its fence": Rule(
-        "P4 broken: changed ['attempts', 'error', 'fence'",
-        by_recovery(quarantined(fence=2), state="RecordQuarantine"),
-        by_recovery(quarantined(), state="RecordQuarantine"),
+        "P4 broken: changed ['attempts', 'error', 'fence'", given_up(quarantined(fence=2)), given_up(quarantined())
     ),
-    "a claim shortens no lease": Rule(
-        "P4 broken: in ClaimRedrive changed",
-        by_recovery(lock(leaseExpiresAt=800), state="ClaimRedrive"),
-        by_recovery(lock(leaseExpiresAt=901), state="ClaimRedrive"),
+    "who quarantines for another leaves it its owner": Rule(
+        "P1 broken: fence 1 became 1", given_up(quarantined(SECOND)), given_up(quarantined())
     ),
-    "who claims a redrive changes nothing else": Rule(
-        "P4 broken: in ClaimRedrive changed",
-        by_recovery(lock(leaseExpiresAt=2000, acquiredAt="now"), state="ClaimRedrive"),
-        by_recovery(lock(leaseExpiresAt=2000), state="ClaimRedrive"),
+    "a live owner is not quarantined by another": Rule(
+        "P4 broken: quarantined for an owner that is RUNNING",
+        given_up(quarantined(), owner_is="RUNNING"),
+        given_up(quarantined(), owner_is="DOES_NOT_EXIST"),
     ),
-    "a live owner's lease is not ended": Rule(
-        "P4 broken: though its owner is RUNNING",
-        by_recovery(lock(leaseExpiresAt=0), owner_is="RUNNING"),
-        by_recovery(lock(leaseExpiresAt=0), lock(leaseExpiresAt=2000), owner_is="DOES_NOT_EXIST"),
-    ),
-    "an owner in the fast lane is let alone until its lease is over": Rule(
-        "P4 broken: though its owner is ABORTED",
-        by_recovery(lock(FAST, leaseExpiresAt=0), lock(FAST, leaseExpiresAt=1000)),
-        by_recovery(lock(FAST, leaseExpiresAt=0), lock(FAST, leaseExpiresAt=999)),
+    "an owner is let alone until its lease is over": Rule(
+        "P4 broken: its lease not over",
+        given_up(quarantined(FAST), lock(FAST, leaseExpiresAt=1000)),
+        given_up(quarantined(FAST), lock(FAST, leaseExpiresAt=999)),
     ),
     # P5
     "only an operator removes a record": Rule(
         "P5 lost: its record was removed", change(lock(), None), change(lock(), None, kind="operator")
+    ),
+    "an open record keeps its request": Rule(
+        "P5 lost: its request changed", change(lock(), lock(fence=2, request="{}")), change(lock(), lock(fence=2))
+    ),
+    "a quarantine keeps its request": Rule(
+        "P5 lost: its request changed",
+        change(lock(), large(quarantined())),
+        change(large(lock()), large(quarantined())),
+    ),
+    "an operator keeps the request": Rule(
+        "P5 lost: its request changed",
+        change(quarantined(), lock("operator-1", 2, request="{}"), kind="operator"),
+        change(quarantined(), lock("operator-1", 2), kind="operator"),
     ),
     # P6
     "a lock is for one payload": Rule(

@@ -74,7 +74,7 @@ def in_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InWorld]:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Callable[[str, str], Path]:
-    """A copy of the project in which one of the state machines, or the template, has one text replaced by another."""
+    """A copy of the project with a text replaced by another in the template, or in each state machine that has it."""
 
     def copy(old: str, new: str) -> Path:
         for name in ("template.yaml", "statemachine", "functions", "shared"):
@@ -85,8 +85,10 @@ def broken(tmp_path: Path) -> Callable[[str, str], Path]:
                 shutil.copy(source, tmp_path / name)
         written = [tmp_path / "template.yaml", *(tmp_path / "statemachine").iterdir()]
         texts = {each: each.read_text(encoding="utf-8") for each in written}
-        [definition] = [each for each, text in texts.items() if old in text]
-        definition.write_text(texts[definition].replace(old, new), encoding="utf-8")
+        changed = {each: text.replace(old, new) for each, text in texts.items() if old in text}
+        assert changed, old
+        for definition, text in changed.items():
+            definition.write_text(text, encoding="utf-8")
         return tmp_path
 
     return copy

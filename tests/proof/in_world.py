@@ -37,11 +37,11 @@ def section(world: World, path: str) -> str:
     return outcomes.section([each for strike in strikes for each in cells_at(world, wanted, *strike)])
 
 
-def starts(world: World, path: str) -> int:
-    """How often business logic is started on a path without faults."""
+def counts(world: World, path: str) -> list[int]:
+    """How often business logic is started on a path without faults, and how many effects it has."""
     [wanted] = [each for each in PATHS if each.name == path]
     places_of(world, wanted)
-    return len(world.journal.starts)
+    return [len(world.journal.starts), world.business.effects()]
 
 
 def places(world: World, path: str) -> list[list[str]]:

@@ -10,14 +10,14 @@ import pytest
 
 from oncekit.proof.simulation.paths import hard
 
-RECOVERS = f"recover-{'a' * 32}-{'b' * 8}-2-0"
+RECOVERS = f"recover-{'a' * 32}-2-0"
 RETRY = {"onFailed": "retry"}
 
 # What is replaced by what, and the name of an execution for which it is then wrong.
-ASKS = "$request.onFailed = 'retry' and $not($request.function = '')"
+ASKS = "$status = 'FAILED' and $request.onFailed = 'retry' and $not($ran or $isRecovery)"
 BREAKAGES = {
-    "a failure is tried again for everybody": (ASKS, "$not($request.function = '')", "sender", {}, "did not ask"),
-    "recovery tries a failure again": ("/^((recover|", "/^((recovers|", RECOVERS, RETRY, "recovery tried"),
+    "a failure is tried again for everybody": (ASKS, "$status = 'FAILED'", "sender", {}, "did not ask"),
+    "recovery tries a failure again": ("/^recover-", "/^recovers-", RECOVERS, RETRY, "recovery took a free lock"),
 }
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 
 import pytest
-from scenario_runs import ROOT, assert_empty, assert_told, command, outputs_of, run_id_of, running, stack_up
+from scenario_runs import ROOT, assert_empty, assert_told, command, outputs_of, running, stack_up
 
 MOST_DOLLARS = 1
 
@@ -31,7 +31,7 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
     )
     assert done.returncode == 0, done.stdout
     assert_told(done.stdout, MOST_DOLLARS)
-    assert_empty(up, run_id_of(done.stdout))
+    assert_empty(up)
     [shown] = re.findall(r"\$ make e2e STACK=[^\n]*\n(.*?)```", (ROOT / "docs/deploy.md").read_text(), re.DOTALL)
     lines = alike("\n".join(line for line in shown.splitlines() if line != "..." and "passed in" not in line))
     assert lines <= alike(done.stdout)
@@ -43,7 +43,7 @@ def test_scenarios_hold_in_the_full_lane(up: Mapping[str, str]) -> None:
     done = subprocess.run(full, cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout
     assert_told(done.stdout, MOST_DOLLARS)
-    assert_empty(up, run_id_of(done.stdout))
+    assert_empty(up)
 
 
 def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
@@ -63,4 +63,4 @@ def test_interrupted_run_leaves_nothing_behind(up: Mapping[str, str]) -> None:
     printed += process.stdout.read()
     assert process.wait(120) == 2, printed
     assert "KeyboardInterrupt" in printed
-    assert_empty(up, run_id_of(printed))
+    assert_empty(up)

@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
-from oncekit.proof.simulation.scheduler import Scheduler
-
 # What is replaced by what, and the promise that some schedule then sees broken.
 BREAKAGES = {
     "a lock is taken from an owner that runs": (
-        "' expiresAt < :now' %}",
-        "' expiresAt < :now OR #status = :inProgress' %}",
+        ": 'attribute_not_exists(id) OR expiresAt < :now' %}",
+        ": 'attribute_not_exists(id) OR expiresAt < :now OR #status = :inProgress' %}",
         "P1 (twice)",
     ),
-    "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),
+    "a finished step is forgotten": (
+        "#error =\n        :error REMOVE mayStartAgain",
+        "#error =\n        :error REMOVE mayStartAgain, steps",
+        "P2 (twice)",
+    ),
 }
 
 
@@ -36,16 +38,3 @@ def test_schedules_go_red_when_a_promise_is_broken_and_are_made_smaller(
     _, size, smallest, faults = in_world("shrink", 0, 40, root=broken(old, new))
     assert smallest < size
     assert promise in str(faults)
-
-
-def test_a_schedule_goes_on_after_a_leap_and_time_never_goes_back() -> None:
-    scheduler, ticks = Scheduler(0.0), []
-
-    def tick(due: float) -> None:
-        ticks.append(scheduler.now())
-        scheduler.at(due + 300, lambda: tick(due + 300))
-
-    scheduler.at(300, lambda: tick(300))
-    scheduler.leap(10_000)
-    scheduler.wait(until=scheduler.now() + 1000)
-    assert (ticks, scheduler.now()) == ([10_300, 10_600, 10_900], 11_000)

@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from invariants import BEGUN_ANEW, invariants_hold
+from invariants import invariants_hold
 from scenarios.aws_backend import AwsBackend
 from scenarios.cost import MOST_DOLLARS_EACH
 from scenarios.local_backend import LocalBackend
@@ -57,14 +57,8 @@ def invariants(run: Run, request: pytest.FixtureRequest) -> Iterator[None]:
     if runs_on_aws(request.config):
         yield
         return
-    tolerated = BEGUN_ANEW if "begun_anew" in request.fixturenames else ()
-    with invariants_hold(request.getfixturevalue("cloud"), tolerated):
+    with invariants_hold(request.getfixturevalue("cloud")):
         yield
-
-
-@pytest.fixture
-def begun_anew() -> None:
-    """For a scenario in which an operator starts an operation again."""
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from scenarios.own_function import name_of
 from scenarios.run import new_id
 
 from oncekit.cli.deployed.place import Place
@@ -65,6 +66,7 @@ def stack_for_scenarios(name: str, profile: str | None, region: str | None, allo
             f"the stack {name} is in prod (Stage=prod): the scenarios would quarantine operations and set off alarms "
             "there; if that is what you want: --allow-prod, or make e2e PROD=yes"
         )
+    name_of(stack)
     if stack.number("BusinessTimeoutSeconds") < LEAST_BUSINESS_SECONDS:
         raise Problem(f"the stack {name} has BusinessTimeoutSeconds below {LEAST_BUSINESS_SECONDS}: too short to look")
     return stack
@@ -100,7 +102,7 @@ def announced(stack: Stack, run_id: str, items: list[pytest.Item]) -> list[str]:
     where = f"stack {stack.name} (Stage {stack.parameters.get('Stage')}), account {account}, region {region}"
     return [
         f"{run_id}: {len(runs)} scenarios in the {where}",
-        f"It deploys the function {stack.outputs['FunctionPrefix']}-{run_id}.",
+        f"It deploys the function {name_of(stack)}.",
         "Some of its own requests are quarantined, refused or stopped: alarms may go off.",
         f"At its end it deletes everything whose name contains {run_id}; executions stay in the console for 90 days.",
         f"It costs at most ${len(runs) * MOST_DOLLARS_EACH:.2f}; no wait takes longer than {minutes:.0f} minutes.",

@@ -49,13 +49,13 @@ def new_id() -> str:
 def begun(backend: Backend, id: str, *, leaves_function: bool = False) -> Iterator[Run]:
     """A run; at its end, however it came, nothing of it is left. Raises LeftBehindError where something is.
 
-    Its function may be left to a reset of the local cloud, after which it is still warm for the next run of this id.
+    Its function may be left to a reset of the local cloud, after which it is still warm for the next run.
     """
     queues = Queues(backend.stack, id, backend.receive_seconds)
     began = backend.stack.now() - CLOCKS_DIFFER
     executions = Executions(backend.stack, id, began, FastLane(backend.start_in_fast_lane))
     try:
-        own_function.deploy(backend, id)
+        own_function.deploy(backend)
         yield Run(backend, id, queues, executions)
     finally:
         _clean_up(backend, id, Traces(backend, id, queues, executions, leaves_function))

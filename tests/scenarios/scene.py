@@ -15,7 +15,9 @@ from commands import Done
 from scenarios.backend import Backend
 from scenarios.executions import Executions
 from scenarios.latch import open_latch
+from scenarios.own_function import OPERATION
 from scenarios.queues import Queues
+from scenarios.rejected import rejected_of
 from scenarios.tables import rows_with
 
 from oncekit.cli.deployed.records.record import Record, find
@@ -50,7 +52,7 @@ class Scene:
 
     backend: Backend
     run_id: str
-    """`e2e-` and eight hexadecimal digits: the tenant of every request, and the operation that follows a script."""
+    """`e2e-` and eight hexadecimal digits: the tenant of every request."""
     queues: Queues
     executions: Executions
     longest: float
@@ -75,7 +77,7 @@ class Scene:
 
     def scripted(self, *script: Mapping[str, Any], **more: Any) -> Request:
         """A request whose business logic does `script[n - 1]` at its nth start; see function/app.py."""
-        return self.request(self.run_id, {"script": list(script)}, **more)
+        return self.request(OPERATION, {"script": list(script)}, **more)
 
     # ---- executions ----
 
@@ -175,7 +177,9 @@ class Scene:
         return body
 
     def kept_request(self, record: Record) -> Any:
-        """The request of a quarantined operation, from where its record says that it is kept."""
+        """The request of an open record, from where it says that it is kept: operation, tenant, key and payload."""
+        if "request" in record:
+            return json.loads(record["request"])
         ref = record["requestRef"]
         got = self.backend.stack.client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])
         return json.loads(got["Body"].read())
@@ -223,11 +227,11 @@ class Scene:
     # ---- what is kept for the operator ----
 
     def refused(self, what: str) -> list[dict[str, Any]]:
-        """The messages with `what` in them in the rejected-requests queue, once there is one."""
+        """What is kept of refused requests with `what` in it, once there is one."""
 
         def look() -> list[dict[str, Any]] | None:
-            bodies = [body for body in self.queues.own("RejectedQueueUrl") if what in body]
-            return [json.loads(body) for body in bodies] or None
+            bodies = rejected_of(self.backend.stack, self.run_id, self.executions.since).values()
+            return [json.loads(body) for body in bodies if what in body] or None
 
         return self.until(look, f"a refused request with {what}")
 
@@ -254,3 +258,8 @@ class Scene:
 
 def id_of(request: Request) -> str:
     return f"{request['tenant']}#{request['operation']}#{request['idempotencyKey']}"
+
+
+def without_policies(request: Request) -> Request:
+    """What is kept of it: the rest is in the record, or is its sender's."""
+    return {name: request[name] for name in ("operation", "tenant", "idempotencyKey", "payload")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scenarios.scene import Scene
+from scenarios.scene import Scene, without_policies
 
 pytestmark = pytest.mark.longest(60)
 CRASHED = ("Runtime.ExitError", "Lambda.Unknown")
@@ -53,7 +53,7 @@ def test_a_crash_that_must_not_be_repeated_is_quarantined_with_its_request(scene
     assert scene.run(request).error == "NeedsAttention"
     record = scene.record_in(request, "QUARANTINED")
     assert record["error"]["name"] in CRASHED
-    assert scene.kept_request(record) == request
+    assert scene.kept_request(record) == without_policies(request)
     assert scene.starts(request) == 1
 
 
@@ -71,17 +71,7 @@ def test_operation_without_a_function_is_refused_and_kept_and_leaves_no_lock(sce
     request = scene.request("no-such-operation", {})
     ended = scene.run(request)
     assert ended.error == "InvalidRequest"
-    function = f"{scene.backend.stack.outputs['FunctionPrefix']}-no-such-operation:live"
-    assert ended.cause["message"].startswith(
-        f"operation no-such-operation has no function: deploy one called {function}"
-    )
+    assert ended.cause["message"].startswith("operation no-such-operation has no function; there are: ")
     [kept] = scene.refused(request["idempotencyKey"])
     assert (kept["error"], kept["input"]) == ("InvalidRequest", request)
-    record = scene.record(request)
-    assert (
-        record is not None
-        and record["status"] == "FAILED"
-        and "leaseExpiresAt" not in record
-        and "openShard" not in record
-    )
-    assert record["expiresAt"] < scene.backend.stack.now()
+    assert scene.record(request) is None

@@ -38,7 +38,6 @@ def test_operator_says_that_it_failed_and_every_duplicate_hears_so(scene: Scene)
     assert scene.starts(request) == 1
 
 
-@pytest.mark.usefixtures("begun_anew")
 def test_operator_starts_it_again_with_its_kept_request_and_finished_steps_stay(scene: Scene) -> None:
     sku = scene.key()
     request = scene.scripted({"takes": sku, "exits": 3}, {"takes": sku, "returns": "fixed"}, onCrash="quarantine")

@@ -11,6 +11,7 @@ from scenarios.backend import Backend, TooLateError
 from scenarios.executions import Executions
 from scenarios.latch import open_latch
 from scenarios.queues import Queues
+from scenarios.rejected import rejected_of
 from scenarios.tables import rows_with
 
 from oncekit.cli.deployed.stack import Stack
@@ -24,7 +25,7 @@ TABLES = (
     ("rows of stock", "StockTableName", "sku", "sku"),
 )
 """Of each table: what is in it, its output, its key, and the attribute that begins with the run's id."""
-QUEUES = ("RejectedQueueUrl", "RequestDeadLetterQueueUrl")
+QUEUES = ("RequestDeadLetterQueueUrl",)
 
 
 @dataclass
@@ -48,7 +49,7 @@ class Traces:
         counts["executions at work"] = len(self.executions.all(running=True)) + len(self.executions.fast.running())
         counts["messages"] = sum(map(self.queues.take, self._queues()))
         counts["messages on their way to a dead-letter queue"] = len(self.queues.missing())
-        counts["functions"] = int(not self.leaves_function and own_function.exists(self.stack, self.run_id))
+        counts["functions"] = int(not self.leaves_function and own_function.exists(self.stack))
         return counts
 
     def delete(self) -> None:
@@ -57,12 +58,12 @@ class Traces:
         try:
             self.backend.until(self._nothing_runs, SECONDS_TO_END, f"the end of the executions of {self.run_id}")
         except TooLateError:
-            # Without its record, an owner that is stopped is nobody's to recover: see WasItTheOwner.
+            # Without its record, an owner that is stopped is nobody's to recover.
             self._delete_rows()
             for arn in self.executions.all(running=True):
                 self.stack.client("stepfunctions").stop_execution(executionArn=arn, error="Aborted", cause=self.run_id)
         if not self.leaves_function:
-            own_function.remove(self.stack, self.run_id)
+            own_function.remove(self.stack)
         self._delete_rows()
         for key in self._objects():
             self.stack.client("s3").delete_object(Bucket=self.stack.outputs["ResponseBucketName"], Key=key)
@@ -88,7 +89,8 @@ class Traces:
     def _objects(self) -> Iterator[str]:
         bucket = self.stack.outputs["ResponseBucketName"]
         kept_for = f"responses/{self.stack.number('RetentionDays')}d/"
-        for prefix in ("responses/", kept_for, "requests/", "inflight/"):
+        yield from rejected_of(self.stack, self.run_id, self.executions.since)
+        for prefix in ("responses/", kept_for, "requests/"):
             pages = self.stack.client("s3").get_paginator("list_objects_v2")
             for page in pages.paginate(Bucket=bucket, Prefix=prefix + self.run_id):
                 yield from (each["Key"] for each in page.get("Contents", ()))

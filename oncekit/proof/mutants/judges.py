@@ -30,7 +30,7 @@ from oncekit.proof.simulation.world import World
 
 CELLS = 60
 """Of the matrix, the nearest to the mutant first; one that outlives them goes on to the scenarios."""
-FROM_AFAR = (LATE, "slow", "late", "answer lost", "dies after")
+FROM_AFAR = (LATE, "slow", "answer lost", "dies after")
 """Faults at other places of a path: what comes late, or twice, meets the mutant."""
 MODEL = ("tests/proof/test_model.py", "tests/proof/test_odd_requests.py")
 SCENARIOS = ("tests/states", "tests/statemachine", "tests/scenarios")
@@ -63,8 +63,10 @@ class Judge:
         self._folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="once-mutants-")))
         shutil.copytree(ROOT, self._folder, ignore=shutil.ignore_patterns(*LEFT_OUT), dirs_exist_ok=True)
         self._usual: dict[str, list[str]] = {}
+        self._places: dict[str, set[str]] = {}
         self._strikes: dict[str, Strikes] = {}
         for way in PATHS:
+            self._places[way.name] = {name for place in places_of(self._world, way) for name in place.label.split()}
             self._strikes[way.name] = [(way, *strike) for strike in strikes_of(self._world, way)]
             self._usual[way.name] = come_to(self._world)
 
@@ -79,7 +81,7 @@ class Judge:
             return Verdict(mutant, "timed out")
         finally:
             file.write_text(before)
-        is_met = not mutant.state or any(self._at(mutant.state).values())
+        is_met = not mutant.state or any(mutant.state in places for places in self._places.values())
         return Verdict(mutant, "killed" if by else "survived" if is_met else "not met", by)
 
     def _at(self, state: str) -> dict[str, Strikes]:
@@ -90,7 +92,7 @@ class Judge:
 
     def _of_definition(self, state: str) -> str:
         near = self._at(state)
-        ways = [way for way in PATHS if near[way.name]]
+        ways = [way for way in PATHS if state in self._places[way.name]]
         far = {way.name: [each for each in self._strikes[way.name] if each[2] in FROM_AFAR] for way in ways}
         in_turns = [each for kind in (near, far) for turn in zip_longest(*kind.values()) for each in turn if each]
         return (

@@ -1,7 +1,7 @@
 """What holds for a whole run, behind whatever fault its injector adds.
 
 calm               nothing
-stale              DescribeExecution and ListExecutions tell what was true some seconds ago
+stale              DescribeExecution tells what was true some seconds ago
 recovery twice     every run of the recovery machine comes twice, at once and in step
 recovery late      every run of it comes twice, the second long after
 fast twice         every execution in the fast lane runs twice, at once and in step
@@ -22,7 +22,7 @@ from oncekit.proof.simulation.scheduler import Scheduler
 LAG = 20.0
 """Seconds for which a change may be unseen; AWS names no bound ("may not reflect very recent updates and changes")."""
 LATE = 400.0
-"""Seconds: longer than a recovery period, and than an owner in the fast lane keeps the lock."""
+"""Seconds: longer than an owner in the fast lane keeps the lock."""
 SOON = 2.0
 
 
@@ -44,7 +44,7 @@ class Stale(Background):
     """Also for operators."""
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        if call.action not in ("describe_execution", "list_executions"):
+        if call.action != "describe_execution":
             return proceed()
         with behind(LAG):
             return proceed()

@@ -22,6 +22,8 @@ from oncekit.promises.journal import Item, rows_of
 from oncekit.proof.simulation.functions import Functions
 from oncekit.proof.simulation.scheduler import Scheduler
 
+OPERATIONS = ("plain-work", "hard-work", "stepwise")
+
 
 class Business:
     """The functions that are not in the template, and the books."""

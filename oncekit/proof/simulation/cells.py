@@ -6,6 +6,7 @@ a new state is covered without anyone adding it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -17,29 +18,25 @@ from oncekit.proof.simulation.injector import Injector
 from oncekit.proof.simulation.late import UNTOUCHED, WRITES, Held
 from oncekit.proof.simulation.one_fault import Killing, Recording, Striking, Throttling
 from oncekit.proof.simulation.operators import Operators
-from oncekit.proof.simulation.paths import Path, prepare, run_on
+from oncekit.proof.simulation.paths import Path, prepare
 from oncekit.proof.simulation.scheduler import Endless
 from oncekit.proof.simulation.world import World
 
-FAULTS = {
-    "call": one_fault.CALL_FAULTS,
-    "boundary": one_fault.BOUNDARY_FAULTS,
-    "point": one_fault.POINT_FAULTS,
-}
+FAULTS = {"call": one_fault.CALL_FAULTS, "boundary": (), "point": one_fault.POINT_FAULTS}
 ENDS = ("COMPLETED", "FAILED", "QUARANTINED")
 LATE = "arrives late"
 HARMLESS = (
     one_fault.JOINED,
-    *("never arrives", "answer lost", "fails once", "fails thrice", "fails for good", "slow", "late"),
+    *("never arrives", "answer lost", "fails thrice", "fails for good", "slow"),
     *("down for hours", LATE),
 )
 """They kill nobody: at a call that is not business logic's, the records come to the ends they come to without them."""
 
-LASTING = ("fails for good", "slow", "late", "down for hours")
+LASTING = ("fails for good", "slow", "down for hours")
 """Of those, what takes longer than an Express execution may."""
 
-SWEEPS_THAT_MAY_FAIL = 2
-"""Of executions that died without a record recovery promises to find those of three periods, and of a late start."""
+MOST_ALIKE = 3
+"""As many as there are attempts; and a function that is throttled is tried dozens of times."""
 
 Install = Callable[[Injector], Injector]
 """Puts an injector in front of another one, which then injects its own faults as before."""
@@ -69,13 +66,18 @@ class Place:
             if not path.faults or fault in path.faults:
                 yield fault
 
+    def _is(self, *parts: str) -> bool:
+        return any(part in self.label for part in parts)
+
     def _possible(self, path: Path, is_first: bool) -> Iterator[str]:
         for fault in FAULTS[self.kind]:
-            # A function that is called late is one that hangs at its beginning.
-            if fault == "late" and self.action == "invoke":
+            if fault.startswith("connection") and not self._is(" before ", " after "):
                 continue
-            if fault.startswith("connection") and not self.label.partition(" ")[2].startswith(("before ", "after ")):
+            # Nothing happens between a call and the one after it.
+            if (fault == "function dies" and self._is(" before ")) or (fault == "hangs" and self._is(" after ")):
                 continue
+            if fault == "never arrives" and self.action in WRITES:
+                continue  # the same as one that arrives late, never
             yield fault
         sends = self.kind == "call" or " before " in self.label
         if sends and self.action in WRITES:
@@ -86,12 +88,8 @@ class Place:
             return
         if path.joined and self.state not in UNTOUCHED:
             yield one_fault.JOINED
-        if self.state == "ReadKeptRequest":
-            yield one_fault.MISSING
         if path.enduring and is_first and self.state not in UNTOUCHED:
-            yield from one_fault.FIRST_FAULTS
-        if is_first and self.action in one_fault.ASKING:
-            yield from (one_fault.ASKING_FAULTS if self.action != "redrive_execution" else one_fault.ASKING_FAULTS[:1])
+            yield one_fault.DOWN
         if path.operated and self.state not in UNTOUCHED:
             yield from one_fault.OPERATOR_FAULTS
 
@@ -132,12 +130,13 @@ def places_of(world: World, path: Path) -> list[Place]:
 
 
 def strikes_of(world: World, path: Path) -> list[tuple[Place, str]]:
-    """Every fault at every place of a path."""
-    seen: set[str] = set()
+    """Every fault at every place of a path, of places of one name at the first ones."""
+    seen: Counter[str] = Counter()
     strikes = []
     for place in places_of(world, path):
-        strikes += [(place, fault) for fault in place.faults(path, is_first=place.label not in seen)]
-        seen.add(place.label)
+        if seen[place.label] < MOST_ALIKE:
+            strikes += [(place, fault) for fault in place.faults(path, is_first=not seen[place.label])]
+        seen[place.label] += 1
     return strikes
 
 
@@ -175,7 +174,7 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
     kind = fault.partition(":")[0]
     # An owner in the fast lane does not outlive what is slow or down for long; then nobody knows what it did.
     outlived = path.uses_fast_lane and "quarantine" in str(path.all_requests) and kind in LASTING
-    if outlived or kind not in HARMLESS or (kind == "down for hours" and place.action in one_fault.ASKING):
+    if outlived or kind not in HARMLESS:
         return
     if place.kind == "point" or place.action != "invoke":
         statuses = tuple(sorted({str(record["status"]) for record in all_records(world.cloud).values()}))
@@ -197,21 +196,13 @@ def _run(world: World, path: Path, install: Install, *, sends_again: bool = True
             if number and path.apart:
                 world.pass_time(path.apart)
             world.start(request, f"request-{number}", path.lane_of(number))
-        world.recover(SWEEPS_THAT_MAY_FAIL)
-        if isinstance(injector, Striking) and injector.hides_the_dead:
-            injector.end()
         world.recover()
         if isinstance(injector, Striking) and injector.down_until:
             world.pass_time(max(0.0, injector.down_until - world.scheduler.now()))
             world.recover()
-        silent = _silent_faults(world, injector)
-        if isinstance(injector, Striking) and injector.blinds_recovery:
-            injector.end()
-            world.recover()
-        stuck = [*silent, *world.unfinished()]
+        stuck = world.unfinished()
         if sends_again:
             _send_again(world, path, injector)
-        run_on(world, path)
     return injector, stuck
 
 
@@ -220,17 +211,6 @@ def _under(world: World, path: Path) -> Injector:
     if path.killed:
         return Killing(world, path.killed)
     return Throttling(world, path.throttled) if path.throttled else Injector()
-
-
-def _silent_faults(world: World, injector: Injector) -> list[Fault]:
-    """Where recovery can ask for no owner, it may not guess whether one lives: the records wait, and its runs fail."""
-    if not isinstance(injector, Striking) or not injector.blinds_recovery:
-        return []
-    name = world.cloud.outputs["RecoveryStateMachineArn"].rpartition(":")[2]
-    runs = [each for machine in world.cloud.executions.machines if machine.name == name for each in machine.executions]
-    if any(each.error == "RecoveryIncomplete" for each in runs):
-        return []
-    return [Fault("P5", "stuck", "recovery could ask for no owner, and no run of it failed")]
 
 
 def _send_again(world: World, path: Path, injector: Injector) -> None:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oncekit.proof.simulation import paths
-from oncekit.proof.simulation.paths import DEATHS, FAILS_ONCE, ORDER, STEPS, Path, charge, hard, request
+from oncekit.proof.simulation.paths import (
+    CAREFUL,
+    DEATHS,
+    FAILS_ONCE,
+    LARGE,
+    ORDER,
+    REPORT,
+    SLOW,
+    STEPS,
+    Path,
+    charge,
+    hard,
+    request,
+)
 
 PLAIN = request("plain-work", {"return": 1})
-LARGE = hard("ok", note="x" * 8_000)
-"""Does not fit into a record."""
 UNREADABLE = request("hard-work", {"script": ["ok"], "_jsonata_lambda": True})
 """No expression can look at it."""
-REPORT = request("build-report", {"bytes": 6000})
-CAREFUL = charge(onCrash="quarantine")
-SLOW = hard("slow")
 SLOW_AND_WAITED_FOR = hard("slow", onConflict="wait")
-OVER = 450.0
-"""Seconds after which the lease of an owner in the fast lane is over, and the next sweep is still to come."""
 ENDS_EARLY = (*DEATHS, "hangs to its end", "slow", "answer lost", "never arrives")
 IN_THE_END = (*ENDS_EARLY, "the other lane", "arrives late")
 
@@ -28,22 +34,24 @@ def _fast(path: Path) -> Path:
 
 ALONE: tuple[Path, ...] = (
     Path("fast: new", (charge(),), enduring=True, joined=True),
-    Path("fast: new, large request and result", (LARGE,), enduring=True),
+    Path("fast: new, large request", (LARGE,), enduring=True),
     Path("fast: new, plain, large result", (request("plain-work", {"return": "x" * 6000}),)),
     Path("fast: new, quarantine", (CAREFUL,), joined=True),
     Path("fast: fenced steps", (STEPS,)),
     Path("fast: replay", (charge(),), before=(charge(),)),
-    Path("fast: permanent error", (hard("PermanentError"),), ends=("FAILED",)),
+    Path("fast: permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
     Path("fast: retry, then success", (hard("error", "ok"),)),
-    Path("fast: attempts used up", (hard("error"),), ends=("QUARANTINED",), operated=True),
+    Path("fast: attempts used up", (hard("error"),), ends=("QUARANTINED",), operated=True, faults=IN_THE_END),
+    Path("fast: function is gone", (request("gone-work", {}),), ends=("QUARANTINED",), faults=ENDS_EARLY),
     Path("fast: failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,)),
     Path("fast: refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
-    Path("fast: refused in the full lane", (UNREADABLE,), ends=()),
-    Path("fast: operation for the full lane", (ORDER,), joined=True),
+    Path("fast: unreadable", (UNREADABLE,), ends=()),
+    Path("fast: operation for the full lane", (ORDER,), joined=True, operated=True),
     Path("fast: operation for the full lane, waited for", ({**ORDER, "onConflict": "wait"},)),
-    Path("fast: no time left", (charge(),), throttled=200.0, joined=True, faults=IN_THE_END),
+    Path("fast: no time left", (charge(),), throttled=200.0, joined=True, operated=True),
     Path("fast: no time left, quarantine", (CAREFUL,), throttled=200.0, faults=ENDS_EARLY),
-    Path("fast: take-over by a duplicate", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic", aged=OVER),
+    Path("fast: no time left, two sweeps", (charge(),), throttled=200.0, background="recovery twice"),
+    Path("fast: duplicate of a dead owner", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic"),
     Path("fast: plain function, its owner dies", (PLAIN,), killed="Finalize", faults=ENDS_EARLY),
     Path("fast: recovered", (LARGE,), killed="Finalize"),
     Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
@@ -54,6 +62,9 @@ TWICE: tuple[Path, ...] = (
     Path("fast: twice, the second late", (LARGE,), background="fast late", killed="Finalize", faults=ENDS_EARLY),
     Path("fast: twice at once, for the full lane", (ORDER,), background="fast twice", faults=ENDS_EARLY),
     Path("fast: twice at once, no time left", (charge(),), throttled=200.0, background="fast twice", faults=ENDS_EARLY),
+    Path(
+        "fast: twice, the second late, failed", (FAILS_ONCE,), ends=("FAILED",), background="fast late", faults=DEATHS
+    ),
 )
 MIXED: tuple[Path, ...] = (
     Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="mixed"),
@@ -66,7 +77,6 @@ MIXED: tuple[Path, ...] = (
         (charge(),),
         before=(charge(),),
         dead="ExecuteBusinessLogic",
-        aged=OVER,
         lane_before="fast",
         enduring=True,
     ),
@@ -75,7 +85,6 @@ MIXED: tuple[Path, ...] = (
         (charge(), charge()),
         before=(charge(),),
         dead="ExecuteBusinessLogic",
-        aged=OVER,
         lane="mixed",
         lane_before="fast",
         faults=ENDS_EARLY,

@@ -21,12 +21,14 @@ WRITES = (
     "put_item",
     "put_object",
     "transact_write_items",
-    "redrive_execution",
     "start_execution",
     "invoke",
 )
 """What changes something when it arrives."""
-UNTOUCHED = ("CountShard", "QueryShard", "PublishMetrics", "ListExecutions")
+UNTOUCHED = (
+    *("BeginShard", "FindOverdue", "RecoverOperations", "IsShardSwept", "ShardSwept", "CountShard"),
+    *("CountOpen", "CountRejected", "AreAllCounted", "PublishMetrics", "WasEverythingDone", "RecoveryDone"),
+)
 """States of a sweep that look at all there is, or write nothing that anybody reads."""
 
 

@@ -21,39 +21,20 @@ from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.world import World
 
 LONG = 700.0
-"""Seconds: longer than a lease and a recovery period."""
+"""Seconds: longer than any lease here."""
 HOURS = 4 * 3600.0
-"""Longer than any retry of ours lasts: some 2.5 hours on average."""
+"""Seconds: longer than the retries of the fast lane, and shorter than those of the full one."""
 
-CALL_FAULTS = (
-    "never arrives",
-    "answer lost",
-    "fails once",
-    "fails thrice",
-    "fails for good",
-    "dies before",
-    "dies after",
-    "dies before, event lost",
-    "dies after, event lost",
-    "slow",
-    "late",
-)
-FIRST_FAULTS = ("down for hours", "down for hours, event lost")
+CALL_FAULTS = ("never arrives", "answer lost", "fails thrice", "fails for good", "dies before", "dies after", "slow")
+"""A death in any state that makes no call is one after the call before."""
+DOWN = "down for hours"
 """Where a path makes such a call for the first time: all calls of the API fail, whoever makes them."""
-ASKING_FAULTS = ("refused for ever", "too large for ever")
-"""Of calls that ask or revive an owner: they fail from there on in this state, or answer more than 256 KiB about it."""
-OPERATOR_FAULTS = ("operator retries", "operator resolves", "operator releases")
+OPERATOR_FAULTS = ("operator retries", "operator retries by the sweep", "operator resolves", "operator releases")
 """Just before a call, on paths with something for an operator to do."""
-ASKING = ("describe_execution", "get_execution_history", "redrive_execution")
-LOOKS = ("DescribeDeadExecution", "ReadItsEnd", "ReadItsHistory")
-"""Where recovery looks at executions that died without a record: of those it forgets the ones that ended long ago."""
-BOUNDARY_FAULTS = ("dies", "dies, event lost")
 HANGS = "hangs to its end"
-"""At the boundary of a state in the fast lane: there AWS ends the execution, 300 seconds after its start."""
+"""Where a state of the fast lane begins: there AWS ends the execution, 300 seconds after its start."""
 JOINED = "the other lane"
 """Before a call a duplicate comes by the other lane, and goes as far as it can."""
-MISSING = "missing"
-"""A request that was in flight is gone when recovery wants to read it."""
 POINT_FAULTS = ("function dies", "connection breaks", "connection broken", "hangs")
 CODES = {
     "dynamodb": "InternalServerError",
@@ -84,7 +65,8 @@ class Recording(Injector):
         return self._under.at_call(call, proceed)
 
     def at_boundary(self, boundary: Boundary) -> None:
-        self.boundaries.append(f"{boundary.place} {boundary.state}")
+        if boundary.place == "enter":
+            self.boundaries.append(f"enter {boundary.state}")
         self._under.at_boundary(boundary)
 
     def at_point(self, point: Point) -> None:
@@ -106,8 +88,8 @@ def label_of_point(point: Point) -> str:
 class Killing(Injector):
     """The first execution is killed just before its call in a state."""
 
-    def __init__(self, world: World, state: str, lose_events: bool = False) -> None:
-        self._world, self._state, self._lose = world, state, lose_events
+    def __init__(self, world: World, state: str) -> None:
+        self._world, self._state = world, state
         self._struck = False
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
@@ -116,9 +98,6 @@ class Killing(Injector):
             self._world.stop(call.execution_arn)
             raise Abandoned
         return proceed()
-
-    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        return () if self._lose else (0.0,)
 
 
 class Throttling(Injector):
@@ -155,13 +134,7 @@ class Striking(Injector):
         self.join: Callable[[], str] | None = None
         self.down_until = 0.0
         self._sweeps = 0
-        self._down: Callable[[Call], bool] = lambda call: False
-        self.blinds_recovery = False
-        self.hides_the_dead = False
-
-    def end(self) -> None:
-        """Whatever was down answers again."""
-        self._down = lambda call: False
+        self._down_action = ""
 
     def _strikes(self, place: str) -> bool:
         number = self._seen[place]
@@ -172,12 +145,9 @@ class Striking(Injector):
         return True
 
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        if delivery.kind == "rule" and self._fault.endswith("event lost"):
-            return ()
-        if delivery.kind == "schedule" and self._world.scheduler.now() < self.down_until:
+        if delivery.kind == "schedule" and self._is_down():
             self._sweeps += 1
-            # One an hour, for they come to nothing; but all of them where one may find a death that nobody heard of.
-            if self._sweeps % 12 and not self._world.saw_death_lately():
+            if self._sweeps % 60:  # one an hour, for they come to nothing
                 return ()
         return self._under.of_delivery(delivery)
 
@@ -189,14 +159,14 @@ class Striking(Injector):
 
         if self._strikes("call"):
             return self._strike(call, go_on)
-        if self._down(call):
-            return self._refuse(call, go_on)
+        if self._is_down() and call.action == self._down_action:
+            raise refusal(call)
         if self._again == (call.execution_arn, call.state, call.action):
             return self._fail_again(call, go_on)
         return go_on()
 
     def _strike(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        kind = self._fault.removesuffix(", event lost")
+        kind = self._fault
         if kind.startswith("operator "):
             assert self.operators is not None
             self.operators.act_now(kind.removeprefix("operator "))
@@ -206,26 +176,15 @@ class Striking(Injector):
             joined = self.join()
             self._world.scheduler.wait(lambda: self._world.journal.has_ended(joined), self._world.scheduler.now() + 5)
             return proceed()
-        if kind == MISSING:
-            raise refusal(call, "NoSuchKey")
-        if kind == "down for hours":
-            self.down_until = self._world.scheduler.now() + HOURS
-            self._down = lambda each: each.action == call.action and self._world.scheduler.now() < self.down_until
-            return self._refuse(call, proceed)
-        if kind.endswith("for ever"):
-            self.blinds_recovery = kind == "refused for ever" and call.state == "AskOwner"
-            self.hides_the_dead = call.state in LOOKS
-            self._down = lambda each: _asks_the_same(each, call, kind)
-            return self._refuse(call, proceed)
+        if kind == DOWN:
+            self.down_until, self._down_action = self._world.scheduler.now() + HOURS, call.action
+            raise refusal(call)
         if kind.startswith("fails"):
-            if kind != "fails once":
-                self._again = (call.execution_arn, call.state, call.action)
+            self._again = (call.execution_arn, call.state, call.action)
             return self._fail_again(call, proceed)
         if kind == "dies before":
             self._world.stop(call.execution_arn)
             raise Abandoned
-        if kind == "late":
-            return arrives_late(self._world, proceed)
         if kind == "slow":
             self._world.scheduler.sleep(LONG)
         if kind == "never arrives":
@@ -239,10 +198,8 @@ class Striking(Injector):
             raise ConnectionClosedError(endpoint_url=call.service)
         return answer
 
-    def _refuse(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        if self._fault != "too large for ever":
-            raise refusal(call)
-        return {**proceed(), "cause": "x" * 300_000}
+    def _is_down(self) -> bool:
+        return self._world.scheduler.now() < self.down_until
 
     def _fail_again(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         healed = call.attempt <= self._last_attempt or (self._fault == "fails thrice" and self._times == 3)
@@ -256,10 +213,7 @@ class Striking(Injector):
     # ---- boundaries and points ----
 
     def at_boundary(self, boundary: Boundary) -> None:
-        if self._strikes("boundary"):
-            if self._fault != HANGS:
-                self._world.stop(boundary.execution_arn)
-                raise Abandoned
+        if boundary.place == "enter" and self._strikes("boundary"):
             self._world.scheduler.sleep(LONG)
             if is_fast(boundary.execution_arn):
                 raise Abandoned
@@ -278,14 +232,8 @@ class Striking(Injector):
             raise ConnectionClosedError(endpoint_url=point.function)
 
 
-def _asks_the_same(one: Call, other: Call, fault: str) -> bool:
-    if fault == "refused for ever":
-        return (one.state, one.action) == (other.state, other.action)
-    return one.action == other.action and one.parameters["executionArn"] == other.parameters["executionArn"]
-
-
-def refusal(call: Call, code: str = "") -> ClientError:
-    code = code or CODES.get(call.service, "InternalFailure")
+def refusal(call: Call) -> ClientError:
+    code = CODES.get(call.service, "InternalFailure")
     metadata: Any = {"HTTPStatusCode": 500, "RequestId": "local"}
     return ClientError(
         {"Error": {"Code": code, "Message": "as the proof says"}, "ResponseMetadata": metadata}, call.action

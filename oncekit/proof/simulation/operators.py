@@ -1,6 +1,6 @@
 """Operators: the commands `once retry`, `resolve` and `release`, while everything else goes on.
 
-And somebody careless, who aborts executions that run, and redrives those that died.
+And somebody careless, who aborts executions that run, and lets those that died go on in the console.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from oncekit.promises.evidence import executions_of
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Actor
 from oncekit.promises.owners import is_fast
+from oncekit.proof.simulation.one_fault import refusal
 from oncekit.proof.simulation.plans import Act, Plan
 from oncekit.proof.simulation.world import World
 
@@ -30,9 +31,9 @@ class Operators:
 
     def __init__(self, world: World, id: str = "") -> None:
         self._world, self._id = world, id
-        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, _Session(world))
-        self._told: set[str] = set()
-        self._released: set[str] = set()
+        self._session = _Session(world)
+        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session)
+        self._redriven: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
@@ -45,19 +46,21 @@ class Operators:
                 self._decide(act.what, id)
 
     def act_now(self, what: str, id: str = "") -> None:
-        """A command about an id: `retries`, `resolves` or `releases`. It may be refused."""
+        """A command about an id: `retries`, `resolves` or `releases`; it may be refused.
+
+        One that `retries by the sweep` ends between its write and its start.
+        """
         id = id or self._id
-        self._told.add(id)
         self._world.note(f"an operator {what} {id}")
         with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
-            if what == "retries":
+            if what.startswith("retries"):
+                self._session.starts = what == "retries"
                 decisions.retry(self._stack, id)
             elif what == "resolves":
                 decisions.resolve(self._stack, id, '"resolved"', None)
             else:
                 shown, _ = decisions.may_be_released(self._stack, id)
                 decisions.release(self._stack, shown)
-                self._released.add(id)
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
@@ -68,12 +71,11 @@ class Operators:
             if what == "redrive" and execution.status in ("ABORTED", "TIMED_OUT", "FAILED"):
                 self._world.note(f"somebody redrives {execution.name}")
                 # It may start business logic again, under its old fence: steps hold, other effects may not.
-                self._told.add(id_of(execution.input))
+                self._redriven.add(id_of(execution.input))
                 with suppress(ClientError):
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
 
     def _decide(self, what: str, id: str) -> None:
-        self._told.add(id)
         self._world.note(f"an operator: {what} {id}")
         with self._world.journal.acting(Actor("operator")):
             if what == "retry":
@@ -82,29 +84,27 @@ class Operators:
                 decisions.resolve(self._stack, id, '"resolved"', None)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
-        """Without what people answer for: starts because one said so, and what a retried record still carries."""
+        """Without what somebody careless answers for: that business logic starts again under its old fence."""
         for fault in faults:
-            by_operator = any(id in fault.what for id in self._told)
-            if by_operator and any(what in fault.what for what in ("started", "attempts and fence")):
-                continue
-            if fault.promise == "P2" and any(id in fault.what for id in self._released):
-                continue  # begun afresh, steps and all, because an operator said so
-            yield fault
+            if not ("started" in fault.what and any(id in fault.what for id in self._redriven)):
+                yield fault
 
 
 class _Session:
     """Clients of an operator: others go on before each call."""
 
-    def __init__(self, world: World, id: str = "") -> None:
-        self._world, self._id = world, id
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.starts = True
+        """Whether an operator lives to start an execution."""
 
     def client(self, service: str, endpoint_url: str | None = None) -> Any:
-        return _Client(self._world, self._world.cloud.client(service))
+        return _Client(self._world, self, self._world.cloud.client(service))
 
 
 class _Client:
-    def __init__(self, world: World, client: Any) -> None:
-        self._world, self._client = world, client
+    def __init__(self, world: World, session: _Session, client: Any) -> None:
+        self._world, self._session, self._client = world, session, client
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._client, name)
@@ -116,6 +116,8 @@ class _Client:
         def call(**parameters: Any) -> Any:
             self._world.scheduler.wait()
             asked = Call("operator", "", name, parameters, "", 0)
+            if name == "start_execution" and not self._session.starts:
+                raise refusal(asked)
             return self._world.background.at_call(asked, lambda: make(**parameters))
 
         return call

@@ -1,4 +1,4 @@
-"""The paths of the crash matrix: what is sent, and what was there before."""
+"""The paths of the crash matrix: what is sent, and what was there before. Here those of the full lane."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.promises.checker import id_of
-from oncekit.promises.evidence import all_records
 from oncekit.proof.simulation.world import World
 
 Request = Mapping[str, Any]
@@ -19,7 +17,7 @@ Sent = Request | str | list[Mapping[str, Any]]
 class Path:
     """`requests` are sent under faults, each `apart` seconds after the one before; `before` were sent without any.
 
-    `dead` names the state at whose call the owner of `before` was killed, unnoticed, its lease being over since.
+    `dead` names the state at whose call the owner of `before` was killed, its lease being over since.
     """
 
     name: str
@@ -28,15 +26,13 @@ class Path:
     before: tuple[Sent, ...] = ()
     apart: float = 0.0
     dead: str = ""
+    aged: float = 0.0
+    """Seconds since then, where it is long ago."""
     killed: str = ""
     """The state at whose call the first of `requests` is killed, so that recovery is on the path."""
     ends: tuple[str, ...] = ("COMPLETED",)
     """Statuses of the records in the end, whatever happens that kills nobody and leaves business logic alone."""
     background: str = "calm"
-    aged: float = 200.0
-    """Seconds since the owner of `before` died; the lease is over, and the next sweep is still to come."""
-    recoveries: int = 0
-    """How often its record says that it was recovered."""
     faults: tuple[str, ...] = ()
     """These alone; empty for all."""
     operated: bool = False
@@ -50,8 +46,6 @@ class Path:
     """Seconds from the beginning for which no function is to be had."""
     joined: bool = False
     """A duplicate comes by the other lane before each call."""
-    kept: bool = False
-    """Time runs on until just before the answer expires: it must be there until then."""
 
     def lane_of(self, number: int) -> str:
         """Of the n-th of `requests`, from 0."""
@@ -105,29 +99,41 @@ ORDER = request(
     "place-order", {"customer": "Ada", "items": [{"sku": "pen", "quantity": 2}, {"sku": "ink", "quantity": 1}]}
 )
 STEPS = request("stepwise", {})
-
-DAY = 86_400.0
-ESCAPED = json.dumps(hard("ok", note="日" * 38_000))
+LARGE = hard("ok", note="x" * 8_000)
+"""Does not fit into a record."""
+WIDE = hard("ok", note="日" * 38_000)
+ESCAPED, UNESCAPED = json.dumps(WIDE), json.dumps(WIDE, ensure_ascii=False)
 """Some 228 KB as Python writes it, in escapes, each of whose backslashes is escaped again when the text is quoted."""
-BULKY = hard("error", "error", "ok", note="x" * 100_000)
-"""Its history has the payload in the parameters of each attempt."""
+REPORT = request("build-report", {"bytes": 6000})
+CAREFUL = charge(onCrash="quarantine")
+SLOW = hard("slow")
+FAILS_ONCE = again("PermanentError", "ok")
+TWO = (charge(), charge())
+DEATHS = ("dies before", "dies after")
+AGED = {"full": 200.0, "fast": 450.0}
+"""Seconds since the owner of `before` died, by its lane: its lease is over."""
+DAYS = 3 * 86_400.0 + 200.0
+"""Seconds after which an owner is dead that nobody could ask."""
 
 PLAIN_PATHS: tuple[Path, ...] = (
     Path("new, small", (charge(),)),
-    Path("new, large", (request("build-report", {"bytes": 6000}),), enduring=True),
+    Path("new, large request", (LARGE,), enduring=True),
+    Path("new, large result", (REPORT,)),
     Path("new, offloaded by the library", (request("build-report", {"bytes": 300_000}),)),
     Path("replay", (charge(),), before=(charge(),)),
-    Path("in progress, acknowledge", (hard("slow"), hard("slow")), apart=3),
-    Path("in progress, reject", (hard("slow"), hard("slow", onConflict="reject")), apart=3),
-    Path("in progress, wait", (hard("slow"), hard("slow", onConflict="wait")), apart=3),
+    Path("in progress, acknowledge", (SLOW, SLOW), apart=3),
+    Path("in progress, reject", (SLOW, hard("slow", onConflict="reject")), apart=3),
+    Path("in progress, wait", (SLOW, hard("slow", onConflict="wait")), apart=3),
     Path("permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
     Path("retry, then success", (hard("error", "ok"),)),
     Path("attempts used up", (hard("error"),), ends=("QUARANTINED",), enduring=True),
+    Path("throttled", (charge(),), throttled=200.0),
+    Path("function is gone", (request("gone-work", {}),), ends=("QUARANTINED",)),
     Path("take-over by a duplicate", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic", enduring=True),
-    Path("redrive by a duplicate", (charge(),), before=(charge(),), dead="Finalize"),
+    Path("take-over after success by a duplicate", (charge(),), before=(charge(),), dead="Finalize"),
     Path("needs attention", (hard("NeedsAttention"),), ends=("QUARANTINED",), operated=True),
     Path("quarantine on error", (hard("error", onCrash="quarantine"),), ends=("QUARANTINED",), operated=True),
-    Path("quarantine, success", (charge(onCrash="quarantine"),)),
+    Path("quarantine, success", (CAREFUL,)),
     Path("refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
     Path("mismatch", (charge(1),), before=(charge(),)),
     Path("plain function", (request("plain-work", {"return": {"n": 1}}),)),
@@ -135,15 +141,10 @@ PLAIN_PATHS: tuple[Path, ...] = (
     Path("place-order", (ORDER,)),
     Path("fenced steps", (STEPS,)),
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
-    Path("recovered by its event", (charge(),), killed="ExecuteBusinessLogic", enduring=True),
+    Path("recovered", (charge(),), killed="ExecuteBusinessLogic", enduring=True, operated=True),
+    Path("recovered, large request", (LARGE,), killed="Finalize"),
 )
-FAILS_ONCE = again("PermanentError", "ok")
-TWO = (charge(), charge())
-DEATHS = ("dies before", "dies after", "dies before, event lost", "dies after, event lost", "dies", "dies, event lost")
 HARD_PATHS: tuple[Path, ...] = (
-    Path(
-        "redrive by two duplicates, stale", TWO, before=(charge(),), dead="Finalize", background="stale", enduring=True
-    ),
     Path(
         "take-over by two duplicates, stale", TWO, before=(charge(),), dead="ExecuteBusinessLogic", background="stale"
     ),
@@ -152,45 +153,16 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("failed, tried again, recovered", (FAILS_ONCE,), before=(FAILS_ONCE,), killed="Finalize"),
     Path("in an envelope, recovered", (enveloped(charge()),), killed="ExecuteBusinessLogic"),
     Path("recovered, stale", (charge(),), killed="Finalize", background="stale", faults=DEATHS),
-    Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice", faults=DEATHS),
+    Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice"),
+    Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late"),
+    Path("owner that cannot be asked", (UNESCAPED,), before=(ESCAPED,), dead="Finalize", aged=DAYS, faults=DEATHS),
     Path(
-        "recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late", faults=DEATHS
-    ),
-    Path(
-        "escapes, recovered",
-        (ESCAPED,),
-        killed="ExecuteBusinessLogic",
-        ends=("QUARANTINED",),
-        faults=("dies", "dies, event lost"),
-    ),
-    Path(
-        "indented, recovered",
-        (bulky(charge()),),
-        killed="Finalize",
-        ends=("QUARANTINED",),
-        faults=("dies", "dies, event lost"),
-    ),
-    Path("large history", (BULKY,), killed="Finalize", faults=("dies", "dies, event lost")),
-    Path(
-        "recoveries used up, two duplicates",
-        TWO,
-        before=(charge(),),
-        dead="Finalize",
-        recoveries=9,
-        ends=("QUARANTINED",),
-        operated=True,
-    ),
-    Path(
-        "redriven late",
-        (request("build-report", {"bytes": 6000}),),
-        killed="",
-        before=(request("build-report", {"bytes": 6000}),),
-        dead="Finalize",
-        aged=13 * DAY,
-        kept=True,
-    ),
-    Path(
-        "too old to be redriven", (charge(),), before=(charge(),), dead="Finalize", aged=15 * DAY, ends=("QUARANTINED",)
+        "owner with blanks that cannot be asked",
+        (charge(),),
+        before=(bulky(charge()),),
+        dead="ExecuteBusinessLogic",
+        aged=DAYS,
+        faults=DEATHS,
     ),
 )
 PATHS = PLAIN_PATHS + HARD_PATHS
@@ -199,22 +171,13 @@ PATHS = PLAIN_PATHS + HARD_PATHS
 
 def prepare(world: World, path: Path) -> None:
     """What was there before the faults begin."""
-    from oncekit.proof.simulation.one_fault import LONG, Killing
+    from oncekit.proof.simulation.one_fault import Killing
 
     for number, given in enumerate(path.before):
         if path.dead:
-            world.injector = Killing(world, path.dead, lose_events=True)
+            world.injector = Killing(world, path.dead)
+            world.sweeps = False  # nobody has found it yet
         world.start(given, f"before-{number}", path.lane_before)
         world.scheduler.rest()
-        if path.dead:
-            world.leap(path.aged) if path.aged > LONG else world.pass_time(path.aged)
-        if path.recoveries:
-            world.set_recoveries(id_of(given), path.recoveries)
-
-
-def run_on(world: World, path: Path) -> None:
-    """Time runs on, to where the answers are about to expire."""
-    if path.kept:
-        ends = [record["expiresAt"] for record in all_records(world.cloud).values() if "expiresAt" in record]
-        if ends:
-            world.leap(float(min(ends)) - 60 - world.scheduler.now())
+        world.pass_time(path.aged or (AGED[path.lane_before] if path.dead else 1.0))
+    world.sweeps = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,12 +14,11 @@ from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
-from oncekit.local.events import Delivery
 from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.late import WRITES
-from oncekit.proof.simulation.one_fault import ASKING, LONG, arrives_late, label_of_call, refusal
+from oncekit.proof.simulation.one_fault import LONG, arrives_late, label_of_call, refusal
 from oncekit.proof.simulation.plans import Plan
 from oncekit.proof.simulation.scheduler import Task
 from oncekit.proof.simulation.world import World
@@ -32,7 +31,6 @@ class PlannedFaults(Injector):
         self._world, self._plan = world, plan
         self._steps = 0
         self._choices = 0
-        self._deliveries = 0
         self._held: list[tuple[int, Callable[[], object]]] = []
         self._down: dict[str, float] = {}
         self._due: list[str] = []
@@ -128,14 +126,6 @@ class PlannedFaults(Injector):
         if fault in ("answer lost", "never arrives", "fails"):
             raise ConnectionClosedError(endpoint_url=point.function)
 
-    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        fate = None
-        if delivery.kind == "rule":
-            fate = self._plan.fates.get(self._deliveries)
-            self._deliveries += 1
-            self._world.note(f"{delivery.name} {fate or 'delivers'}")
-        return {None: (0.0,), "lost": (), "twice": (0.0, 0.0), "late": (90.0,)}[fate]
-
 
 def is_possible(call: Call, fault: str) -> bool:
     """Whether a fault can strike a call."""
@@ -143,7 +133,7 @@ def is_possible(call: Call, fault: str) -> bool:
     if kind == "held":
         return call.action in WRITES
     if kind == "unasked":
-        return call.action in ASKING
+        return call.action == "describe_execution"
     return (kind != "late" or call.service != "lambda") and (kind != "throttled" or call.service == "lambda")
 
 

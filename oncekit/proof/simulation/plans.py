@@ -43,14 +43,13 @@ class Act:
 
 @dataclass(frozen=True)
 class Plan:
-    """One schedule. `faults` by step, `switches` by choice, `fates` of deliveries by their number."""
+    """One schedule. `faults` by step, `switches` by choice."""
 
     seed: int
     sendings: tuple[Sending, ...]
     acts: tuple[Act, ...] = ()
     faults: Mapping[int, str] = field(default_factory=dict)
     switches: Mapping[int, int] = field(default_factory=dict)
-    fates: Mapping[int, str] = field(default_factory=dict)
     background: str = "calm"
 
     @property
@@ -59,7 +58,7 @@ class Plan:
 
     @property
     def size(self) -> int:
-        parts = (self.sendings, self.acts, self.faults, self.switches, self.fates)
+        parts = (self.sendings, self.acts, self.faults, self.switches)
         return sum(map(len, parts)) + (self.background != "calm") + self.uses_fast_lane
 
     def smaller(self) -> Iterator[Plan]:
@@ -73,8 +72,6 @@ class Plan:
             yield replace(self, switches=switches)
         for faults in _with_less(self.faults):
             yield replace(self, faults=faults)
-        for fates in _with_less(self.fates):
-            yield replace(self, fates=fates)
         if self.background != "calm":
             yield replace(self, background="calm")
         if self.uses_fast_lane:
@@ -106,7 +103,7 @@ FAULTS = (
 """And how often each is drawn. At a point of a function: it dies, its connection breaks, it hangs.
 
 `held 5` is lost, and arrives five steps later, whoever's they are; `down 900` fails with all calls like it, so long;
-`unasked 900` is that for calls that ask or revive an owner. A fault waits for the first step where it is possible.
+`unasked 900` is that for calls that ask for an owner. A fault waits for the first step where it is possible.
 """
 HELD = (1, 2, 3, 5, 8, 13, 30, 80)
 DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
@@ -146,12 +143,11 @@ def draw(seed: int) -> Plan:
         amount = f" {dice.choice(DOWN.get(fault, HELD))}" if fault in ("held", *DOWN) else ""
         faults[dice.randrange(steps)] = fault + amount
     switches = {dice.randrange(3 * steps): dice.randrange(1, 6) for _ in range(dice.choice((0, 4, 16, 48)))}
-    fates = {dice.randrange(6): dice.choice(("lost", "twice", "late")) for _ in range(dice.choice((0, 0, 1, 2)))}
     background = dice.choice(BACKGROUNDS)
     drawn = _in_lanes(random.Random(-1 - seed), sendings)  # noqa: S311 no secret
     if background == "calm" and any(each.lane == "fast" for each in drawn):
         background = dice.choice(FAST_BACKGROUNDS)
-    return Plan(seed, drawn, tuple(acts), faults, switches, fates, background)
+    return Plan(seed, drawn, tuple(acts), faults, switches, background)
 
 
 def _in_lanes(dice: random.Random, sendings: Sequence[Sending]) -> tuple[Sending, ...]:

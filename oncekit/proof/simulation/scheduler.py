@@ -74,7 +74,6 @@ class Scheduler:
         self._tasks = [self._main]
         self._timers: list[_Timer] = []
         self._turns = 0
-        self._leapt = 0.0
         self._local = threading.local()
         self._local.task = self._main
         self._start_thread = runs.start_thread
@@ -197,8 +196,7 @@ class Scheduler:
         return None
 
     def at(self, when: float, action: Callable[[], None]) -> Callable[[], None]:
-        # A schedule counts its times from the one before, and none of them knows of a leap.
-        timer = _Timer(when if when >= self._now else when + self._leapt, next(self._numbers), action)
+        timer = _Timer(when, next(self._numbers), action)
         heapq.heappush(self._timers, timer)
 
         def take_back() -> None:
@@ -208,16 +206,9 @@ class Scheduler:
 
         return take_back
 
-    def leap(self, seconds: float) -> None:
-        """Time passes, and nothing comes of it: what was due in so many seconds still is."""
-        self._now += seconds
-        self._leapt += seconds
-        for timer in self._timers:
-            timer.when += seconds
-
     def restart(self, now: float) -> None:
         """A new beginning at a time; nothing may be going on."""
-        self._now, self._turns, self._error, self._leapt = now, 0, None, 0.0
+        self._now, self._turns, self._error = now, 0, None
         self._numbers = itertools.count(1)
 
     @contextmanager

@@ -147,7 +147,7 @@ def tell(outcome: Outcome) -> list[str]:
     lines += [f"  {act}" for act in plan.acts]
     return [
         *lines,
-        f"  {plan.background}, faults {plan.faults}, switches {plan.switches}, fates {plan.fates}",
+        f"  {plan.background}, faults {plan.faults}, switches {plan.switches}",
         *outcome.trace,
     ]
 

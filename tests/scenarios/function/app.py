@@ -37,10 +37,8 @@ def perform(request: Request, act: dict[str, Any]) -> JSON:
     if "takes" in act:
         request.step("take", lambda step: take(request, step, act["takes"]))
     if "awaits" in act:
-        # The second is every latch of the run, opened at its end: the operation is named by the run.
-        wait_at(
-            f"{request.tenant}/latches/{request.idempotency_key}/{act['awaits']}", f"{request.operation}/latches/all"
-        )
+        # The second is every latch of the run, opened at its end: the tenant is named by the run.
+        wait_at(f"{request.tenant}/latches/{request.idempotency_key}/{act['awaits']}", f"{request.tenant}/latches/all")
     if "then" in act:
         return perform(request, act["then"])
     if "exits" in act:
