@@ -71,7 +71,7 @@ def sent(world: World, requests: list[list[Any]]) -> list[str]:
     with world.running():
         for given, name in requests:
             world.start(given, name)
-            world.scheduler.rest()
+            world.pass_time(1.0)
         world.recover()
     return [str(each) for each in world.faults()]
 

@@ -103,8 +103,8 @@ BREAKAGES = {
         "broken",
     ),
     "a dead owner is taken for alive": (
-        "in ['RUNNING', 'PENDING_REDRIVE', 'UNKNOWN']",
-        "in ['RUNNING', 'PENDING_REDRIVE', 'UNKNOWN', 'ABORTED']",
+        "'ABORTED'",
+        "'STOPPED'",
         ("new, small", "Finalize update_item", "dies before"),
         "stuck",
     ),

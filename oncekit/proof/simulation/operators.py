@@ -32,7 +32,7 @@ class Operators:
     def __init__(self, world: World, id: str = "") -> None:
         self._world, self._id = world, id
         self._session = _Session(world)
-        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session)
+        self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session, now=world.scheduler.now)
         self._redriven: set[str] = set()
 
     def act(self, act: Act, plan: Plan) -> None:
