@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from latches import Latches
-from scenario import answer, charge, record_of, result, rows, scripted
+from scenario import answer, charge, rows, scripted
 
 from oncekit.local import LocalCloud
 
@@ -32,13 +32,3 @@ def test_two_hundred_requests_for_one_id_have_one_effect_and_one_result(cloud: L
     assert [e.output["disposition"] for e in executions].count("EXECUTED") == 1
     assert len(cloud.invocations("charge-payment")) == 1
     assert rows(cloud, "ProviderLedgerTable") == 1
-
-
-def test_the_execution_that_acquired_the_lock_is_the_owner_in_the_record(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}})
-    owner = cloud.start(request)
-    latches.wait_for_starts(1)
-    record = record_of(cloud, request)
-    assert (record["status"], record["owner"]) == ("IN_PROGRESS", owner)
-    latches.open("go")
-    assert result(cloud, cloud.wait(owner)) == 1

@@ -30,13 +30,6 @@ def test_a_new_request_is_executed_and_its_duplicate_answered_without_the_full_l
     assert record_of(cloud, charge())["owner"].startswith(f"{first.arn}:")
 
 
-@pytest.mark.parametrize("lanes", [("fast", "full"), ("full", "fast")])
-def test_a_duplicate_by_the_other_lane_is_a_duplicate_all_the_same(cloud: LocalCloud, lanes: tuple[str, str]) -> None:
-    first, again = (run(cloud, charge(), lane) for lane in lanes)  # type: ignore[arg-type]
-    assert (first.output["disposition"], again.output["disposition"]) == ("EXECUTED", "REPLAYED")
-    assert answer(cloud, first) == answer(cloud, again)
-
-
 def test_a_lease_lasts_as_long_as_its_execution_and_its_function_can(cloud: LocalCloud, latches: Latches) -> None:
     """Nobody can ask an owner in the fast lane whether it is alive."""
     request = scripted({"await": "go", "then": {"return": 1}})
@@ -47,25 +40,6 @@ def test_a_lease_lasts_as_long_as_its_execution_and_its_function_can(cloud: Loca
     assert record_of(cloud, request)["leaseExpiresAt"] - begun > A_RUN + timeout
     latches.open("go")
     assert cloud.wait(arn).output["disposition"] == "EXECUTED"
-
-
-@pytest.mark.parametrize(
-    ("conflict", "end"), [("acknowledge", "IN_PROGRESS"), ("reject", "OperationInProgress"), ("wait", "REPLAYED")]
-)
-@pytest.mark.parametrize("owner", ["fast", "full"])
-def test_who_meets_a_live_owner_gets_what_onconflict_says(
-    cloud: LocalCloud, latches: Latches, owner: str, conflict: str, end: str
-) -> None:
-    request = scripted({"await": "go", "then": {"return": 7}})
-    first = cloud.start(request, lane=owner)  # type: ignore[arg-type]
-    latches.wait_for_starts(1)
-    other = cloud.start({**request, "onConflict": conflict}, lane="fast")
-    if conflict != "wait":
-        cloud.wait(other)
-    latches.open("go")
-    cloud.wait(first)
-    ended = cloud.wait(other)
-    assert end in (ended.error, (ended.output or {}).get("disposition"))
 
 
 @pytest.mark.parametrize("count", [1, 30])

@@ -16,7 +16,6 @@ from scenario import (
     LANES,
     by_recovery,
     charge,
-    fails_until_the_end,
     operations,
     outage,
     record_of,
@@ -104,15 +103,6 @@ def test_what_the_fast_lane_cannot_take_up_the_full_lane_does(cloud: LocalCloud,
     assert heir.name.startswith("first-")
     record = record_of(cloud, request)
     assert (record["status"], record["onCrash"], record["attempts"]) == ("COMPLETED", "quarantine", 1)
-
-
-def test_who_waits_for_what_was_handed_over_gets_the_answer(cloud: LocalCloud) -> None:
-    with cloud.intercept(never_arrives(state="AcquireLock", nth=range(1, 6))):
-        end = run(cloud, charge(onConflict="wait"), "fast")
-    assert (end.output["disposition"], "AcquireLock" in end.states[end.states.index("HandOver") :]) == (
-        "REPLAYED",
-        False,
-    )
 
 
 @pytest.mark.parametrize("fault", [never_arrives, answer_lost])
@@ -217,24 +207,3 @@ def test_what_was_decided_is_recorded_though_s3_is_gone_for_minutes(
         cloud.clock.advance(A_LEASE)
         recover()
     assert (record_of(cloud, request)["status"], latches.starts()) == (name, 1)
-
-
-@pytest.mark.parametrize("state", ["RecordFailure", "RecordQuarantine"])
-def test_what_was_decided_is_recorded_after_four_minutes_without_the_table(
-    cloud: LocalCloud, latches: Latches, recover: Recover, state: str
-) -> None:
-    request = scripted({"raise": "PermanentError" if state == "RecordFailure" else "NeedsAttention"}, {"return": 2})
-    with cloud.intercept(outage(cloud, 200, "ThrottlingException", state)):
-        run(cloud, request, "fast")
-    cloud.clock.advance(A_LEASE)
-    recover()
-    assert (record_of(cloud, request)["status"] in ("FAILED", "QUARANTINED"), latches.starts()) == (True, 1)
-
-
-def test_what_is_done_and_cannot_be_stored_until_the_lane_ends_has_one_effect(
-    cloud: LocalCloud, recover: Recover
-) -> None:
-    fails_until_the_end(cloud, charge(), "Finalize")
-    cloud.clock.advance(A_LEASE)
-    recover()
-    assert (record_of(cloud, charge())["status"], rows(cloud, "ProviderLedgerTable")) == ("COMPLETED", 1)

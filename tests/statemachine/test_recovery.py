@@ -35,7 +35,7 @@ from scenario import (
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import after, answer_lost, before, fails, never_arrives
+from oncekit.local.faults import answer_lost, before, fails, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]
@@ -319,24 +319,6 @@ def test_a_sweep_goes_through_the_pages_of_every_shard(cloud: LocalCloud, recove
     assert {record_of(cloud, each)["status"] for each in requests} == {"COMPLETED"}
 
 
-def test_the_oldest_lease_of_a_shard_is_recovered_first(cloud: LocalCloud, recover: Recover) -> None:
-    shard = in_one_shard(3)
-    for key in shard:
-        dead(cloud, charge(key=key), BUSINESS)
-        cloud.clock.advance(1)
-    cloud.clock.advance(A_LEASE)
-    started: list[str] = []
-
-    def listen(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        if call.state == "ReadOpenRecord":
-            started.append(call.parameters["Key"]["id"]["S"].rpartition("#")[2])
-        return proceed()
-
-    with cloud.intercept(listen):
-        recover()
-    assert sorted(started[:2]) == sorted(shard[:2]) and started[2:] == shard[2:]
-
-
 @pytest.mark.parametrize("body", [None, b'{"text":"' + b"x" * 300_000 + b'"}'], ids=["missing", "too large to read"])
 def test_one_request_that_is_not_there_fails_the_run_and_keeps_no_other_from_it(
     cloud: LocalCloud, latches: Latches, recover: Recover, body: bytes | None
@@ -373,21 +355,6 @@ def test_one_shard_that_cannot_be_read_does_not_keep_the_others_from_being_swept
         swept = recover()
     assert (swept.error, cause(swept)["failed"]) == ("RecoveryIncomplete", 15)
     assert record_of(cloud, charge())["status"] == "COMPLETED"
-
-
-@pytest.mark.usefixtures("latches")
-def test_a_sweep_carries_a_page_of_the_longest_keys(cloud: LocalCloud, recover: Recover) -> None:
-    """A state holds 256 KiB, and a character of a key takes up to twelve bytes where it is quoted."""
-    made = functools.partial(scripted, {"return": "done"}, tenant="t" * 40)
-    ends = (f"{chr(0x1F600) * 240}-{n:04}" for n in itertools.count())
-    keys = itertools.islice(
-        (key for key in ends if hashlib.sha256(id_of(made(key=key)).encode()).hexdigest()[0] == "7"), 20
-    )
-    requests = [made(key=key) for key in keys]
-    with cloud.intercept(dies(cloud, BUSINESS, only=len(requests))):
-        cloud.run_all(requests)
-    cloud.clock.advance(A_LEASE)
-    assert recover().output["recovered"] == 20
 
 
 # ---- what it counts ----
@@ -442,12 +409,3 @@ def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalClou
     counted = published(cloud, recover)
     assert counted["RejectedRequests"] == 452
     assert 200 <= counted["OldestRejectedRequest"] <= 230
-
-
-def test_what_is_recovered_between_read_and_start_is_left_to_whoever_did_it(
-    cloud: LocalCloud, recover: Recover
-) -> None:
-    died(cloud, charge(), "full")
-    with cloud.intercept(after(lambda: cloud.run(charge()), state="FindOverdue", nth=range(1, 17))):
-        assert recover().output["recovered"] == 0
-    assert record_of(cloud, charge())["fence"] == 2

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from latches import Latches
-from scenario import A_LEASE, LANES, believed_dead, died, record_of, result, scripted
+from scenario import A_LEASE, LANES, begun_again, believed_dead, died, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.faults import before
@@ -20,19 +21,6 @@ def dead_owner(cloud: LocalCloud, latches: Latches, request: dict[str, Any]) -> 
     stopped = cloud.stop(owner)
     cloud.clock.advance(A_LEASE)
     return stopped
-
-
-def test_expired_record_counts_as_gone_and_the_operation_runs_again(cloud: LocalCloud, plain: str) -> None:
-    request = {"operation": plain, "idempotencyKey": "k", "payload": {"n": 1}}
-    other = {**request, "payload": {"n": 2}}
-    cloud.run(request)
-    cloud.clock.advance(30 * 86_400)
-    assert cloud.run(request).output["disposition"] == "REPLAYED"
-    cloud.clock.advance(1)
-    again = cloud.run(other)
-    assert again.output["disposition"] == "EXECUTED"
-    record = record_of(cloud, request)
-    assert (record["fence"], record["attempts"], record["status"]) == (2, 1, "COMPLETED")
 
 
 def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, latches: Latches) -> None:
@@ -54,6 +42,17 @@ def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud:
     assert cloud.run(request | {"onCrash": "retry"}).error == "NeedsAttention"
     assert latches.starts() == 1
     assert record_of(cloud, request)["error"]["name"] == "OwnerCrashed"
+
+
+def test_a_duplicate_tries_again_as_the_record_allows_not_as_it_asks(
+    cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution]
+) -> None:
+    request = scripted({"exit": 1}, {"return": 2}, onCrash="quarantine")
+    died(cloud, request, "full")
+    recover()
+    begun_again(cloud, request)
+    assert cloud.run(request | {"onCrash": "retry"}).error == "NeedsAttention"
+    assert (record_of(cloud, request)["status"], latches.starts()) == ("QUARANTINED", 1)
 
 
 @LANES

@@ -21,22 +21,6 @@ from oncekit.local.lanes import Lane
 FUNCTIONS = Path(__file__).parents[1] / "functions"
 
 
-@pytest.mark.parametrize(
-    ("size", "inline", "cached"),
-    [(1_024, True, False), (20_000, False, True), (300_000, False, False), (2_000_000, False, False)],
-)
-def test_result_of_any_size_is_replayed_byte_for_byte(cloud: LocalCloud, size: int, inline: bool, cached: bool) -> None:
-    request = {"operation": "build-report", "idempotencyKey": f"r{size}", "payload": {"bytes": size}}
-    first, second = cloud.run(request), cloud.run(request)
-    assert first.output["disposition"] == "EXECUTED"
-    assert second.output["disposition"] == "REPLAYED"
-    assert answer(cloud, first) == answer(cloud, second)
-    assert len(answer(cloud, first)) >= size * 0.9
-    assert ("result" in first.output) == inline
-    assert ("CacheResponse" in first.states) == cached
-    assert len(cloud.invocations("build-report")) == 1
-
-
 @pytest.mark.parametrize("size", [20_000, 300_000], ids=["kept by CacheResponse", "offloaded by the library"])
 def test_object_that_another_put_where_the_answer_goes_is_not_the_answer(cloud: LocalCloud, size: int) -> None:
     """Its key can be known before: who names its executions has a known owner, and the first fence of an id is 1."""

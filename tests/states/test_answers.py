@@ -94,11 +94,6 @@ def test_a_reference_to_anything_but_this_attempts_own_object_is_data(changed: d
         assert json.loads(answered(state, less)["text"]) == less
 
 
-def test_a_reference_is_that_of_the_fence_of_its_attempt(state: States) -> None:
-    reply = {"onceResultRef": {**REF, "key": str(REF["key"]).replace("/3-", "/12-")}, "replyToken": TOKEN}
-    assert ["resultRef" in answered(state, reply, fence) for fence in (12, 3)] == [True, False]
-
-
 @pytest.mark.parametrize("number", [0.12345678901234568, 12345678901234568])
 def test_a_reply_whose_text_would_not_be_exact_is_kept_as_it_came(number: float, state: States) -> None:
     assert answered(state, {"n": number}) == {"value": {"n": number}, "inline": False}

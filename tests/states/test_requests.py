@@ -205,28 +205,6 @@ def test_a_payload_is_nested_at_most_10_levels_deep(state: States) -> None:
     assert is_refused(state, [{"body": {**LEAST, "payload": nested(11)}}], "deeper than 10 levels", "in a string")
 
 
-# What is wrong with a request, in the order in which it is told.
-FAULTS: list[tuple[dict[str, Any], str]] = [
-    ({"amount": 1}, "no other field"),
-    ({"operation": "A"}, "operation must be"),
-    ({"tenant": "A"}, "tenant must be"),
-    ({"idempotencyKey": ""}, "idempotencyKey must be"),
-    ({"payload": []}, "payload must be"),
-    ({"onConflict": "never"}, "onConflict must be"),
-    ({"onCrash": "never"}, "onCrash must be"),
-    ({"onFailed": "never"}, "onFailed must be"),
-]
-
-
-@pytest.mark.parametrize("first", range(len(FAULTS)))
-def test_of_several_faults_the_first_is_told(first: int, state: States) -> None:
-    request = dict(LEAST)
-    for fault, _ in FAULTS[first:]:
-        request |= fault
-    for given in (request, [request], [{"body": request}]):
-        assert is_refused(state, given, FAULTS[first][1])
-
-
 @pytest.mark.parametrize("half", ["\ud800", "\udbff", "\udc00", "\udfff", "\\\ud800", "\ud83d \ude00", "\ude00\ud83d"])
 def test_half_of_a_character_is_refused(half: str, state: States) -> None:
     for given in (with_payload(half), with_payload(f"a{half}b"), {**LEAST, "idempotencyKey": f"k{half}"}):
