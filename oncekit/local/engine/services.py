@@ -193,11 +193,19 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
         failure: FailureEvent = (_function_failed if failed else lambda_client_error)(self, env, ex)
         return failure
 
+    def arguments(self: Any, env: Any) -> Any:
+        """What a call is sent is limited as what it answers is."""
+        given = arguments_of(self, env=env)
+        self._verify_size_quota(env=env, value=given)
+        return given
+
+    arguments_of = StateTaskService._eval_parameters
     to_boto_request_value = StateTaskService._to_boto_request_value
     # A body that is not text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
     with (
         _calls_through(service_calls),
         replaced(
+            (StateTaskService, "_eval_parameters", arguments),
             (StateTaskService, "_to_boto_request_value", to_boto_value),
             (StateTaskServiceAwsSdk, "_normalise_parameters", sdk_parameters),
             (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),
