@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ from scenario import (
     released,
     result,
     rows,
+    run,
     scripted,
 )
 
@@ -409,3 +411,31 @@ def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalClou
     counted = published(cloud, recover)
     assert counted["RejectedRequests"] == 452
     assert 200 <= counted["OldestRejectedRequest"] <= 230
+
+
+def _largest(operation: str, what: str) -> dict[str, Any]:
+    """The largest payload that is accepted, and no field that can be left out."""
+    payload: dict[str, Any] = {"return": 1, "x": ""}
+    text = json.dumps(payload, separators=(",", ":"))
+    payload["x"] = {
+        "bytes": "x" * (180_000 - len(text)),
+        "quotes": '"' * ((220_000 - len(json.dumps([text]))) // 4),
+        "values": [1] * 1_998,
+    }[what]
+    return {"operation": operation, "idempotencyKey": "k", "payload": payload}
+
+
+@LANES
+@pytest.mark.parametrize("what", ["bytes", "quotes", "values"])
+def test_what_was_accepted_at_a_limit_is_not_refused_by_its_recovery(
+    cloud: LocalCloud, plain: str, recover: Recover, lane: Lane, what: str
+) -> None:
+    """A kept request names its tenant, and one that is handed over its policies, too: neither counts."""
+    request = _largest(plain, what)
+    died(cloud, request, lane)
+    recover()
+    assert (record_of(cloud, request)["status"], cloud.rejected()) == ("COMPLETED", [])
+    other = request | {"idempotencyKey": "other"}
+    with cloud.intercept(never_arrives(state="AcquireLock", nth=range(1, 6))):
+        assert run(cloud, other, lane).status == "SUCCEEDED"
+    assert (record_of(cloud, other)["status"], cloud.rejected()) == ("COMPLETED", [])

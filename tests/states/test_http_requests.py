@@ -55,7 +55,7 @@ def test_a_request_whose_numbers_grow_beyond_what_a_state_holds_is_refused(fast:
     for error in ("States.DataLimitExceeded", "States.Runtime"):
         way = fast("ReadRequest").fails(error, {}, given=http())
         assert way is not None
-        assert way.to == "IsSentByHttp" and way.assigned["reason"].startswith("the request is larger")
+        assert way.to == "IsSentByHttp" and way.assigned["reason"].startswith("the payload is larger")
 
 
 MAPS = [{"x": True}, {**LEAST, "payload": {"a": [{"x": True}]}}, [{"x": True}], [{"body": {"x": True}}]]
