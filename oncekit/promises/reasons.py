@@ -76,7 +76,9 @@ def quarantine_faults(writes: Sequence[Write], ended: Sequence[Ended]) -> Iterat
         name, owner, id = new["error"]["name"], old["owner"], write.id
         mine = [each for each in ended if (each.owner, each.id) == (owner, id)]
         if write.actor is not None and write.actor.owner == owner:
-            if mine and not mine[-1].error and name != "ResultUnreadable":
+            # What another put where the answer goes is left there, and the answer cannot be kept.
+            is_in_the_way = name == "NeedsAttention" and "business logic succeeded" in new["error"]["message"]
+            if mine and not mine[-1].error and name != "ResultUnreadable" and not is_in_the_way:
                 yield Fault("P5", "broken", f"{id}: its owner threw its own answer away, as {name}")
         elif name == "OwnerCrashed" and (old["onCrash"] != "quarantine" or "mayStartAgain" in old):
             yield Fault("P5", "broken", f"{id}: quarantined as {name}, though it may be started again")
