@@ -58,6 +58,13 @@ def test_a_request_whose_numbers_grow_beyond_what_a_state_holds_is_refused(fast:
         assert way.to == "IsSentByHttp" and way.assigned["reason"].startswith("the payload is larger")
 
 
+def test_a_request_that_takes_too_long_to_read_is_told_so(fast: States) -> None:
+    """AWS ends an evaluation after one second."""
+    way = fast("ReadRequest").fails("States.QueryEvaluationError", {}, "Expression evaluation timeout", given=LEAST)
+    assert way is not None
+    assert way.to == "IsSentByHttp" and "longer than a second" in way.assigned["reason"]
+
+
 MAPS = [{"x": True}, {**LEAST, "payload": {"a": [{"x": True}]}}, [{"x": True}], [{"body": {"x": True}}]]
 
 
