@@ -1,4 +1,4 @@
-"""The two lanes: state machines of one definition over one table."""
+"""The two lanes: two state machines over one table."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from oncekit.local.read_yaml import read_yaml
 from oncekit.local.template import parse
 
 ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
-WORDS = "The [glossary](glossary.md) explains the words: owner, fence, lease, sweep, redrive, quarantine."
+WORDS = "The [glossary](glossary.md) explains the words: owner, fence, lease, sweep, quarantine."
 PARAMETERS = f"""# Parameters and outputs
 
 What you can set for a stack, and what it returns. This page is generated from `template.yaml`. {WORDS}
@@ -98,9 +98,8 @@ def pages(template: Path) -> dict[str, str]:
     """The text of each page, by its file's name."""
     parsed = parse(template.read_text(encoding="utf-8"), template)
     folder = template.parent / "statemachine"
-    definitions = {
-        name: read_yaml((folder / f"{name}.asl.yaml").read_text(encoding="utf-8")) for name in ("operation", "recovery")
-    }
+    names = ("operation", "fast", "recovery")
+    definitions = {name: read_yaml((folder / f"{name}.asl.yaml").read_text(encoding="utf-8")) for name in names}
     return {
         "parameters.md": parameters_page(parsed),
         "alarms.md": alarms_page(parsed),
