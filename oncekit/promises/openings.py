@@ -97,7 +97,7 @@ def began_at(execution: Execution) -> float:
 def came_at(execution: Execution) -> float:
     """When its request came; of one that the fast lane handed over, when it came there."""
     found = handed_over(execution.name)
-    return found[1] if found else began_at(execution)
+    return (found and found[1]) or began_at(execution)
 
 
 def _seconds(at: str) -> float:

@@ -17,7 +17,7 @@ MACHINES = ("StateMachineArn", "FastStateMachineArn")
 """The outputs that name the machines of both lanes."""
 RECOVERY = re.compile(r"recover-[0-9a-f]{32}-[0-9]+-[0-9]+")
 """Names that the sweep gives: such an execution takes over the lock that is there, and asks for nothing itself."""
-_HANDED_OVER = re.compile(r"(first-[0-9a-f]{40})-([0-9]{13})")
+_HANDED_OVER = re.compile(r"first-([0-9a-f]{40})-([0-9]{13})|refused-([0-9a-f]{40})")
 _COLONS = 8
 """In the ARN of an Express execution; one more in an owner."""
 
@@ -41,14 +41,14 @@ def name_of(owner: str) -> str:
 
 
 def handed_over_by(arn: str) -> str:
-    """How the name begins under which an execution in the fast lane hands its request over to the full one."""
-    return f"first-{hashlib.sha256(arn.encode()).hexdigest()[:40]}"
+    """What is in the name under which an execution in the fast lane hands its request over to the full one."""
+    return hashlib.sha256(arn.encode()).hexdigest()[:40]
 
 
-def handed_over(name: str) -> tuple[str, float] | None:
-    """How the name of an execution begins to which a request was handed over, and when it had come, in seconds."""
+def handed_over(name: str) -> tuple[str, float | None] | None:
+    """The same, of a request that came so: in seconds when it had come, or None where it is only to be refused."""
     found = _HANDED_OVER.fullmatch(name)
-    return (found[1], int(found[2]) / 1000) if found else None
+    return (found[1] or found[3], int(found[2]) / 1000 if found[2] else None) if found else None
 
 
 def status_of(cloud: LocalCloud, owner: str) -> str:

@@ -35,7 +35,7 @@ def test_list_says_of_each_why_it_was_refused_when_and_what_can_be_done(operator
     text = operator.once(*LS).out
     assert "REFUSED_AGAIN  InvalidRequest  " in text and "default#told#a\n" in text
     assert re.search(rf"CAN_START +Unavailable +\d+ d +{ID}\n", text), "its age is that of its key"
-    assert "payload must be a JSON object. it would be refused again" in text
+    assert "payload must be a JSON object; it would be refused again" in text
     assert "`once retry --rejected`" in text and "`once release --rejected --error InvalidRequest`" in text
     [told] = asked(operator, *LS, "--error", "Unavailable")
     assert (told["outcome"], told["refusedAt"], told["refusedBy"]) == ("CAN_START", "2025-01-01T00:00:00Z", "arn:x")

@@ -41,7 +41,8 @@ ELSEWHERE = replace(start(2), id=BOUND)
 """Another operation."""
 AGAIN = change(failed(fence=2), lock(SECOND, 3, attempts=1), state="AcquireLock")
 LARGE = ref("results/one")
-HANDED_OVER = full(f"{handed_over_by(fast('first'))}-0000001000000")
+HANDED_OVER = full(f"first-{handed_over_by(fast('first'))}-0000001000000")
+REFUSED_THERE = full(f"refused-{handed_over_by(fast('first'))}")
 TOOK_PART = ("TakeNextFence", "ExecuteBusinessLogic")
 
 
@@ -303,6 +304,9 @@ ENDS = {
     ),
     "what the fast lane hands over arrives": Rule(
         LOST, [ran(FAST)], [ran(FAST), refused(owner=HANDED_OVER), kept(HANDED_OVER)]
+    ),
+    "what the fast lane cannot keep the full one keeps": Rule(
+        LOST, [refused(FAST)], [refused(FAST), refused(owner=REFUSED_THERE), kept(REFUSED_THERE)]
     ),
     "a request is kept with its lock": Rule(
         "P5 lost: has not kept its request", keeps(lock(request="{}")), keeps(lock(), [{"body": REQUEST}])

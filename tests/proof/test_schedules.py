@@ -15,11 +15,7 @@ BREAKAGES = {
         ": 'attribute_not_exists(id) OR expiresAt < :now OR #status = :inProgress' %}",
         "P1 (twice)",
     ),
-    "a finished step is forgotten": (
-        "#error =\n        :error REMOVE mayStartAgain",
-        "#error =\n        :error REMOVE mayStartAgain, steps",
-        "P2 (twice)",
-    ),
+    "a refused request is forgotten": ("Next: RefuseRequest", "Next: RequestRefused", "P5 (lost)"),
 }
 
 

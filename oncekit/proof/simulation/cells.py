@@ -33,7 +33,7 @@ HARMLESS = (
 """They kill nobody: at a call that is not business logic's, the records come to the ends they come to without them."""
 
 LASTING = ("fails for good", "slow", "down for hours")
-"""Of those, what takes longer than an Express execution may."""
+"""Of those, what takes longer than an Express execution may; the first one longer than any."""
 
 MOST_ALIKE = 3
 """As many as there are attempts; and a function that is throttled is tried dozens of times."""
@@ -172,8 +172,9 @@ def _cell(world: World, path: Path, place: Place, fault: str, install: Install) 
 def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[Fault]:
     """A harmless fault changes no outcome."""
     kind = fault.partition(":")[0]
-    # An owner in the fast lane does not outlive what is slow or down for long; then nobody knows what it did.
-    outlived = path.uses_fast_lane and "quarantine" in str(path.all_requests) and kind in LASTING
+    # An owner does not outlive what takes too long, and then nobody knows what it did.
+    lasting = LASTING if path.uses_fast_lane else LASTING[:1]
+    outlived = "quarantine" in str(path.all_requests) and kind in lasting
     if outlived or kind not in HARMLESS:
         return
     if place.kind == "point" or place.action != "invoke":

@@ -40,7 +40,7 @@ def print_table(handled: Sequence[dict[str, Any]], now: float) -> None:
         )
         for each in handled
     ]
-    below = [". ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
+    below = ["; ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
     head = ("", "outcome", "error", "age", "id")
     Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
 
