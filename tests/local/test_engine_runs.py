@@ -139,7 +139,6 @@ def redrive(cloud: LocalCloud, arn: str) -> Execution:
 @pytest.mark.aws(
     model="stepfunctions", says="it continues the failed execution from the unsuccessful step and uses the same input"
 )
-@pytest.mark.aws(unconfirmed="V11")
 def test_redrive_resumes_a_stopped_execution_in_its_state_with_input_and_variables(cloud: LocalCloud) -> None:
     states = {
         "A": {"Type": "Pass", "Assign": {"v": "kept"}, "Output": {"in": 1}, "Next": "W"},
