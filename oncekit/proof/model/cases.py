@@ -29,7 +29,7 @@ WAIT: Policy = {"onConflict": "wait"}
 WAIT_RETRY = WAIT | RETRY
 REJECT: Policy = {"onConflict": "reject"}
 OTHER: Policy = {"payload": "other"}
-LONG: Policy = {"payload": "x" * 200}
+LONG: Policy = {"payload": "large" * 40}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _deep() -> Iterator[tuple[str, Case]]:
 
 def _name(budget: Budget, lanes: str, *policies: Policy) -> str:
     faults = ", ".join(f"{number} {name}" for name, number in budget._asdict().items() if number)
-    asked = " + ".join("-".join(each.values())[:20] or "plain" for each in policies)
+    asked = " + ".join("-".join(each.values())[:20].replace("large" * 4, "large") or "plain" for each in policies)
     return f"{lanes} {asked}: {faults}"
 
 

@@ -30,7 +30,7 @@ from oncekit.proof.model.world import (
     Sweep,
     World,
     ended,
-    name_of_first,
+    hash_of,
     tidied,
 )
 
@@ -321,10 +321,12 @@ class Rules:
             running = any(each.name == name and each.is_running for each in world.executions)
             exists = Error("StepFunctions.ExecutionAlreadyExistsException")
             return Answer(world, as_json({"ExecutionArn": "again"}) if running else exists)
-        assert name.startswith(name_of_first(sender.id))
+        assert hash_of(sender.id) in name
         if sender.fence:
             raise Broken("P2: a request is handed over after business logic was started")
-        begun = self._begun(world, Execution(name, 0, FULL, given, NEW, True, "", "", knows=sender.knows))
+        # What is refused once more counts as a request of its own.
+        knows = sender.knows if name.startswith("first-") else _failure(world)
+        begun = self._begun(world, Execution(name, 0, FULL, given, NEW, True, "", "", knows=knows))
         return Answer(begun._replace(handed=tuple(sorted((*world.handed, name)))), as_json({"ExecutionArn": "new"}))
 
     def _update(self, world: World, call: str, writer: Execution, late: Late | None = None) -> Answer:

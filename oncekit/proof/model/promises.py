@@ -6,7 +6,7 @@ from typing import Any
 
 from oncekit.proof.model.machine import NOW, End
 from oncekit.proof.model.record import Record, is_open, number, parsed, text, time_of
-from oncekit.proof.model.world import FAST, Execution, Late, World, name_of_first
+from oncekit.proof.model.world import FAST, Execution, Late, World, hash_of
 
 OPEN, CLOSED = ("IN_PROGRESS", "QUARANTINED"), ("COMPLETED", "FAILED")
 ANSWER = ("status", "owner", "fence", "result", "resultRef", "error", "fingerprint")
@@ -60,7 +60,7 @@ def written(world: World, writer: Execution, after: str, max_attempts: int, late
     new = parsed(after)
     _has_its_shape(new, max_attempts)
     if writer.owner == text(new, "owner") != world.holder:
-        if late is None and any(name.startswith(name_of_first(writer.id)) for name in world.handed):
+        if late is None and any(name.startswith(f"first-{hash_of(writer.id)}") for name in world.handed):
             raise Broken("P7: a request that was handed over is run here, too")
         if "requestRef" in new and key_of(new) not in dict(world.kept) and not is_open(world.record):
             raise Broken("P5: a lock was taken before the request was kept")

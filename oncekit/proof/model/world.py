@@ -65,7 +65,7 @@ class Execution(NamedTuple):
 
     @property
     def is_handed_over(self) -> bool:
-        return self.name.startswith("first-")
+        return self.name.startswith(("first-", "refused-"))
 
 
 @functools.cache
@@ -80,9 +80,9 @@ def _owner(name: str, lane: str, run: int) -> str:
 
 
 @functools.cache
-def name_of_first(id: str) -> str:
-    """How the name begins of what the fast lane starts in the full lane."""
-    return "first-" + hashlib.sha256(id.encode()).hexdigest()[:40]
+def hash_of(id: str) -> str:
+    """Of an execution in the fast lane; in the names of what it starts in the full lane."""
+    return hashlib.sha256(id.encode()).hexdigest()[:40]
 
 
 class Function(NamedTuple):
@@ -198,6 +198,6 @@ def tidied(world: World) -> World:
             left.append(execution)
     if len(left) == len(world.executions):
         return world
-    names = {name_of_first(each.id) for each in left if each.lane == FAST and each.is_running}
-    handed = tuple(name for name in world.handed if name[:46] in names)
+    senders = {hash_of(each.id) for each in left if each.lane == FAST and each.is_running}
+    handed = tuple(name for name in world.handed if name.split("-")[1] in senders)
     return world._replace(executions=tuple(left), handed=handed)
