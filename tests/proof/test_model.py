@@ -148,7 +148,7 @@ MUTANTS = {
     "what ran is handed over": Mutant(
         Case((A,), "X", Budget(losses=2, errors=1)),
         "P2: a request is handed over",
-        edit("ReadRecord", "$ran or $handedOver", "$handedOver", "fast"),
+        edit("ReadRecord", "$seen or $handedOver", "$handedOver", "fast"),
     ),
     # And what was right from the start.
     "a recovery takes a free lock": Mutant(

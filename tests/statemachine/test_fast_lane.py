@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import pytest
 from latches import Latches
-from scenario import BUSINESS, answer, charge, ends_in, operations, record_of, rows, run, scripted
+from scenario import (
+    BUSINESS,
+    answer,
+    charge,
+    died,
+    ends_in,
+    operations,
+    record_of,
+    released,
+    rows,
+    run,
+    scripted,
+)
 
 from oncekit.local import LocalCloud
-from oncekit.local.faults import runs_twice
+from oncekit.local.faults import before, never_arrives, runs_twice
 
 A_RUN = 300
 """Seconds after which AWS ends an execution of the fast lane."""
@@ -105,3 +117,15 @@ def test_two_runs_that_hand_over_start_one(cloud: LocalCloud) -> None:
         run(cloud, charge(), "fast")
         settle(cloud)
     assert len(operations(cloud)) == 1
+
+
+def test_who_has_seen_the_lock_hands_nothing_over_when_the_table_is_away(cloud: LocalCloud, latches: Latches) -> None:
+    """It was released meanwhile: the full lane, which has not seen it, would start business logic again."""
+    request = scripted({"return": 1})
+    died(cloud, request, "full")
+    with cloud.intercept(
+        before(lambda: released(cloud, request), state="ReadRecord", nth=2),
+        never_arrives(state="ReadRecord", nth=range(2, 7)),
+    ):
+        assert run(cloud, request | {"onConflict": "wait"}, "fast").error == "LockLost"
+    assert (latches.starts(), [each.name for each in operations(cloud) if each.name.startswith("first-")]) == (0, [])
