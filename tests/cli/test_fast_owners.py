@@ -10,7 +10,7 @@ from operating import ID, Operator, put
 
 from oncekit.cli.deployed.executions.owners import no_history
 from oncekit.cli.deployed.stack import Stack
-from oncekit.local.faults import never_arrives, runs_twice
+from oncekit.local.faults import fails, never_arrives, runs_twice
 
 SMALL, LARGE = {"a": 1}, {"a": "x" * 5000}
 """Payloads whose request is kept in the record, and in the bucket."""
@@ -113,6 +113,25 @@ def test_release_while_recovery_is_at_work_leaves_business_logic_to_the_next_req
     with operator.cloud.intercept(release_first):
         operator.sweep()
     assert (released, operator.starts) == ([0], starts)
+
+
+@pytest.mark.parametrize("on_crash", ["retry", "quarantine"])
+def test_release_before_the_full_lane_goes_on_leaves_business_logic_to_the_next_request(
+    operator: Operator, on_crash: str
+) -> None:
+    """The fast lane has handed its lock over; until the full lane takes it, it is anybody's to release."""
+    released = []
+
+    def release_first(call: Any, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "AcquireLock" and ":handover-" in call.execution_arn:
+            released.append(operator.once(*RELEASE).code)
+        return proceed()
+
+    throttled = fails("TooManyRequestsException", status=429, state="ExecuteBusinessLogic", nth=1)
+    with operator.cloud.intercept(throttled, never_arrives(state="RenewLock", nth=0), release_first):
+        operator.cloud.run(operator.request(on_crash), lane="fast")
+        operator.cloud.settle()
+    assert (released, operator.starts) == ([0], 0)
 
 
 @pytest.mark.parametrize("payload", [SMALL, LARGE], ids=["in the record", "in the bucket"])
