@@ -151,8 +151,14 @@ def test_the_picture_is_shown_in_its_own_size_when_asked(page: Page) -> None:
     assert page.evaluate(width) == before
     page.set_viewport_size({"width": 360, "height": 800})
     page.reload()
-    [pan, first] = [page.locator(each).bounding_box() for each in (".pan", '.picture a[href="#visit-1"]')]
-    assert pan and first and pan["x"] < first["x"] < pan["x"] + pan["width"], "where the path begins is seen first"
+    # Where the path begins is seen first.
+    page.wait_for_function(
+        """() => {
+          const [pan, first] = [".pan", ".picture a[href='#visit-1']"].map(each =>
+            document.querySelector(each).getBoundingClientRect());
+          return pan.left < first.left && first.left < pan.right;
+        }"""
+    )
 
 
 def test_from_a_key_to_the_execution_that_had_the_effect_in_two_clicks(page: Page) -> None:
