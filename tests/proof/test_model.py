@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.records import record
+from oncekit.cli.deployed.records.record import Record
+from oncekit.cli.deployed.stack import Stack
 from oncekit.proof.model import operators
 from oncekit.proof.model.cases import (
     ACQUIRE,
@@ -207,7 +212,15 @@ def test_model_goes_red_when_a_definition_changes(name: str) -> None:
 
 
 def test_model_goes_red_when_an_operators_retry_is_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "MAY_START", "")
-    case = Case((QUARANTINE,), "F", Budget(crashes=1, operators=1))
+    def write(stack: Stack, shown: Record, update: str, *rest: Any) -> None:
+        record.write(stack, shown, update.replace(", mayStartAgain = :true", ""), *rest)
+
+    monkeypatch.setattr(decisions, "write", write)
+    operators.done.cache_clear()
+    case = Case((QUARANTINE,), "F", Budget(errors=1, operators=1))
     with rules_of(case) as rules, pytest.raises(Counterexample, match="P5: a lock that was given back"):
-        explore(rules)
+        explore(
+            rules,
+            ("order-0 arrives", "AcquireLock", "business logic starts", "answer is lost", "RecordQuarantine", "retry"),
+        )
+    operators.done.cache_clear()

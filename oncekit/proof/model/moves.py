@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from oncekit.cli.deployed import decisions
 from oncekit.proof.model import operators, promises
 from oncekit.proof.model.business import LOST, charged
 from oncekit.proof.model.machine import NOW, At, End, Machine, Next, Uncaught
@@ -173,21 +174,21 @@ class Rules:
         if not world.budget.operators or record is None:
             return
         item, poorer = parsed(record), world.spend("operators")
-        status = text(item, "status")
+        status, owner = text(item, "status"), world.execution(world.holder)
+        kept = dict(world.kept).get(promises.key_of(item), "") if "requestRef" in item else ""
+
+        def done(decide: operators.Decision) -> World:
+            return poorer._replace(record=operators.done(self.table, record, kept, decide), owed=False)
+
         if status == "QUARANTINED":
-            if "requestRef" not in item or promises.key_of(item) in dict(world.kept):
-                after = operators.retried(self.table, record)
-                yield Move("once retry", False, poorer._replace(record=after, begun=False, owed=True))
-            for failed in (False, True):
-                after = operators.resolved(self.table, record, failed)
-                done = poorer._replace(record=after, owed=False, answer=world.answer if failed else operators.RESULT)
-                yield Move(f"once resolve{' --failed' if failed else ''}", False, done)
-        owner = world.execution(world.holder)
+            yield Move("once resolve", False, done(operators.complete)._replace(answer=operators.RESULT))
+            yield Move("once resolve --failed", False, done(operators.fail))
         is_over = status == "QUARANTINED" or (time_of(record, "leaseExpiresAt") or 0) < NOW
-        is_dead = owner is None or (not owner.is_running and (owner.lane == FULL or is_over))
-        if status in promises.OPEN and is_dead:
-            after = operators.released(self.table, record)
-            yield Move("once release", False, poorer._replace(record=after, released=True, owed=False))
+        has_ended = owner is None or not owner.is_running
+        if status in promises.OPEN and is_over and has_ended and (kept or "request" in item):
+            yield Move("once retry", False, done(decisions.retry)._replace(begun=False, owed=True))
+        if status in promises.OPEN and has_ended and (is_over or (owner is not None and owner.lane == FULL)):
+            yield Move("once release", False, done(operators.release)._replace(released=True))
 
     # ---- The sweep ----
 

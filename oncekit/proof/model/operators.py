@@ -1,73 +1,75 @@
-"""What operators write, as `once retry`, `once resolve` and `once release` do."""
+"""What operators do: `once retry`, `once resolve` and `once release` themselves, on the record of the model."""
 
 from __future__ import annotations
 
-from oncekit.proof.model.machine import NOW, iso
-from oncekit.proof.model.record import Table, as_json, number, parsed, text
+import datetime
+import functools
+import io
+import re
+from collections.abc import Callable
+from typing import Any
+
+from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed.stack import Stack
+from oncekit.local.account import ACCOUNT, REGION
+from oncekit.proof.model.machine import NOW
+from oncekit.proof.model.record import Table, as_json, parsed
 
 RESULT = '"by hand"'
-MAY_START = ", mayStartAgain = :true"
+_ARN = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:once-OperationStateMachine"
+Decision = Callable[[Stack, str], object]
 
 
-def _written(table: Table, record: str, update: str, values: dict[str, dict[str, object]]) -> str:
+class _Client:
+    """DynamoDB with the record; S3 with the kept request; Step Functions, where the owner has ended."""
+
+    class exceptions:  # noqa: N801  as boto3 calls it
+        ExecutionAlreadyExists = ExecutionDoesNotExist = NoSuchKey = KeyError
+
+    def __init__(self, table: Table, record: str, kept: str) -> None:
+        self._table, self.record, self._kept = table, record, kept
+
+    def get_item(self, **_: Any) -> dict[str, Any]:
+        return {"Item": parsed(self.record)}
+
+    def update_item(self, **arguments: Any) -> None:
+        after = self._table.update(self.record, as_json(arguments))
+        assert after is not None
+        # Every operator is the same one.
+        self.record = re.sub(r"operator-[0-9a-f]{12}", "operator-0", after)
+
+    def get_object(self, **_: Any) -> dict[str, Any]:
+        modified = datetime.datetime.fromtimestamp(NOW, datetime.UTC)
+        return {"Body": io.BytesIO(self._kept.encode()), "LastModified": modified}
+
+    def describe_execution(self, **_: Any) -> dict[str, Any]:
+        return {"status": "ABORTED"}
+
+    def start_execution(self, **_: Any) -> None:
+        """The sweep's start, made at once; as it is the sweep's, the sweep makes it here."""
+
+
+@functools.cache
+def done(table: Table, record: str, kept: str, decide: Decision) -> str:
+    """The record after an operator's decision; `kept` is the text of a large request, as it is in the bucket."""
+    client = _Client(table, record, kept)
     item = parsed(record)
-    common = {
-        ":me": {"S": f"operator-{text(item, 'owner')}"[:200]},
-        ":next": {"N": str(number(item, "fence") + 1)},
-        ":theirs": item["owner"],
-        ":fence": item["fence"],
-    }
-    names = {word: word[1:] for word in ("#status", "#owner", "#error", "#result", "#request") if word in update}
-    call = {
-        "Key": {"id": item["id"]},
-        "ConditionExpression": "#owner = :theirs AND fence = :fence",
-        "UpdateExpression": f"{update}",
-        "ExpressionAttributeNames": names | {"#owner": "owner"},
-        "ExpressionAttributeValues": common | values,
-    }
-    after = table.update(record, as_json(call))
-    assert after is not None
-    return after
+    bucket = item["requestRef"]["M"]["bucket"]["S"] if "requestRef" in item else ""
+    outputs = {"TableName": table.name, "ResponseBucketName": bucket, "StateMachineArn": _ARN}
+    outputs |= {"StateMachineAliasArn": f"{_ARN}:live"}
+    parameters = {"RetentionDays": "30", "InlineLimitBytes": "4096"}
+    clients = dict.fromkeys(("dynamodb", "s3", "stepfunctions"), client)
+    decide(Stack("once", outputs, parameters, None, now=lambda: float(NOW), clients=clients), item["id"]["S"])
+    return client.record
 
 
-def retried(table: Table, record: str) -> str:
-    values: dict[str, dict[str, object]] = {
-        ":status": {"S": "IN_PROGRESS"},
-        ":zero": {"N": "0"},
-        ":true": {"BOOL": True},
-        ":shard": {"S": "IN_PROGRESS#" + text(parsed(record), "openShard")[-1]},
-    }
-    update = (
-        "SET #status = :status, #owner = :me, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
-        f"openShard = :shard{MAY_START} REMOVE #error, finishedAt"
-    )
-    return _written(table, record, update, values)
+def complete(stack: Stack, id: str) -> None:
+    decisions.resolve(stack, id, RESULT, None)
 
 
-_GONE = "leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
+def fail(stack: Stack, id: str) -> None:
+    decisions.resolve(stack, id, None, "by hand")
 
 
-def resolved(table: Table, record: str, failed: bool) -> str:
-    values: dict[str, dict[str, object]] = {
-        ":status": {"S": "FAILED" if failed else "COMPLETED"},
-        ":at": {"S": iso(NOW)},
-        ":expiresAt": {"N": str(NOW + 1000)},
-        ":end": {"M": {"name": {"S": "ResolvedByOperator"}, "message": {"S": "m"}}} if failed else {"S": RESULT},
-    }
-    update = "SET #owner = :me, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status, "
-    update += f"#error = :end REMOVE {_GONE}" if failed else f"#result = :end REMOVE {_GONE}, #error, steps"
-    return _written(table, record, update, values)
-
-
-def released(table: Table, record: str) -> str:
-    values: dict[str, dict[str, object]] = {
-        ":status": {"S": "FAILED"},
-        ":at": {"S": iso(NOW)},
-        ":over": {"N": str(NOW - 3600)},
-        ":error": {"M": {"name": {"S": "Released"}, "message": {"S": "m"}}},
-    }
-    update = (
-        "SET #status = :status, #owner = :me, fence = :next, finishedAt = :at, expiresAt = :over, #error = :error "
-        f"REMOVE {_GONE}"
-    )
-    return _written(table, record, update, values)
+def release(stack: Stack, id: str) -> None:
+    decisions.release(stack, decisions.may_be_released(stack, id)[0])
