@@ -408,7 +408,9 @@ def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalClou
     bucket = cloud.outputs["ResponseBucketName"]
     for n in range(450):  # more than two pages
         cloud.client("s3").put_object(Bucket=bucket, Key=f"rejected/2199-01-01T00-00-00Z-{n}.json", Body=b"{}")
+    cloud.client("s3").put_object(Bucket=bucket, Key="rejected/")  # as the S3 console makes a folder
     counted = published(cloud, recover)
+    cloud.client("s3").delete_object(Bucket=bucket, Key="rejected/")
     assert counted["RejectedRequests"] == 452
     assert 200 <= counted["OldestRejectedRequest"] <= 230
 
