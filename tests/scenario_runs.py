@@ -32,7 +32,7 @@ def stack_up(folder: Path) -> Iterator[Mapping[str, str]]:
     template = (ROOT / "template.yaml").read_text()
     assert VISIBILITY in template
     (folder / "template.yaml").write_text(template.replace(VISIBILITY, VISIBILITY.replace("60", "1")))
-    with once_up(folder, folder, "--parameter", "Operations=e2e=once_op-e2e:live") as up:
+    with once_up(folder, folder, "--parameter", "Operations=e2e=once-e2e:live") as up:
         yield {**os.environ, **up.given}
 
 
@@ -69,7 +69,7 @@ def assert_empty(up: Mapping[str, str]) -> None:
     assert not running(up, outputs["StateMachineArn"])
     functions = client(up, "lambda")
     with pytest.raises(functions.exceptions.ResourceNotFoundException):
-        functions.get_function_configuration(FunctionName="once_op-e2e")
+        functions.get_function_configuration(FunctionName="once-e2e")
 
 
 def run_id_of(printed: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
+from oncekit.local.events import Delivery
 from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
@@ -33,6 +34,7 @@ class PlannedFaults(Injector):
         self._choices = 0
         self._held: list[tuple[int, Callable[[], object]]] = []
         self._down: dict[str, float] = {}
+        self._sweeps = 0
         self._due: list[str] = []
 
     def choose(self, ready: list[Task], current: Task | None) -> Task:
@@ -125,6 +127,13 @@ class PlannedFaults(Injector):
             self._hold(fault, point.send)
         if fault in ("answer lost", "never arrives", "fails"):
             raise ConnectionClosedError(endpoint_url=point.function)
+
+    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
+        if self._world.scheduler.now() < max(self._down.values(), default=0.0):
+            self._sweeps += 1
+            if self._sweeps % 30:  # most of them come to nothing
+                return ()
+        return (0.0,)
 
 
 def is_possible(call: Call, fault: str) -> bool:
