@@ -36,6 +36,7 @@ ADDED = (
     "caller",
     "probe",
     "ask-somebody",
+    "made",
 )
 """Operations to which many tests add a function: each that is not among them costs a deployment."""
 

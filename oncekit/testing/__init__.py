@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from oncekit.testing.faults import answer_lost, event_lost, function_crashes, owner_dies, runs_twice
+    from oncekit.testing.faults import answer_lost, function_crashes, owner_dies, runs_twice
 
-__all__ = ["answer_lost", "event_lost", "function_crashes", "owner_dies", "runs_twice"]
+__all__ = ["answer_lost", "function_crashes", "owner_dies", "runs_twice"]
 
 
 def __getattr__(name: str) -> Any:

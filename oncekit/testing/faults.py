@@ -3,7 +3,6 @@
     owner_dies(after="step:place")      the execution that owns the lock is stopped
     function_crashes(before="...")      the function's process is killed
     answer_lost(of="...")               a call is done, and its answer does not arrive
-    event_lost()                        nobody hears of an execution's death; the sweep finds it
     runs_twice()                        an execution in the fast lane runs twice, as Express executions may
 
 A place is a state of the state machine (`AcquireLock`), a step of the function (`step:place`), a call that it makes
@@ -17,7 +16,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,6 @@ from oncekit.testing.watch import FunctionCall, FunctionInterceptor, Lost, Make,
 
 if TYPE_CHECKING:
     from oncekit.local.boundaries import Boundary
-    from oncekit.local.events import Delivery
     from oncekit.testing.cloud import Fault, TestCloud
 
 
@@ -95,18 +93,6 @@ def answer_lost(*, of: str, nth: int = 1) -> Fault:
     return _certain(name, of, nth, strike)
 
 
-def event_lost() -> Fault:
-    """The events that tell recovery of a death are lost; what dies is found by the sweep, after its lease."""
-
-    @contextmanager
-    def strike(cloud: TestCloud, now: Once) -> Iterator[None]:
-        with deaf(cloud, now):
-            yield
-            cloud.settle()  # the event may still be on its way when `run` has the end of the execution
-
-    return _certain("event_lost()", "", 1, strike)
-
-
 def runs_twice(*, later: float = 0.0) -> Fault:
     """The next execution in the fast lane is run once more, at once or after so many seconds."""
 
@@ -148,8 +134,6 @@ def _why(cloud: TestCloud, name: str, place: str, now: Once) -> str:
     )
     if name == "runs_twice()":
         return f'no execution was started in the fast lane: give lane="fast" to `run`, `finish` or `start`{waits}'
-    if name == "event_lost()":
-        return f"no execution died, so that there was no event: use it together with owner_dies{waits}"
     if now.reached:
         times = "once" if now.reached == 1 else f"{now.reached} times"
         return f"{place} was reached only {times}{waits}"
@@ -227,18 +211,6 @@ def dying_at(cloud: TestCloud, state: str, is_after: bool, now: Once) -> Iterato
 
     with boundaries(tell):
         yield
-
-
-def deaf(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
-    """No event arrives that tells recovery of a death."""
-
-    def fate(delivery: Delivery) -> Sequence[float]:
-        if delivery.event.get("source") != "aws.states":
-            return (0.0,)
-        now()
-        return ()
-
-    return cloud.lose_events(fate)
 
 
 def _check_state(cloud: TestCloud, state: str) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from oncekit.testing.faults import Once, deaf, dying_at, stop_owner
+from oncekit.testing.faults import Once, dying_at, stop_owner
 from oncekit.testing.watch import FunctionCall, Lost, Make, kill
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
     strikes += [Strike(f"another owner has finished before {call}", _at(operation, n, _late)) for n, call in writes]
     strikes += [Strike(f"the service is unavailable at {call}", _away(operation, n)) for n, call in writes]
     of_owner = [_owner_dies(place, state) for place, state in boundaries]
-    of_owner += [event_is_lost_too(each) for each in of_owner[-2:-1]]  # after the last one there is nothing to find
     # In turns: while an execution is struck, a process that was killed is replaced.
     return [each for pair in zip_longest(strikes, of_owner) for each in pair if each is not None]
 
@@ -75,19 +74,6 @@ def dies_at_its_beginning(operation: str) -> Strike:
         return cloud.watch.intercept(intercept)
 
     return Strike("the function dies at its beginning", lay)
-
-
-def event_is_lost_too(strike: Strike) -> Strike:
-    """The same, and recovery hears of no death: the sweep has to find it."""
-
-    @contextmanager
-    def lay(cloud: TestCloud, same: Strike) -> Iterator[None]:
-        with ExitStack() as stack:
-            stack.enter_context(deaf(cloud, Once()))
-            stack.enter_context(strike.lay(cloud, same))
-            yield
-
-    return Strike(f"{strike.what}, and the event about it is lost", lay, strike.of_owner)
 
 
 # ---- calls ----

@@ -138,9 +138,10 @@ def test_start_under_a_name_that_is_taken_says_so(machine: Execute, cloud: Local
 
 @pytest.mark.aws(unconfirmed="V30")
 def test_message_body_of_an_object_is_its_json(machine: Execute, cloud: LocalCloud) -> None:
-    arguments = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": {"a": "{% $states.input %}"}}
+    arguments = {"QueueUrl": cloud.resources["EventDeadLetterQueue"], "MessageBody": {"a": "{% $states.input %}"}}
     output = machine({"S": task("sqs:sendMessage", arguments)}, [1]).output
-    assert cloud.rejected() == [{"a": [1]}]
+    [message] = cloud.client("sqs").receive_message(QueueUrl=cloud.outputs["EventDeadLetterQueueUrl"])["Messages"]
+    assert json.loads(message["Body"]) == {"a": [1]}
     with cloud.intercept(never_arrives(action="send_message")):
         assert machine({"S": task("sqs:sendMessage", arguments)}, [1]).error == "SQS.SdkClientException"
     assert {"MessageId", "MD5OfMessageBody"} <= set(output)
@@ -152,7 +153,7 @@ def test_message_body_of_an_object_is_its_json(machine: Execute, cloud: LocalClo
 )
 def test_time_that_is_over_is_a_timeout_whatever_the_service(machine: Execute, cloud: LocalCloud) -> None:
     key = {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "k"}}}
-    message = {"QueueUrl": cloud.resources["RejectedRequestsQueue"], "MessageBody": "m"}
+    message = {"QueueUrl": cloud.resources["EventDeadLetterQueue"], "MessageBody": "m"}
     tasks = [task("dynamodb:getItem", key), query(cloud), task("sqs:sendMessage", message)]
     with cloud.intercept(times_out(nth=0)):
         assert [machine({"T": each}).error for each in tasks] == ["States.Timeout"] * 3

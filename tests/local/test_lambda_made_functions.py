@@ -67,7 +67,7 @@ def test_function_that_a_client_made_runs_with_its_layer_until_it_is_deleted(clo
     for gone in (functions.delete_function, functions.get_function_configuration):
         with pytest.raises(functions.exceptions.ResourceNotFoundException):
             gone(FunctionName=NAME)
-    assert cloud.run({**REQUEST, "idempotencyKey": "other"}).error == "InvalidRequest"
+    assert cloud.run({**REQUEST, "idempotencyKey": "other"}).error == "NeedsAttention"
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_samconfig_sets_parameters_that_exist_to_values_that_are_allowed(
     environment: str, source: Mapping[str, Any]
 ) -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text())[environment]
-    given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
+    given = dict(pair.split("=", 1) for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
     values = parameter_values(source["Parameters"], given)
     assert values["Stage"] == ("prod" if environment == "prod" else "dev")
 
@@ -111,7 +111,7 @@ def test_the_lists_of_parameters_in_the_pages_are_allowed(page: str, source: Map
     blocks = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
     [shown, kept] = [
         dict(
-            pair.split("=")
+            pair.split("=", 1)
             for pair in tomllib.loads(text)["prod"]["deploy"]["parameters"]["parameter_overrides"].split()
         )
         for text in (*blocks, (ROOT / "samconfig.toml").read_text())
@@ -131,6 +131,6 @@ def test_samconfig_builds_and_invokes_for_the_same_architecture() -> None:
 @pytest.mark.parametrize("environment", ["default", "dev", "prod"])
 def test_payloads_stay_out_of_the_log_unless_somebody_says_so(environment: str, source: Mapping[str, Any]) -> None:
     config = tomllib.loads((ROOT / "samconfig.toml").read_text())[environment]
-    given = dict(pair.split("=") for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
+    given = dict(pair.split("=", 1) for pair in config["deploy"]["parameters"]["parameter_overrides"].split())
     values = parameter_values(source["Parameters"], given)
     assert (values["IncludeExecutionData"], values["ExecutionLog"]) == ("false", "ERROR")
