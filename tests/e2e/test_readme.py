@@ -137,9 +137,9 @@ def test_the_same_request_twice_prints_what_the_tutorial_shows() -> None:
         assert any(each.startswith(line.rstrip("…")) for each in printed), line
 
 
-def test_picture_shows_every_state() -> None:
-    picture = (ROOT / "docs/state-machine.svg").read_text()
-    assert picture == once("show", "--draw", "-").stdout
+@pytest.mark.parametrize(("picture", "lane"), [("state-machine.svg", "full"), ("fast-lane.svg", "fast")])
+def test_picture_shows_every_state(picture: str, lane: str) -> None:
+    assert (ROOT / "docs" / picture).read_text() == once("show", "--draw", "-", "--lane", lane).stdout
 
 
 def test_commands_of_the_page_are_those_of_the_help() -> None:
