@@ -47,16 +47,32 @@ def arguments(states: dict[str, Any], state: str, owner: str, **variables: Any) 
         if isinstance(node, dict):
             return {k: value_of(v) for k, v in node.items()}
         if isinstance(node, str) and node.startswith("{%"):
-            return EVALUATOR.evaluate(node[2:-2], {}, {"me": owner, "stopsAt": 0, "backOffSeconds": 4, **variables})
+            return EVALUATOR.evaluate(node[2:-2], {}, {"me": owner, **AT_FIRST, **variables})
         return node
 
     call: dict[str, Any] = value_of(states[state]["Arguments"])
     return call | {"TableName": "locks"}
 
 
+AT_FIRST = {
+    "fingerprint": "f",
+    "found": "NOTHING",
+    "isRecovery": False,
+    "isKept": False,
+    "kept": {"isLarge": False, "text": "{}"},
+    "next": {"attempts": 2, "waitSeconds": 0},
+    "failure": {"name": "OwnerEnded", "message": "an owner ended"},
+}
+
+
 def request(number: int) -> dict[str, Any]:
-    kept = {"as": "request", "not": "requestRef", "value": {"NULL": True}}
-    return {"id": f"default#a#{number}", "fingerprint": "f", "onCrash": "retry", "shard": "0", "kept": kept}
+    return {"id": f"default#a#{number}", "idHash": "0", "tenant": "default", "onCrash": "retry"}
+
+
+def lock_of(record: dict[str, Any]) -> dict[str, Any]:
+    """As ReadRecord remembers it."""
+    fence, lease = (int(record[name]["N"]) for name in ("fence", "leaseExpiresAt"))
+    return {"owner": record["owner"]["S"], "fence": fence, "lease": lease}
 
 
 def race(port: int, calls_of_key: list[list[dict[str, Any]]]) -> list[Counter[str]]:
@@ -98,7 +114,7 @@ def test_one_of_sixty_four_acquires_and_one_takes_over(port: int, states: dict[s
     records = [record(port, key) for key in range(KEYS)]
     heirs = [f"arn:heir:{n}" for n in range(WRITERS)]
     take_over = [
-        [arguments(states, "TakeOverLock", heir, request=request(key), record=records[key]) for heir in heirs]
+        [arguments(states, "TakeNextFence", heir, request=request(key), about=lock_of(records[key])) for heir in heirs]
         for key in range(KEYS)
     ]
     for outcome in race(port, take_over):
