@@ -84,6 +84,13 @@ def test_a_request_is_done_however_long_the_table_throttles(cloud: LocalCloud, l
     assert cloud.rejected() == []
 
 
+def test_a_duplicate_is_answered_however_long_the_table_throttles(cloud: LocalCloud) -> None:
+    """In the full lane: what the fast lane left to it, saying that it is in progress, is such a duplicate, too."""
+    cloud.run(charge())
+    with cloud.intercept(outage(cloud, 3 * 3600, "ThrottlingException", "ReadRecord")):
+        assert run(cloud, charge(), "full").output["disposition"] == "REPLAYED"
+
+
 def test_who_is_accepted_by_http_finds_the_answer_some_time(cloud: LocalCloud, client: Client) -> None:
     payload = charge()["payload"]
     with cloud.intercept(outage(cloud, 250, "ThrottlingException", "AcquireLock")):
