@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -34,9 +33,7 @@ def findings(path: Path) -> list[Finding]:
 
 def main() -> int:
     """Look for what no linter sees in the template's definitions. Exits with 1 when there is a finding."""
-    parser = argparse.ArgumentParser(prog="python -m oncekit.gate", description=main.__doc__)
-    parser.add_argument("--template", type=Path, default=Path("template.yaml"))
-    found = findings(parser.parse_args().template)
+    found = findings(Path("template.yaml"))
     for each in found:
         print(each)
     print(f"findings: {len(found)}", file=sys.stderr)

@@ -14,7 +14,6 @@ import botocore.session
 from once import errors
 
 from oncekit.gate.machine import Finding, Machine, State
-from oncekit.gate.reading import read
 
 SERVICES = {
     "dynamodb": ("dynamodb", "DynamoDB"),
@@ -23,17 +22,10 @@ SERVICES = {
     "aws-sdk:sfn": ("stepfunctions", "Sfn"),
     "states": ("stepfunctions", "StepFunctions"),
     "aws-sdk:cloudwatch": ("cloudwatch", "CloudWatch"),
-    "sqs": ("sqs", "SQS"),
     "lambda": ("lambda", "Lambda"),
 }
 """By integration: the service's name in botocore, and the prefix of its errors."""
 _EVERY_SERVICE = ("AccessDeniedException", "SdkClientException", "ThrottlingException", "ValidationException")
-_BEYOND_THE_MODEL = {
-    "DynamoDB": ("AmazonDynamoDBException",),
-    "SQS": ("AmazonSQSException",),
-    "Lambda": ("AWSLambdaException", "ClientExecutionTimeoutException", "Unknown"),
-}
-_RUNTIME = ("Sandbox.Timedout", "Runtime.ExitError", "Runtime.ImportModuleError", "Runtime.HandlerNotFound")
 _STATES = (
     "ALL", "DataLimitExceeded", "Permissions", "QueryEvaluationError", "Runtime", "TaskFailed", "Timeout",
 )  # fmt: skip
@@ -49,31 +41,20 @@ def check(machine: Machine) -> Iterator[Finding]:
             )
             continue
         known = names(state)
-        for where, name in _named(state):
-            if name not in known:
-                yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
-
-
-def _named(state: State) -> Iterator[tuple[str, str]]:
-    """Every error that the state names: in clauses, and where an expression asks for the error's name."""
-    for where, clause in state.clauses:
-        for name in clause.get("ErrorEquals", []):
-            yield where, name
-    for text in state.expressions():
-        for member, name in read(text.source).compared:
-            if member == ("errorOutput", "Error"):
-                yield text.field, name
+        for where, clause in state.clauses:
+            for name in clause.get("ErrorEquals", []):
+                if name not in known:
+                    yield machine.finding(state, f"{where}: {_unknown(name, known, state)}")
 
 
 def names(state: State) -> frozenset[str]:
-    """Every error name that can occur in a state."""
+    """The error names of a state: those of AWS's models, of Step Functions and of our library."""
     known = {f"States.{name}" for name in (_STATES if state.type == "Task" else (*_STATES, *_OF_MAPS))}
     if state.type == "Task":
         integration, _, action = state.resource.rpartition(":")
         service, prefix = SERVICES[integration]
-        own = (*_exceptions(service, action), *_BEYOND_THE_MODEL.get(prefix, ()), f"{prefix}Exception")
-        known |= {f"{prefix}.{name}" for name in (*own, *_EVERY_SERVICE)}
-        known |= {*_RUNTIME, *_of_the_library()} if integration == "lambda" else set()
+        known |= {f"{prefix}.{name}" for name in (*_exceptions(service, action), *_EVERY_SERVICE)}
+        known |= _of_the_library() if integration == "lambda" else set()
     return frozenset(known)
 
 
@@ -95,4 +76,4 @@ def _of_the_library() -> set[str]:
 def _unknown(name: str, known: frozenset[str], state: State) -> str:
     alike = [each for each in known if each.lower() == name.lower()] or difflib.get_close_matches(name, known, 1)
     hint = f"; is it {alike[0]}?" if alike else "; remove it"
-    return f"{state.resource or state.type} never raises {name}, so this never matches{hint}"
+    return f"no error of {state.resource or state.type} is called {name}, so this never matches{hint}"

@@ -22,7 +22,7 @@ def _problems(state: State, text: Text) -> Iterator[str]:
     if text.is_expression:
         reading = read(text.source)
         yield from reading.problems
-        for member, *_ in reading.states:
+        for member in reading.states:
             yield from _of_states(state, text, member)
     elif "{%" in text.value:
         yield "AWS takes an expression inside of a longer string for text; make all of it one {% ... %}, joined with &"

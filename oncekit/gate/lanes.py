@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,40 +18,33 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("ReceiveRequest", "Assign.waiting"): "a wait ends before the execution does",
     ("ReceiveRequest", "Assign.throttled"): _HAS_MINUTES,
     ("ReceiveRequest", "Default"): "the fast lane reads first: for a duplicate that is one read and no write",
-    ("AcquireLock", "TimeoutSeconds"): _HAS_MINUTES,
-    ("AcquireLock", "Retry"): _HAS_MINUTES,
-    ("AcquireLock", "Catch"): _HAS_MINUTES,
     ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
     ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
-    ("ReadRecord", "TimeoutSeconds"): _HAS_MINUTES,
-    ("ReadRecord", "Retry"): _HAS_MINUTES,
-    ("ReadRecord", "Catch"): _HAS_MINUTES,
     ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
     ("ExistingStatus", "Choices"): "the fast lane hands over, and asks no owner",
     ("ExistingStatus", "Default"): "the fast lane hands over, and asks no owner",
-    ("KeepRequest", "TimeoutSeconds"): _HAS_MINUTES,
-    ("KeepRequest", "Retry"): _HAS_MINUTES,
-    ("KeepRequest", "Catch"): _HAS_MINUTES,
-    ("ClassifyFailure", "Choices"): _HAS_MINUTES,
-    ("ClassifyFailure", "Assign.throttled"): _HAS_MINUTES,
-    ("TakeNextFence", "TimeoutSeconds"): _HAS_MINUTES,
-    ("TakeNextFence", "Retry"): _HAS_MINUTES,
-    ("TakeNextFence", "Catch"): _HAS_MINUTES,
-    ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,
+    **{
+        (state, member): _HAS_MINUTES
+        for state in ("AcquireLock", "ReadRecord", "KeepRequest", "TakeNextFence")
+        for member in ("TimeoutSeconds", "Retry", "Catch")
+    },
     ("RefuseRequest", "Retry"): _HAS_MINUTES,
     ("RefuseRequest", "Catch"): _HAS_MINUTES,
+    ("ClassifyFailure", "Choices"): _HAS_MINUTES,
+    ("ClassifyFailure", "Assign.throttled"): _HAS_MINUTES,
+    ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,
 }
 """By state and member."""
-_TOLD_BY_HTTP = {"IsSentByHttp": "RefuseRequest"}
+_FAST, _FULL = '"Next": "IsSentByHttp"', '"Next": "RefuseRequest"'
 """In the fast lane the way to a refusal asks first whether its sender is told by HTTP."""
 
 
 def check(full: Machine, fast: Machine) -> Iterator[Finding]:
     """Finds differences without a reason, and reasons without a difference."""
     needed = set()
-    states = full.definition["States"], fast.definition["States"]
+    states = full.definition["States"], json.loads(json.dumps(fast.definition["States"]).replace(_FAST, _FULL))
     for name in states[0].keys() & states[1].keys():
-        for path in _differences(states[0][name], _by_the_same_ways(states[1][name])):
+        for path in _differences(states[0][name], states[1][name]):
             reasons = {known for known in DIFFERENT if known[0] == name and f"{path}.".startswith(f"{known[1]}.")}
             needed |= reasons
             if not reasons:
@@ -59,15 +53,6 @@ def check(full: Machine, fast: Machine) -> Iterator[Finding]:
         yield Finding(
             fast.file, name, f"{path} is the same in both lanes; take its reason out of oncekit/gate/lanes.py"
         )
-
-
-def _by_the_same_ways(node: Any) -> Any:
-    if isinstance(node, Mapping):
-        return {
-            name: _TOLD_BY_HTTP.get(each, each) if name == "Next" else _by_the_same_ways(each)
-            for name, each in node.items()
-        }
-    return [_by_the_same_ways(each) for each in node] if isinstance(node, list) else node
 
 
 def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ class Project:
 
     def __init__(self, path: Path) -> None:
         self._folder = path.parent
-        self._source = _parsed(path.read_text(), path.name)
+        self._source = parse(path.read_text(), path)
         self.parameters: Mapping[str, Mapping[str, Any]] = self._source.get("Parameters", {})
 
     def resources(self, kind: str) -> dict[str, Mapping[str, Any]]:
@@ -53,8 +52,3 @@ class Project:
         substitutions = resolver.resolve(properties.get("DefinitionSubstitutions", {}))
         definition = rendered(read_definition(self._folder / file), substitutions, self._folder / file)
         return Machine(file, definition, str(properties.get("StateMachineType", "STANDARD")))
-
-
-@functools.lru_cache(maxsize=8)
-def _parsed(text: str, name: str) -> dict[str, Any]:
-    return parse(text, Path(name))

@@ -50,10 +50,8 @@ class Reading:
     problems: list[str] = field(default_factory=list)
     uses: list[str] = field(default_factory=list)
     """Variables of the workflow that it reads without having asked for them."""
-    states: list[tuple[str, ...]] = field(default_factory=list)
-    """Members of $states: `("result", "Payload")`."""
-    compared: list[tuple[tuple[str, ...], str]] = field(default_factory=list)
-    """A member of $states, and a string that it is held against."""
+    states: list[str] = field(default_factory=list)
+    """Members of $states: `result`."""
     facts: Facts = Facts()
 
 
@@ -109,8 +107,6 @@ class _Reader:
             self._problem("$$ is the input of an expression, and on AWS there is none; name it: $states.input")
         elif name == "" and not inside:
             self._problem("$ stands for nothing here, and AWS refuses it; use $states.input or a variable")
-        elif name == "eval":
-            self._problem("AWS has no $eval; use $parse for JSON")
         elif name == "states":
             self._problem("uses $states as a whole; name the member: $states.input, .context, .result or .errorOutput")
         elif name and name not in self._own | known | FUNCTIONS | {*self.reading.uses}:
@@ -128,7 +124,7 @@ class _Reader:
     def _path(self, node: Any, known: _Names, inside: bool) -> Facts:
         first, *rest = node.steps
         if rest and first.type == "variable" and first.value == "states":
-            self.reading.states.append(tuple(step.value if step.type == "name" else "*" for step in rest))
+            self.reading.states.append(rest[0].value if rest[0].type == "name" else "*")
         else:
             self.visit(first, known, inside)
         for step in rest:
@@ -138,7 +134,7 @@ class _Reader:
     def _function(self, node: Any, known: _Names, inside: bool) -> Facts:
         procedure, arguments = node.procedure, node.arguments or []
         called = procedure.value if procedure.type == "variable" else None
-        if called is None or called == "eval":
+        if called is None:
             self.visit(procedure, known, inside)
         elif called not in self._own | FUNCTIONS:
             self._problem(f"AWS's JSONata has no function ${called}, and a variable cannot hold one; see its list")
@@ -159,11 +155,6 @@ class _Reader:
             right = self.visit(node.rhs, known | left.when_false, inside)
             return Facts(left.when_true & right.when_true, left.when_false | right.when_false)
         self.visit(node.rhs, known, inside)
-        for one, other in ((node.lhs, node.rhs), (node.rhs, node.lhs)):
-            if node.value in ("=", "!=", "in") and one.type == "path" and _root(one) == {"states"}:
-                member = tuple(str(step.value) for step in one.steps[1:])
-                texts = other.expressions if other.type == "unary" and other.value == "[" else [other]
-                self.reading.compared += [(member, each.value) for each in texts if each.type == "string"]
         return Facts()
 
     def _condition(self, node: Any, known: _Names, inside: bool) -> Facts:

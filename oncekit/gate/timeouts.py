@@ -28,17 +28,15 @@ _LEASE = re.compile(r"\bleaseExpiresAt\s*=\s*(:\w+)")
 
 
 def check(project: Project) -> Iterator[Finding]:
-    """With every combination of the least and the greatest values of the parameters; a fault is told once."""
-    told: set[tuple[str, str]] = set()
+    """With every combination of the least and the greatest values of the parameters; of each state the first fault."""
+    found: dict[str, Finding] = {}
     bounds = ((project.parameters[name]["MinValue"], project.parameters[name]["MaxValue"]) for name in _MAKE_TIMES)
     for values in itertools.product(*bounds):
         given = dict(zip(_MAKE_TIMES, values, strict=True))
         at = ", ".join(f"{name} {value}" for name, value in given.items())
         for finding in _at(project, given):
-            what = (finding.where, re.sub(r"[0-9.]+", "", finding.text))
-            if what not in told:
-                told.add(what)
-                yield replace(finding, text=f"{finding.text} (with {at})")
+            found.setdefault(finding.where, replace(finding, text=f"{finding.text} (with {at})"))
+    yield from found.values()
 
 
 def _at(project: Project, given: Mapping[str, object]) -> Iterator[Finding]:

@@ -5,7 +5,6 @@ AWS evaluates a variable that was never assigned to nothing, and most of what is
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -29,7 +28,7 @@ def check(machine: Machine) -> Iterator[Finding]:
                     "hand the value out as Output",
                 )
             if state.name in flow.certain:
-                yield from _unassigned(machine, state, flow)
+                yield from _unassigned(machine, state, flow.certain[state.name])
 
 
 @dataclass(frozen=True)
@@ -54,17 +53,6 @@ class _Flow:
                     ahead.append(way.target)
         return cls(scope, certain)
 
-    def without(self, name: str, goal: str) -> list[str]:
-        """The states of a shortest way to `goal` on which `name` is not assigned."""
-        routes = {self.scope.start: [self.scope.start]}
-        for here in (ahead := [self.scope.start]):
-            for way in self.scope.states[here].ways:
-                assigns = name in way.assigned | _conditions(self.scope.states[here], way.path)
-                if not assigns and way.target in self.scope.states and way.target not in routes:
-                    routes[way.target] = [*routes[here], way.target]
-                    ahead.append(way.target)
-        return routes.get(goal, [goal])
-
 
 def _conditions(state: State, path: tuple[str, ...]) -> _Names:
     """Variables that are there at `path` of a choice, because of how the conditions before it were answered."""
@@ -77,18 +65,16 @@ def _conditions(state: State, path: tuple[str, ...]) -> _Names:
     return names | rules[number].when_true if within and path[2:] != ("Condition",) else names
 
 
-@functools.lru_cache(maxsize=256)
 def _facts(state: State) -> tuple[Facts, ...]:
-    """Of the conditions of a choice; asked for on each way out of it, and for each text in it."""
+    """Of the conditions of a choice."""
     return tuple(read(Text((), str(rule["Condition"])).source).facts for rule in state.raw.get("Choices", []))
 
 
-def _unassigned(machine: Machine, state: State, flow: _Flow) -> Iterator[Finding]:
+def _unassigned(machine: Machine, state: State, certain: _Names) -> Iterator[Finding]:
     for text in state.expressions():
-        known = flow.certain[state.name] | _conditions(state, text.path)
         for name in read(text.source).uses:
-            if name not in known:
-                way = " > ".join(flow.without(name, state.name))
+            if name not in certain | _conditions(state, text.path):
                 yield machine.finding(
-                    state, f"{text.field}: ${name} is not assigned on the way {way}; assign it, or ask $exists(${name})"
+                    state,
+                    f"{text.field}: ${name} is not assigned on every way here; assign it, or ask $exists(${name})",
                 )

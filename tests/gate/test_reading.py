@@ -41,7 +41,7 @@ def test_what_aws_evaluates_is_no_problem(source: str) -> None:
         ("name", "name is a name without anything"),
         ("$map($list, function($e) { size })", "size is a name without anything"),
         ("$x.name ?? 'none'", "does not parse it"),
-        ("$map($list, $eval)", "no $eval"),
+        ("$eval($x)", "no function $eval"),
         ("$x.$shout()", "no function $shout"),
         ("$keys($states)", "uses $states as a whole"),
         ("$x +", "does not parse it"),

@@ -50,7 +50,7 @@ def test_a_choice_that_asks_whether_there_is_one_answers_for_the_states_after_it
     assert findings(machine.replace("THIRD", third).replace("FOURTH", fourth)) == []
     found = findings(machine.replace("THIRD", fourth).replace("FOURTH", third))
     assert len(found) == 1
-    assert "$x is not assigned on the way First > Second" in found[0]
+    assert "$x is not assigned on every way here" in found[0]
 
 
 def test_a_rule_knows_what_the_rules_before_it_found_out() -> None:
@@ -80,5 +80,6 @@ def test_what_is_assigned_in_every_round_of_a_loop_is_not_assigned_in_the_first(
     Done: { Type: Succeed }
     """
     assert findings(machine) == [
-        "m.asl.yaml: Ask: Choices.0.Condition: $seen is not assigned on the way Ask; assign it, or ask $exists($seen)"
+        "m.asl.yaml: Ask: Choices.0.Condition: $seen is not assigned on every way here; assign it, "
+        "or ask $exists($seen)"
     ]
