@@ -2,7 +2,6 @@
 
 plugin.py       the fixtures
 cloud.py        the local cloud of a test
-request.py      a Request and its lock, without a cloud
 faults.py       faults by name
 matrix.py       strikes a function at each of its calls, and at the boundaries of states
 strikes.py      what is struck, and how

@@ -48,14 +48,13 @@ class Authority:
         return self._signed(AUTHORITY, x509.BasicConstraints(ca=True, path_length=0), USAGE)
 
     def context(self, host: str) -> ssl.SSLContext:
-        """What a server of the host needs. A client that names another host gets the certificate of that one."""
+        """What a server of the host needs."""
         if host not in self._contexts:
             self._contexts[host] = self._context(host)
         return self._contexts[host]
 
     def _context(self, host: str) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.sni_callback = self._named
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "certificate.pem"
             key = self._key.private_bytes(
@@ -64,10 +63,6 @@ class Authority:
             path.write_bytes(key + self._signed(HOST, x509.SubjectAlternativeName([_general(host)])))
             context.load_cert_chain(path)
         return context
-
-    def _named(self, connection: ssl.SSLSocket | ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:
-        if name:
-            connection.context = self.context(name)
 
     def _signed(self, name: x509.Name, *extensions: x509.ExtensionType) -> bytes:
         public = self._key.public_key()

@@ -93,14 +93,14 @@ def answer_lost(*, of: str, nth: int = 1) -> Fault:
     return _certain(name, of, nth, strike)
 
 
-def runs_twice(*, later: float = 0.0) -> Fault:
-    """The next execution in the fast lane is run once more, at once or after so many seconds."""
+def runs_twice() -> Fault:
+    """The next execution in the fast lane is run once more."""
 
     def strike(cloud: TestCloud, now: Once) -> AbstractContextManager[None]:
         if (machine := cloud.outputs.get(MACHINES[FAST])) is None:
             raise NoSuchPlace("the template has no fast lane")
         fast = machine.replace(":stateMachine:", ":express:")  # recovery is Express, too
-        return cloud.repeating(lambda arn, _text: [later] if arn.startswith(f"{fast}:") and now() else [])
+        return cloud.repeating(lambda arn, _text: [0.0] if arn.startswith(f"{fast}:") and now() else [])
 
     return _certain("runs_twice()", "", 1, strike)
 

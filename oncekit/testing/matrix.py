@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.execution import as_text
-from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.local.lanes import MACHINES, Lane
 from oncekit.promises import checker
 from oncekit.promises.journal import Actor, Journal
 from oncekit.testing.contents import Contents
@@ -27,7 +27,6 @@ from oncekit.testing.watch import FunctionCall
 if TYPE_CHECKING:
     from oncekit.testing.cloud import TestCloud
 
-SECONDS = 60.0
 REFUSED = "REFUSED"
 """The status of a request that left no record, or one that has expired."""
 WATCHED_NOTHING = (
@@ -162,7 +161,7 @@ class Matrix:
         if strike is None:
             cloud.start(self._request, lane=self._lane)
             return self._recover()
-        with strike.laid(cloud):
+        with strike.injected(cloud):
             try:
                 cloud.start(self._request, lane=self._lane)
                 stuck = self._recover()
@@ -236,21 +235,3 @@ def _grouped(found: Iterable[Found]) -> list[Finding]:
         Finding(kind, place, group[0][0].what, group[0][2], tuple(dict.fromkeys(strike for _, strike, _ in group)))
         for (kind, place), group in groups.items()
     ]
-
-
-def run_matrix(
-    cloud: TestCloud,
-    request: Mapping[str, Any],
-    *,
-    lane: Lane = FULL,
-    may_repeat: Collection[str] = (),
-    states: bool = True,
-    seconds: float = SECONDS,
-) -> Report:
-    """Strikes the function of a request everywhere.
-
-    `may_repeat` names places where an effect may happen twice, such as a mail that harms nobody: the beginning of what
-    a finding calls its place. Without `states` only the function is struck, not its execution. After `seconds` what is
-    left is left out, and the report says so.
-    """
-    return Matrix(cloud, request, lane, states).run(may_repeat, seconds)

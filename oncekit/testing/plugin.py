@@ -2,39 +2,55 @@
 
 once_template, once_parameters   override them in conftest.py: which template, and values of its parameters
 once_cloud                       a local cloud of the template in virtual time: one for the session, clean for each test
-once_request                     makes a Request and its lock, without a cloud
 once_matrix                      strikes the function of a request at each of its calls, and at the boundaries of states
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from oncekit.application import how_to_install
 
 if TYPE_CHECKING:
+    from oncekit.local.lanes import Lane
     from oncekit.testing.cloud import TestCloud
     from oncekit.testing.report import Report
-    from oncekit.testing.request import Requests
 
 
-class RunMatrix(Protocol):
+@dataclass(frozen=True)
+class RunMatrix:
     """The fixture `once_matrix`."""
+
+    cloud: TestCloud
 
     def __call__(
         self,
         request: Mapping[str, Any],
         *,
-        lane: str = "full",
+        lane: Lane = "full",
         may_repeat: Collection[str] = (),
         states: bool = True,
         seconds: float = 60.0,
         check: bool = True,
-    ) -> Report: ...
+    ) -> Report:
+        """Strike the function of a request everywhere. The test fails when an effect is not as it is without a fault.
+
+        `may_repeat` names places where an effect may happen twice, such as a mail that does no harm: the beginning of
+        what a finding calls its place. Without `states` only the function is struck, not its execution. After
+        `seconds` what is left is left out, and the report says so. Without `check` the test goes on.
+        """
+        __tracebackhide__ = True
+        from oncekit.testing.matrix import Matrix
+
+        report = Matrix(self.cloud, request, lane, states).run(may_repeat, seconds)
+        if check and report.findings:
+            pytest.fail(str(report), pytrace=False)
+        return report
 
 
 @pytest.fixture(scope="session")
@@ -79,42 +95,6 @@ def once_cloud(once_session_cloud: TestCloud) -> Iterator[TestCloud]:
 
 
 @pytest.fixture
-def once_request() -> Iterator[Requests]:
-    """Makes Requests: `once_request("place-order", {...})`. Each holds its lock."""
-    try:
-        import moto  # noqa: F401 the table is in it
-    except ModuleNotFoundError:
-        pytest.fail(f"once_request needs moto: {how_to_install()}", pytrace=False)
-    from oncekit.testing.request import Requests
-
-    with Requests() as requests:
-        yield requests
-
-
-@pytest.fixture
 def once_matrix(once_cloud: TestCloud) -> RunMatrix:
-    """Strikes the function of a request everywhere. The test fails when an effect is not what it is without a fault."""
-
-    def run(
-        request: Mapping[str, Any],
-        *,
-        lane: Any = "full",
-        may_repeat: Collection[str] = (),
-        states: bool = True,
-        seconds: float = 60.0,
-        check: bool = True,
-    ) -> Report:
-        __tracebackhide__ = True
-        report = report_of(once_cloud, request, lane=lane, may_repeat=may_repeat, states=states, seconds=seconds)
-        if check and report.findings:
-            pytest.fail(str(report), pytrace=False)
-        return report
-
-    return run
-
-
-def report_of(cloud: TestCloud, request: Mapping[str, Any], **options: Any) -> Report:
-    """The report of a matrix; what makes it is imported for the first one."""
-    from oncekit.testing.matrix import run_matrix
-
-    return run_matrix(cloud, request, **options)
+    """Strikes the function of a request everywhere."""
+    return RunMatrix(once_cloud)

@@ -21,19 +21,19 @@ SECONDS_TO_ARRIVE = 30.0
 
 @dataclass
 class Strike:
-    """One fault at one place. `reached` says whether the run came there."""
+    """One fault at one place."""
 
     what: str
     """`the function dies after pay/app.py:12 in handler: dynamodb.put_item`."""
-    lay: Callable[[TestCloud, Strike], AbstractContextManager[None]]
+    fault: Callable[[TestCloud, Strike], AbstractContextManager[None]]
+    """Is there while its context is open."""
     of_owner: bool = False
     """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""
-    reached: bool = False
     released: threading.Event = field(default_factory=threading.Event)
     """Set when what is held may go on."""
 
-    def laid(self, cloud: TestCloud) -> AbstractContextManager[None]:
-        return self.lay(cloud, self)
+    def injected(self, cloud: TestCloud) -> AbstractContextManager[None]:
+        return self.fault(cloud, self)
 
 
 def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequence[tuple[str, str]]) -> list[Strike]:
@@ -52,28 +52,20 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
 
 def _owner_dies(place: str, state: str) -> Strike:
     is_after = place == "leave"
-
-    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
-        strike.reached = True
-        return dying_at(cloud, state, is_after, Once())
-
-    return Strike(f"the execution dies {'after' if is_after else 'before'} {state}", lay, of_owner=True)
+    what = f"the execution dies {'after' if is_after else 'before'} {state}"
+    return Strike(what, lambda cloud, _: dying_at(cloud, state, is_after, Once()), of_owner=True)
 
 
 def dies_at_its_beginning(operation: str) -> Strike:
     """Nothing was done before: what comes of it is another attempt that does everything."""
     now = Once()
 
-    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
-        def intercept(call: FunctionCall, make: Make) -> None:
-            if (call.operation, call.service, call.action) == (operation, "function", "begin") and now():
-                strike.reached = True
-                kill(call)
-            make()
+    def intercept(call: FunctionCall, make: Make) -> None:
+        if (call.operation, call.service, call.action) == (operation, "function", "begin") and now():
+            kill(call)
+        make()
 
-        return cloud.watch.intercept(intercept)
-
-    return Strike("the function dies at its beginning", lay)
+    return Strike("the function dies at its beginning", lambda cloud, _: cloud.watch.intercept(intercept))
 
 
 # ---- calls ----
@@ -89,19 +81,18 @@ def is_counted(operation: str, call: FunctionCall) -> bool:
 def _at(operation: str, number: int, act: Act) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
     """At the call with this number, counted from 0 over all attempts."""
 
-    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
-        now = Once(number + 1)
+    now = Once(number + 1)
 
+    def fault(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
         def intercept(call: FunctionCall, make: Make) -> None:
-            if not (is_counted(operation, call) and now()):
+            if is_counted(operation, call) and now():
+                act(cloud, strike, call, make)
+            else:
                 make()
-                return
-            strike.reached = True
-            act(cloud, strike, call, make)
 
         return cloud.watch.intercept(intercept)
 
-    return lay
+    return fault
 
 
 def _dies_after(_cloud: TestCloud, _strike: Strike, call: FunctionCall, make: Make) -> None:
@@ -124,19 +115,15 @@ def _late(cloud: TestCloud, strike: Strike, call: FunctionCall, make: Make) -> N
 def _away(operation: str, number: int) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
     """The call, and whatever the same attempt sends again from there, does not arrive."""
 
-    def lay(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
-        now, refused = Once(number + 1), set[tuple[object, ...]]()
+    now, refused = Once(number + 1), set[tuple[object, ...]]()
 
-        def intercept(call: FunctionCall, make: Make) -> None:
-            same = (call.pid, call.line, call.service, call.action, call.names)
-            if call.service == "function":
-                refused.clear()
-            elif is_counted(operation, call) and (same in refused or now()):
-                strike.reached = True
-                refused.add(same)
-                raise Lost
-            make()
+    def intercept(call: FunctionCall, make: Make) -> None:
+        same = (call.pid, call.line, call.service, call.action, call.names)
+        if call.service == "function":
+            refused.clear()
+        elif is_counted(operation, call) and (same in refused or now()):
+            refused.add(same)
+            raise Lost
+        make()
 
-        return cloud.watch.intercept(intercept)
-
-    return lay
+    return lambda cloud, _: cloud.watch.intercept(intercept)

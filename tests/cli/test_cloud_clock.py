@@ -34,7 +34,7 @@ def heard(clock: CloudClock, at: float) -> float:
     return clock.now() - time.time()
 
 
-def test_a_clock_is_heard_anew_with_each_answer_and_never_goes_back() -> None:
+def test_a_clock_is_heard_with_each_answer_and_never_goes_back() -> None:
     clock = CloudClock()
     assert abs(heard(clock, time.time())) < 0.5, "one that was not moved is that of this machine"
     assert abs(heard(clock, time.time() + HOUR) - HOUR) < 2

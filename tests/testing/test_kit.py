@@ -14,7 +14,6 @@ FEWEST = {
     "test_matrix.py": 4,
     "test_outside.py": 41,
     "test_page.py": 7,
-    "test_request.py": 3,
     "test_strikes.py": 33,
 }
 """Tests that each file has at least."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from oncekit.testing import plugin
 from oncekit.testing.cloud import TestCloud
-from oncekit.testing.matrix import NothingToStrike
+from oncekit.testing.matrix import Matrix, NothingToStrike
 from oncekit.testing.plugin import RunMatrix
 from oncekit.testing.report import Finding, Report
 
@@ -23,7 +22,7 @@ def asked(operation: str) -> dict[str, Any]:
 
 def test_the_test_fails_with_the_findings(monkeypatch: pytest.MonkeyPatch, once_matrix: RunMatrix) -> None:
     finding = Finding("twice", "Orders", "2 instead of 1", ("app.py:1 in handler: dynamodb.put_item",), ("it dies",))
-    monkeypatch.setattr(plugin, "report_of", lambda *_, **__: Report("place", [finding], ["it dies"], [], 1.0))
+    monkeypatch.setattr(Matrix, "run", lambda *_: Report("place", [finding], ["it dies"], [], 1.0))
     with pytest.raises(pytest.fail.Exception, match=r"✗ twice: Orders: 2 instead of 1\n    app.py:1 in handler"):
         once_matrix(asked("place"))
     assert once_matrix(asked("place"), check=False).findings == [finding]

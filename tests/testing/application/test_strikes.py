@@ -98,16 +98,16 @@ def seen(
 ) -> dict[str, Seen]:
     if found:
         return found
-    told, laid = tmp_path / "told", Strike.laid
+    told, injected = tmp_path / "told", Strike.injected
 
     @contextmanager
     def watched(strike: Strike, cloud: TestCloud) -> Iterator[None]:
         told.write_text("")
-        with laid(strike, cloud):
+        with injected(strike, cloud):
             yield
         found[named(strike.what)] = seen_in(cloud, told)
 
-    monkeypatch.setattr(Strike, "laid", watched)
+    monkeypatch.setattr(Strike, "injected", watched)
     reports.append(once_matrix(asked(told), seconds=600, check=False))
     assert [named(each) for each in reports[0].strikes] == list(found)
     return found

@@ -56,4 +56,4 @@ def what_next(handled: Sequence[dict[str, Any]]) -> Iterator[Entry]:
         yield Entry("", "`once show ID` tells how one stands.")
     if stuck := sorted({short(each["error"]) for each in handled if each["outcome"] in STUCK}):
         deletes = ", ".join(f"`once release --rejected --error {each}`" for each in stuck)
-        yield Entry("", f"Those that cannot be started have to be sent anew by their senders; {deletes} deletes them.")
+        yield Entry("", f"Those that cannot be started have to be sent again by their senders; {deletes} deletes them.")
