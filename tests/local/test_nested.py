@@ -11,6 +11,8 @@ import pytest
 from oncekit.local import LocalCloud
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lanes import Lane
+from oncekit.local.permissions.needs import Need
+from oncekit.local.permissions.policies import Answer
 
 pytestmark = pytest.mark.ours
 
@@ -80,9 +82,16 @@ def test_its_outputs_and_resources_are_found_by_their_own_names(nested: LocalClo
 
 def test_the_role_inside_may_invoke_the_named_function_and_no_other(nested: LocalCloud) -> None:
     role = nested.permissions.roles["OperationRole"]
-    invoking = {each.resources for each in role.permissions if each.actions == ("lambda:InvokeFunction",)}
-    functions = (f"arn:aws:lambda:us-east-1:123456789012:function:once-{name}:live" for name in ("Charge", CACHING))
-    assert invoking == {(function,) for function in functions}
+    for name, answer in (
+        ("once-Charge:live", Answer.ALLOWED),
+        (f"once-{CACHING}:live", Answer.ALLOWED),
+        ("once-Charge", Answer.NOT_ALLOWED),
+        ("once-Charge:1", Answer.NOT_ALLOWED),
+        ("charge", Answer.NOT_ALLOWED),
+        ("Other:live", Answer.NOT_ALLOWED),
+    ):
+        need = Need("lambda:InvokeFunction", f"arn:aws:lambda:us-east-1:123456789012:function:{name}")
+        assert role.answer(need)[0] is answer, name
 
 
 def test_a_function_gets_what_the_library_needs_by_its_roles_name_only(cloud: LocalCloud, tmp_path: Path) -> None:

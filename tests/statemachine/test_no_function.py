@@ -18,7 +18,7 @@ from oncekit.local.lanes import Lane
 ROOT = Path(__file__).parents[2]
 FUNCTIONS = ROOT / "tests" / "functions"
 MINE = "my-app-Charge-1A2B"
-NAMED = f"charge-it={MINE}:live, refund=arn:aws:lambda:us-east-1:123456789012:function:my-refund"
+NAMED = f"charge-it={MINE}:live,refund=arn:aws:lambda:us-east-1:123456789012:function:my-refund"
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def test_a_request_for_no_operation_is_refused_without_a_lock_and_kept(cloud: Lo
         assert refused.error == "InvalidRequest"
         message = cause(refused)["message"]
         assert message.startswith("operation of-nobody has no function; there are: ")
-        assert "charge-it, refund" in message
+        assert "charge-it,refund" in message
         [kept] = cloud.rejected()
         assert (kept["error"], kept["message"], kept["input"]) == ("InvalidRequest", message, OF_NOBODY)
         assert cloud.record("default#of-nobody#k") is None

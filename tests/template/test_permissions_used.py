@@ -129,7 +129,7 @@ def test_every_role_is_in_use(told: Told, resources: Mapping[str, Mapping[str, A
 # ---- each of them can fail ----
 
 MISSING = [
-    ("OperationRole", "lambda:InvokeFunction", "op-*", every_path.executed_and_replayed),
+    (NAMED, "lambda:InvokeFunction", "", every_path.executed_and_replayed),
     ("FastRole", "states:StartExecution", "OperationStateMachine", every_path.handed_over),
     ("RequestPipeRole", "sqs:DeleteMessage", "", every_path.requested_by_a_message),
     ("RequestApiRole", "s3:GetObject", "", every_path.requested_by_http),
