@@ -22,7 +22,6 @@ QUESTIONS: Mapping[str, Question] = {
     "machines": whole.machines,
     "functions": whole.functions,
     "alarms": waiting.alarms,
-    "subscribers": waiting.subscribers,
     "open": waiting.operations,
     "stopped": waiting.stopped,
     "rejected": waiting.rejected,
@@ -34,9 +33,9 @@ WIDTH = max(map(len, QUESTIONS)) + 1
 def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
     """Say what is wrong with a stack, and what to do next. Changes nothing.
 
-    One page: is the stack there and whole (its outputs, state machines and functions), which alarms ring and who hears
-    them, which operations are open, overdue or quarantined, what was stopped or rejected, and what is in dead-letter
-    queues, also in those that `once new` made.
+    One page: is the stack there and whole (its outputs, state machines and functions), which alarms ring, which
+    operations are open, overdue or quarantined, what was stopped or rejected, and what is in dead-letter queues, also
+    in those that `once new` made.
     The exit code is 1 if something is wrong; a warning, or what could not be looked at, does not count as wrong.
 
     JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};

@@ -11,7 +11,7 @@ from oncekit.cli.deployed.records import listing
 from oncekit.cli.deployed.records.attributes import OPEN
 from oncekit.cli.deployed.records.record import is_there
 from oncekit.cli.deployed.rejected.requests import keys_of, time_of
-from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Resource
+from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FULL, MACHINES
@@ -45,29 +45,9 @@ def alarms(patient: Patient) -> Iterator[Finding]:
     for alarm in ringing:
         since = alarm.get("StateTransitionedTimestamp") or alarm["StateUpdatedTimestamp"]
         message = f"it rings since {since:%Y-%m-%d %H:%M} UTC: {alarm.get('StateReason', '')}"
-        advice = alarm.get("AlarmDescription") or "its metric in CloudWatch shows since when"
-        yield Finding("alarms", "wrong", ours[alarm["AlarmName"]], message, advice)
+        yield Finding("alarms", "wrong", ours[alarm["AlarmName"]], message, alarm["AlarmDescription"])
     if not ringing:
-        outcome: Outcome = "skipped" if patient.stack.is_local else "ok"
-        yield Finding("alarms", outcome, patient.stack.name, f"none of {len(ours)} rings")
-
-
-def subscribers(patient: Patient) -> Iterator[Finding]:
-    """Whether anybody would hear an alarm."""
-    topic = patient.stack.outputs.get("AlarmTopicArn", "")
-    told = patient.ask("sns", "list_subscriptions_by_topic", TopicArn=topic)["Subscriptions"]
-    # One that is not confirmed has PendingConfirmation, one that ended Deleted, in place of its ARN.
-    hearing = [each for each in told if each["SubscriptionArn"].startswith("arn:")]
-    pending = [each["Endpoint"] for each in told if each["SubscriptionArn"] == "PendingConfirmation"]
-    if hearing:
-        yield Finding("subscribers", "ok", "AlarmTopic", f"{len(hearing)} notified of alarms")
-    elif patient.stack.is_local:
-        yield Finding("subscribers", "skipped", "AlarmTopic", "the local cloud has no alarms")
-    else:
-        why = f"{', '.join(pending)} has not confirmed" if pending else "the topic has no subscription"
-        first = "follow the link in the e-mail from AWS Notifications" if pending else "deploy with AlarmEmail"
-        advice = f"{first}, or `aws sns subscribe --topic-arn {topic} --protocol email --notification-endpoint ADDRESS`"
-        yield Finding("subscribers", "warning", "AlarmTopic", f"nobody is notified of the alarms: {why}", advice)
+        yield Finding("alarms", "ok", patient.stack.name, f"none of {len(ours)} rings")
 
 
 # ---- open operations ----
@@ -104,13 +84,13 @@ def _overdue(patient: Patient, overdue: Sequence[dict[str, Any]], or_more: str) 
     # 0 is a lease that the fast lane or an operator ended: when, nobody notes.
     since = min((each["leaseExpiresAt"] for each in overdue if each["leaseExpiresAt"] > 0), default=now)
     told = f"{len(overdue)}{or_more} open though the lease is over, for {listing.since(now, since)} at most"
-    look = f"{patient.once('ls --overdue')} names them"
-    if now - since <= SWEPT_SECONDS:
-        advice = f"it runs every minute; wait, then {look}"
-        return Finding("overdue", "warning", patient.stack.table, f"{told}: recovery has not come yet", advice)
-    advice = f"{look}, {patient.once('show ID')} shows one; an owner that is RUNNING is slow, not dead"
-    message = f"{told}: recovery does not run, or cannot start their requests"
-    return Finding("overdue", "wrong", patient.stack.table, message, advice)
+    is_late = now - since > SWEPT_SECONDS
+    why = "recovery does not run, or cannot start their requests" if is_late else "recovery, every minute, comes soon"
+    advice = (
+        f"{patient.once('ls --overdue')} names them, {patient.once('show ID')} shows one; an owner that is RUNNING is "
+        "slow, not dead"
+    )
+    return Finding("overdue", "wrong" if is_late else "warning", patient.stack.table, f"{told}: {why}", advice)
 
 
 # ---- what was stopped, refused, or could not be started ----
@@ -159,21 +139,12 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
 
 
 def _dead_letter_queue(patient: Patient, queue: Resource) -> Iterator[Finding]:
-    attributes = _attributes(patient, queue.id)
-    if count := _count(attributes):
+    attributes = patient.ask("sqs", "get_queue_attributes", QueueUrl=queue.id, AttributeNames=["All"])["Attributes"]
+    # Those included that somebody is looking at.
+    if count := sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible")):
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
         then = next((text for name, text in OURS.items() if queue.name.endswith(name)), SEND)
         commands = {"send": patient.once("send EVENT"), "overdue": patient.once("ls --overdue")}
         advice = f"{look}; fix that, then {then.format(**commands, arn=attributes['QueueArn'])}"
         message = f"{count} in it: they could not start anything, or failed again and again"
         yield Finding("dead-letters", "wrong", queue.name, message, advice)
-
-
-def _attributes(patient: Patient, url: str) -> dict[str, str]:
-    asked = patient.ask("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["All"])
-    return dict(asked["Attributes"])
-
-
-def _count(attributes: dict[str, str]) -> int:
-    """Messages in a queue, those included that somebody is looking at."""
-    return sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible"))

@@ -66,7 +66,7 @@ def functions(patient: Patient) -> Iterator[Finding]:
     """Those that the machines call: of the operations, and CacheResponse's."""
     made = patient.of_type("AWS::Lambda::Function")
     called = {
-        **_functions_of(patient).named,
+        **OperationFunctions.of(patient.stack.outputs).named,
         **{each.name: Named(each.id, LIVE) for each in made if each.name.endswith(CACHE)},
     }
     bad = [finding for operation, named in called.items() for finding in _function(patient, operation, named)]
@@ -77,11 +77,7 @@ def functions(patient: Patient) -> Iterator[Finding]:
 
 def function_of(patient: Patient, operation: str) -> Iterator[Finding]:
     """What keeps the function of an operation from being invoked."""
-    yield from _function(patient, operation, _functions_of(patient).function_of(operation))
-
-
-def _functions_of(patient: Patient) -> OperationFunctions:
-    return OperationFunctions.of(patient.stack.outputs)
+    yield from _function(patient, operation, OperationFunctions.of(patient.stack.outputs).function_of(operation))
 
 
 def _function(patient: Patient, operation: str, named: Named | None) -> Iterator[Finding]:
