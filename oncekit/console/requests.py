@@ -26,15 +26,6 @@ def id_of(given: Any) -> str | None:
     return "#".join(parts)
 
 
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether lists and objects are nested deeper than that. Python's JSON ends in RecursionError near a thousand."""
-    level = [value]
-    for _ in range(levels):
-        nested = [each for each in level if isinstance(each, list | dict)]
-        level = [member for each in nested for member in (each.values() if isinstance(each, dict) else each)]
-    return any(isinstance(each, list | dict) for each in level)
-
-
 def id_in(text: str) -> str | None:
     """The id that an execution's input, as text, is about; None where it does not say."""
     try:

@@ -161,20 +161,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["run", "event.json", "bad.json"],
-        ["run", "event.json", "--draw", "-"],
-    ],
-    ids=" ".join,
-)
-def test_functions_output_and_errors_are_shown_calmly(project: Path, arguments: list[str]) -> None:
+def test_functions_output_and_errors_are_shown_calmly(project: Path) -> None:
+    arguments = ("run", "event.json", "bad.json")
     done = python("from oncekit.cli.main import main; main()", *arguments, cwd=project, PYTHONIOENCODING="utf-8")
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert_calm(out)
+    err = done.stderr.decode()
+    assert_calm(done.stdout.decode())
     assert_calm(err)
-    if "bad.json" in arguments:
-        assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err
-    if "--draw" in arguments:
-        assert "<svg" in out and "the path of event" in out
+    assert done.returncode == 1 and r"charge-payment | " in err and r"\x1b]52" in err

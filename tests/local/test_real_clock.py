@@ -1,4 +1,4 @@
-"""The clock of `once up` and `once run --real-time`: the wall clock, which can be moved ahead."""
+"""The clock of `once up`: the wall clock, which can be moved ahead."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ A command is a module of its name, with its options and what it prints.
     decisions.py          what an operator does to one record: retry, resolve, release
     records/              records of ids: read, written as they were shown, listed
     executions/           owners, the path that one took, and what each attempt logged
-    requests/             files, their form, ways to send one, how it ended, and where a stack keeps it
+    requests/             files, ways to send one, how it ended, and where a stack keeps it
     rejected/             refused requests: listed, started again, deleted
     sam_local.py          what `once env` prints for `sam local invoke`
 """

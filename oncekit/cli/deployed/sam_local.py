@@ -12,11 +12,10 @@ from oncekit.cli.deployed.nested_stacks import DEEPEST, rows_of
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.requests.files import read_event, where
-from oncekit.cli.deployed.requests.form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
-from oncekit.console.requests import opened
+from oncekit.console.requests import id_of, opened
 
 FUNCTION = "AWS::Lambda::Function"
 ENDPOINT = "AWS_ENDPOINT_URL"
@@ -48,8 +47,6 @@ def write_variables(place: Place, output: Path | None, template: Path | None) ->
 def write_event(place: Place, event: str, output: Path | None) -> int:
     """JSON: the event of a function for a request. The exit code."""
     request = read_event(event)
-    if fault := fault_of(request):
-        raise Problem(f"{where(event)}: {fault}; it would be refused")
 
     def work(stack: Stack) -> int:
         _put(output, function_event(stack, request), "the event of a function")
@@ -113,11 +110,13 @@ def _put(output: Path | None, value: Any, what: str) -> None:
 
 
 def function_event(stack: Stack, text: str) -> Any:
-    """What ExecuteBusinessLogic sends for a request of the right form; the lock in it is in the table then.
+    """What ExecuteBusinessLogic sends for a request; the lock in it is in the table then.
 
     The function of an operation in PayloadOnlyOperations gets the payload, and no lock. Raises Problem.
     """
     request = opened(json.loads(text))
+    if id_of(request) is None or "payload" not in request:
+        raise Problem("a request has an operation, an idempotencyKey and a payload")
     operation, tenant = request["operation"], request.get("tenant", "default")
     if operation in stack.parameters.get("PayloadOnlyOperations", "").split(","):
         return request["payload"]

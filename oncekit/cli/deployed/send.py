@@ -15,7 +15,6 @@ from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.requests import ends, synchronous, ways
 from oncekit.cli.deployed.requests.files import read_event, where
-from oncekit.cli.deployed.requests.form import fault_of
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
 from oncekit.cli.options import Json, Profile, Region, StackName
@@ -55,8 +54,7 @@ def send(
 
     Prints the id of each event, message or execution; of a request by HTTP the answer: status and body.
 
-    On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution; or
-    that the request will be refused, and why.
+    On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution.
 
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
     Lane names, like events and messages. Requests by HTTP start in the fast lane.
@@ -129,14 +127,12 @@ def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_jso
 
 
 def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
-    """What was sent, with the id of the request; people are told both, or why it is refused."""
+    """What was sent, with the id of the request; people are told both."""
     id = id_in(request)
     if not as_json:
         say(*done["sent"])
-        if fault := fault_of(request):
-            _tell(f"It will be refused: {fault}. `once ls --rejected` shows it then, with the reason.")
-        elif id is not None:
-            _tell(f"`once show {quote(id)}` tells how it stands.")
+        refused = "It names no id, so it is refused: `once ls --rejected` shows it then."
+        _tell(refused if id is None else f"`once show {quote(id)}` tells how it stands.")
     return {"id": id, **done}
 
 

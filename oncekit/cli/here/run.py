@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from oncekit.cli.deployed.requests.files import read_event
-from oncekit.cli.drawing import Draw, definition_of, draw
 from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
@@ -18,12 +17,12 @@ from oncekit.cli.options import Json, Template
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
-from oncekit.local.lanes import FULL, MACHINES, Lane, lane_of
+from oncekit.local.lanes import FULL, MACHINES, Lane
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from oncekit.local import Clock, Execution
+    from oncekit.local import Clock
     from oncekit.local.once_cloud import LocalCloud
 
 HANDED_OVER = "first-"
@@ -33,17 +32,14 @@ HANDED_OVER = "first-"
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
 Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
 Concurrently = Annotated[bool, typer.Option("--concurrently", help="Start all requests at the same time.")]
-RealTime = Annotated[bool, typer.Option("--real-time", help="Wait and back off in real time.")]
 
 
 def run(
     events: Events,
     times: Times = 1,
     concurrently: Concurrently = False,
-    real_time: RealTime = False,
     lane: LaneOption = None,
     parameter: Parameters = None,
-    draw: Draw = None,
     as_json: Json = False,
     template: Template = None,
 ) -> None:
@@ -55,23 +51,17 @@ def run(
     The exit code is that of `once send --wait`: 1 if a request failed, else 3 if one is in conflict or in progress.
     IN_PROGRESS does not count once the result under that id is known.
 
-    --draw shows the path of the first execution.
-
     JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
     """
-    raise typer.Exit(
-        _run(events, times, concurrently, real_time, chosen(lane), given(parameter), draw, as_json, template)
-    )
+    raise typer.Exit(_run(events, times, concurrently, chosen(lane), given(parameter), as_json, template))
 
 
 def _run(
     events: Sequence[str],
     times: int,
     concurrently: bool,
-    real_time: bool,
     lane: Lane | None,
     parameters: Mapping[str, str],
-    picture: Path | None,
     as_json: bool,
     template: Path | None,
 ) -> int:
@@ -81,10 +71,10 @@ def _run(
     from oncekit.cli.here.effects import Effects
     from oncekit.cli.here.progress import follow
     from oncekit.cli.paper import Paper
-    from oncekit.local import RealClock, VirtualClock
+    from oncekit.local import VirtualClock
 
     progress = Paper(error=True, quiet=as_json)
-    with local_cloud(path, RealClock() if real_time else VirtualClock(), parameters=parameters) as cloud:
+    with local_cloud(path, VirtualClock(), parameters=parameters) as cloud:
         effects = Effects(cloud)
         to_start = lane_to_start(lane, cloud.parameters)
         if concurrently:
@@ -104,8 +94,6 @@ def _run(
         report.print_table(executions, happened)
     tell(*output)
     report.tell_denials(denials)
-    if picture is not None:
-        _draw(picture, path, executions[0], "a request" if events[0] == "-" else Path(events[0]).stem)
     return report.exit_code(executions)
 
 
@@ -113,13 +101,6 @@ def _handed_over(cloud: LocalCloud) -> list[str]:
     """The executions that the fast lane has started in the full lane, oldest first."""
     started = cloud.executions.of(cloud.outputs[MACHINES[FULL]])
     return [each.exec_arn for each in started if each.name.startswith(HANDED_OVER)]
-
-
-def _draw(output: Path, template: Path, execution: Execution, name: str) -> None:
-    from oncekit.console.here import run_here
-
-    lane = lane_of(execution.arn)
-    draw(output, definition_of(template, lane), lane, run_here(execution), name)
 
 
 @contextmanager
