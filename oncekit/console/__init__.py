@@ -9,7 +9,7 @@
     here.py       runs of the local cloud
     run_view.py   what a page says of a run; record_view.py: of a record
     json_text.py  JSON as people read it, and its members; words.py: times and durations
-    rows.py       what is listed: executions, calls, what waits; actions.py: what can be done from the page
+    rows.py       what is listed: executions, what waits; actions.py: what can be done from the page
     local_source.py   what the pages read of the local cloud; local_log.py: what functions printed there
     listing.py    which requests are listed, and in which order
     pages/        templates, style and script; server/: what serves them

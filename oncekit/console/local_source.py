@@ -20,7 +20,6 @@ from oncekit.console.run_view import kind_and_outcome
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
-from oncekit.local.gateway.calls import Called
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
 
@@ -49,12 +48,10 @@ class LocalSource:
             for execution in self._cloud.executions.of(self._cloud.outputs.get(output, "")):
                 self.see(execution)
         watchers.append(self.see)
-        self._cloud.http_calls.watchers.append(self.note)
         try:
             yield
         finally:
             watchers.remove(self.see)
-            self._cloud.http_calls.watchers.remove(self.note)
 
     def see(self, execution: Any) -> None:
         """An execution began, or ended."""
@@ -137,10 +134,6 @@ class LocalSource:
 
     def log(self, run: Run) -> Log:
         return log_of(self._cloud, run)
-
-    def calls(self) -> list[Called] | None:
-        """Calls of the HTTP API, the newest first; None where there is no API."""
-        return list(reversed(list(self._cloud.http_calls.kept))) if "RequestApiUrl" in self._cloud.outputs else None
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""

@@ -1,4 +1,4 @@
-"""What the page lists: executions, calls of the HTTP API, and what waits."""
+"""What the page lists: executions, and what waits."""
 
 from __future__ import annotations
 

@@ -25,7 +25,6 @@ from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
 from oncekit.local.gateway.callers import Callers
-from oncekit.local.gateway.calls import Calls
 from oncekit.local.gateway.listener import Gateway, GatewayServer
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
@@ -164,11 +163,6 @@ class Cloud:
     def http_url(self) -> str:
         """Where the template's API answers; its stage is not in the path."""
         return self._gateway_server.url
-
-    @property
-    def http_calls(self) -> Calls:
-        """What clients asked of the template's API; a reset forgets it."""
-        return self._gateway.calls
 
     @property
     def environment(self) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 from pathlib import Path
 from typing import Any
@@ -39,10 +38,6 @@ def _part(text: str) -> str:
     return quote(text, safe="", errors="replace")
 
 
-def _epoch(seconds: float) -> datetime.datetime:
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-
-
 def rendered(template: str, **values: Any) -> str:
     """A template of this folder with these values."""
     return _environment().get_template(template).render(values)
@@ -63,7 +58,6 @@ def _environment() -> Environment:
         record_address=record_address,
         part=_part,
         iso=iso,
-        epoch=_epoch,
         clock=clock,
         day=day_and_time,
         duration=duration,

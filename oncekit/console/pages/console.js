@@ -33,7 +33,7 @@ function show(page) {
   if (!fresh || typing() || one("dialog[open]")) return;
   const folds = new Map(all("details", part).map(each => [where(each), each]));
   const had = new Set(all("li[id]", part).map(each => each.id));
-  const scrolled = all(".pan, .scroll, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
+  const scrolled = all(".pan, pre", part).map(each => [each.scrollLeft, each.scrollTop]);
   const focused = part.contains(document.activeElement) ? path(document.activeElement) : "";
   part.replaceChildren(...fresh.childNodes);
   for (const each of all("details", part)) {
@@ -43,7 +43,7 @@ function show(page) {
     const later = own("[data-later]", each), loaded = own("[data-loaded]", before);
     if (later && loaded) later.replaceChildren(...loaded.childNodes); // until it is fetched again
   }
-  all(".pan, .scroll, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
+  all(".pan, pre", part).forEach((each, n) => { if (scrolled[n]) [each.scrollLeft, each.scrollTop] = scrolled[n]; });
   if (focused) one(focused, part)?.focus({ preventScroll: true });
   if (chosen) choose(document.getElementById(chosen), false);
   if (had.size && !asked) all("#rows li", part).forEach(each => each.classList.toggle("new", !had.has(each.id)));
@@ -127,15 +127,8 @@ function step(by) {
   const list = all("#rows li, .visits > li, .writes > li"), at = list.findIndex(each => each.classList.contains("chosen"));
   choose(list[Math.max(0, Math.min(list.length - 1, at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by))]);
 }
-function search() {
-  const events = one("#events");
-  if (filter) return one("[name=text]", filter).focus();
-  if (!events) return;
-  events.open = true;
-  one("[data-filter]", events)?.focus();
-}
 const keys = {
-  j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(), "/": search,
+  j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(), "/": () => one("#filter [name=text]")?.focus(),
   r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => location.assign("/start"),
   g: () => one("#filter [name=group]")?.click(),
 };
@@ -149,9 +142,8 @@ addEventListener("keydown", event => {
 
 // What a link within the page names: it is opened, and what it is within.
 function open(hash) {
-  if (hash.startsWith("event-")) one("#events").open = true; // comes back here when they are loaded
   const item = document.getElementById(hash);
-  if (!item || item.id === "events") return;
+  if (!item) return;
   const details = one("details", item);
   if (details) details.open = true;
   choose(item);
@@ -170,21 +162,7 @@ document.addEventListener("toggle", async event => {
   const fresh = parsed(await answer.text()).body;
   later.replaceChildren(...(answer.ok ? fresh.childNodes : [one("main p", fresh) || fresh]));
   wake(later);
-  if (details.id === "events" && location.hash.startsWith("#event-")) open(location.hash.slice(1));
 }, true);
-
-// ---- events of a run: those that have a text ----
-
-let wanted = "";
-function sift() {
-  const found = one("[data-found]"), rows = all("[data-event]");
-  if (!found) return;
-  for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(wanted.toLowerCase());
-  found.textContent = wanted ? `${rows.filter(row => !row.hidden).length} of ${rows.length}` : "";
-}
-document.addEventListener("input", event => {
-  if (event.target.matches("[data-filter]")) { wanted = event.target.value; sift(); }
-});
 
 // ---- clicks ----
 
@@ -215,7 +193,7 @@ const clicks = {
   "[data-larger]": () => { part.classList.toggle("large"); sized(); toFirst(); },
   "#help": () => one("#keys").showModal(),
   "#more button": more,
-  "a[href^='#visit-'], a[href^='#event-']": (target, event) => {
+  "a[href^='#visit-']": (target, event) => {
     event.preventDefault();
     history.replaceState(null, "", target.getAttribute("href"));
     open(target.getAttribute("href").slice(1));
@@ -252,8 +230,6 @@ document.addEventListener("submit", event => {
 
 function wake(within = document) {
   sized();
-  all("[data-filter]", within).forEach(each => { each.value = wanted; });
-  sift();
   end.disconnect();
   if (one("#more")) end.observe(one("#more"));
   for (const lease of all("[data-ends]", within)) {

@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 LARGEST_FORM = 1_000_000
 PAGES = {
     "/": lists.requests,
-    "/calls": lists.calls,
     "/run/<path:arn>": runs.run,
     "/visit/<int:number>/<path:arn>": runs.visit,
-    "/events/<path:arn>": runs.events,
     "/record/<path:id>": records.record,
     "/result/<path:id>": records.result,
     "/start": doing.start_page,

@@ -36,7 +36,7 @@ class Console:
     actions: Actions
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
-        return html(template, status, here=here, has_calls=self.source.calls() is not None, **values)
+        return html(template, status, here=here, **values)
 
     def lasted(self, row: Row) -> str:
         end = row.ended_at or self.source.now()

@@ -1,11 +1,10 @@
-"""The pages that list: requests, and calls of the HTTP API."""
+"""The page that lists requests."""
 
 from __future__ import annotations
 
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.listing import KINDS, Filter, listing
-from oncekit.console.rows import Unknown
 from oncekit.console.server.frame import Console
 
 LONGEST_WAY = 30
@@ -17,10 +16,3 @@ def requests(console: Console, request: Request) -> Response:
     found = listing(console.source.rows(), asked)
     shown = [(each, each.row.way[-LONGEST_WAY:], console.lasted(each.row)) for each in found.rows]
     return console.page("requests.html", "requests", asked=asked, kinds=KINDS, listing=found, rows=shown)
-
-
-def calls(console: Console, request: Request) -> Response:
-    found = console.source.calls()
-    if found is None:
-        raise Unknown("the template has no HTTP API")
-    return console.page("calls.html", "calls", calls=found)

@@ -1,4 +1,4 @@
-"""The page of a run, and what it shows when a state or the events are opened."""
+"""The page of a run, and what it shows when a state is opened."""
 
 from __future__ import annotations
 
@@ -62,10 +62,6 @@ def visit(console: Console, request: Request, number: int, arn: str) -> Response
     if not 1 <= number <= len(found.visits):
         raise Unknown(f"the execution has not entered {number} states")
     return html("visit.html", visit=found.visits[number - 1], log=console.source.log(found))
-
-
-def events(console: Console, request: Request, arn: str) -> Response:
-    return html("events.html", run=console.source.run(arn))
 
 
 def stop(console: Console, request: Request, arn: str) -> Response:

@@ -4,7 +4,6 @@
     listener.py     the HTTP server
     callers.py      who may call
     throttling.py   how many may call
-    calls.py        what was asked and answered, for people who watch
     exchange.py     one request: validated, mapped, passed on, and its answer mapped
     integrations.py calls of AWS services, as the role of the integration
     velocity.py     mapping templates, in Velocity (airspeed)

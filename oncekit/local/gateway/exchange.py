@@ -112,12 +112,4 @@ def _mapped(responses: Mapping[str, Any], backend: Backend, sent: Sent, context:
     valid = isinstance(override.get("status"), int) and 100 <= override["status"] < 600
     headers = {"Content-Type": JSON, **_static(response.get("responseParameters"), _HEADER), **override["header"]}
     status = override["status"] if valid else int(response["statusCode"])
-    return Answer(status, text.encode(), headers, _execution(backend.body))
-
-
-def _execution(body: str) -> str:
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        return ""
-    return str(said.get("executionArn", "")) if isinstance(said, dict) else ""
+    return Answer(status, text.encode(), headers)

@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl
 
 from oncekit.local.clock import Clock
 from oncekit.local.gateway.callers import Callers
-from oncekit.local.gateway.calls import Called, Calls
 from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
@@ -34,7 +33,6 @@ class Gateway:
         self._integrations = Integrations(make, guard, clock)
         self._clock = clock
         self._apis: Sequence[RestApi] = ()
-        self.calls = Calls()
         self._throttles: Mapping[str, Throttle] = {}
 
     def deploy(self, apis: Sequence[RestApi]) -> None:
@@ -43,7 +41,6 @@ class Gateway:
 
     def reset(self) -> None:
         """Forget which requests came."""
-        self.calls.kept.clear()
         self._throttles = {api.id: Throttle(api.limits, self._clock) for api in self._apis}
 
     def origin(self) -> str | None:
@@ -55,7 +52,6 @@ class Gateway:
 
         if not self._apis:
             return Response("no API is deployed\n", 404)(environ, start_response)
-        began = self._clock.now()
         path, _, _ = str(environ["REQUEST_URI"]).partition("?")
         having = (each for each in self._apis if each.route(environ["REQUEST_METHOD"], path))
         api = next(having, self._apis[0])
@@ -63,18 +59,10 @@ class Gateway:
             answer = self._answer(api, environ)
         except Refused as refused:
             answer = answer_to(refused, api.refusals())
-        self._note(environ, answer, began)
         # As AWS does.
         headers = {"x-amzn-RequestId": str(uuid.uuid4()), **answer.headers}
         response = Response(answer.body, answer.status, headers=list(headers.items()))
         return response(environ, start_response)
-
-    def _note(self, environ: WSGIEnvironment, answer: Answer, began: float) -> None:
-        now, path = self._clock.now(), str(environ["REQUEST_URI"])
-        key = str(environ.get("HTTP_IDEMPOTENCY_KEY", ""))
-        self.calls.note(
-            Called(now, now - began, str(environ["REQUEST_METHOD"]), path, key, answer.status, answer.execution)
-        )
 
     def _answer(self, api: RestApi, environ: WSGIEnvironment) -> Answer:
         from oncekit.local.gateway.exchange import Sent, answered  # airspeed takes its time to import

@@ -47,8 +47,6 @@ class Answer:
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-    execution: str = ""
-    """The ARN of the execution that was started for it; a client is not told."""
 
 
 def answer_to(refused: Refused, own: Mapping[str, Mapping[str, Any]]) -> Answer:
