@@ -8,6 +8,7 @@ from typing import Any
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.http_request import received
+from oncekit.local.quotas import MOST_INLINE_BYTES
 from oncekit.promises.journal import Item, Journal, Start, Write, rows_of
 from oncekit.promises.owners import is_of_a_lane
 
@@ -45,7 +46,7 @@ def evidence_of(journal: Journal) -> Evidence:
         all_records(cloud),
         cloud.rejected(),
         lambda ref: _object(cloud, ref),
-        int(cloud.parameters["InlineLimitBytes"]),
+        MOST_INLINE_BYTES,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from scenarios.backend import Backend
 
 from oncekit.bench.cost.prices import INVOCATION, PUT, READ, TRANSITION, WRITE
+from oncekit.local.quotas import MOST_INLINE_BYTES
 
 INDEX_UNITS, READ_UNITS = 2, 2
 GIGABYTES, GIGABYTE_SECOND = 0.5, 0.0000166667
@@ -49,7 +50,7 @@ def cost_of(backend: Backend, executions: Iterable[str]) -> Cost:
     seconds = [
         (events[-1]["timestamp"] - events[0]["timestamp"]).total_seconds() if events else 0.0 for events in histories
     ]
-    units = -(-backend.stack.number("InlineLimitBytes") // 1024)
+    units = -(-MOST_INLINE_BYTES // 1024)
     return Cost(len(histories), sum(map(_transitions, histories)), sum(seconds), units)
 
 

@@ -17,11 +17,9 @@ TOO_LARGE = 300_000
 def skip_unless_delivered(scene: Scene, *ways: str) -> None:
     stack = scene.backend.stack
     if "eventbridge" in ways and "EventBusName" not in stack.outputs:
-        pytest.skip("the stack has EventTrigger=false")
+        pytest.skip("the stack takes no events")
     if "sqs" in ways and "RequestQueueUrl" not in stack.outputs:
-        pytest.skip("the stack has QueueTrigger=false")
-    if "sqs" in ways and stack.parameters.get("RequestQueueFilter"):
-        pytest.skip("the stack has a RequestQueueFilter, which may delete the suite's messages")
+        pytest.skip("the stack takes no messages")
 
 
 @pytest.mark.parametrize(
