@@ -120,11 +120,11 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
 
 
 @pytest.mark.parametrize(
-    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventTrigger"), ("http", "HttpTrigger")]
+    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName"), ("http", "HttpTrigger")]
 )
 def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
-    with operator.cloud.deployed_with({switch: "false"}):
+    with operator.cloud.deployed_with({switch: "none" if via == "eventbridge" else "false"}):
         done = operator.once("send", event, "--via", via)
     assert done.code == 2 and switch in done.err and len(done.err.splitlines()) == 1
 

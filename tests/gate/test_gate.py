@@ -96,7 +96,7 @@ BROKEN = {
     "a lease of the fast lane that is over while its owner may live": (
         "$max([",
         "$min([",
-        "AcquireLock: the lease of 36 s can end before an Express execution and its function do",
+        "AcquireLock: the lease of 66 s can end before an Express execution and its function do",
     ),
     "a lease that only a run can tell": (
         "$max([",

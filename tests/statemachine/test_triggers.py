@@ -78,7 +78,7 @@ def test_event_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(clou
 
 @pytest.mark.parametrize(
     ("parameters", "missing"),
-    [({"EventTrigger": "false"}, "EventBusName"), ({"QueueTrigger": "false"}, "RequestQueueUrl")],
+    [({"EventBusName": "none"}, "EventBusName"), ({"QueueTrigger": "false"}, "RequestQueueUrl")],
 )
 def test_trigger_can_be_switched_off(cloud: LocalCloud, parameters: dict[str, str], missing: str) -> None:
     with cloud.deployed_with(parameters):

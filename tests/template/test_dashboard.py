@@ -40,7 +40,9 @@ def widgets(source_of_dashboard: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("on", ["true", "false"])
 def test_dashboard_is_json_whichever_triggers_are_on(on: str) -> None:
-    template = load(TEMPLATE, {"EventTrigger": on, "QueueTrigger": on, "HttpTrigger": on})
+    template = load(
+        TEMPLATE, {"EventBusName": "own" if on == "true" else "none", "QueueTrigger": on, "HttpTrigger": on}
+    )
     body = resolver(template).resolve(template.section("Resources")["Dashboard"]["Properties"]["DashboardBody"])
     shown = json.dumps(json.loads(body)["widgets"])
     parts = ("RequestQueue.QueueName", "EventDeadLetterQueue.QueueName", "AWS/EventBridge/Pipes", "AWS/ApiGateway")

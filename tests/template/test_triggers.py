@@ -33,26 +33,6 @@ def test_an_event_that_requests_an_operation_is_told_by_its_type_and_source(
     assert matches(pattern, {"source": source, "detail-type": kind, "detail": {}}) is starts
 
 
-FILTER = '{"messageAttributes":{"stage":{"stringValue":["prod"]}}}'
-
-
-@pytest.mark.parametrize(("given", "filters"), [("", None), (FILTER, {"Filters": [{"Pattern": FILTER}]})])
-def test_the_pipe_takes_every_message_unless_a_filter_is_given(
-    resources: Resources, given: str, filters: object
-) -> None:
-    template = load(TEMPLATE, {"RequestQueueFilter": given})
-    parameters = resources["RequestPipe"]["Properties"]["SourceParameters"]
-    assert resolver(template).resolve(parameters).get("FilterCriteria") == filters
-
-
-@pytest.mark.parametrize(
-    ("parameter", "condition"), [("EventTrigger", "TakesEvents"), ("QueueTrigger", "TakesMessages")]
-)
-def test_a_trigger_is_made_where_it_is_switched_on(resources: Resources, parameter: str, condition: str) -> None:
-    for on in ("true", "false"):
-        assert resolver(load(TEMPLATE, {parameter: on})).holds(condition) is (on == "true")
-
-
 DENIED = [f"{each}Policy" for each in ("RequestQueue", "RequestDeadLetterQueue")]
 FROM_A_RULE = {"EventDeadLetterQueue": "RequestRule"}
 

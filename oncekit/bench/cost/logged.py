@@ -17,7 +17,7 @@ _ERRORS = re.compile(
 """Events that a machine logs at the level ERROR, the template's default: developer guide, "Using CloudWatch Logs to log
 execution history", the table of log levels."""
 _DATA = ("input", "output", "inputDetails", "outputDetails", "parameters")
-"""Left out unless IncludeExecutionData is on. Error and cause are taken to be in: what AWS does is not said."""
+"""Left out unless ExecutionLog is DATA. Error and cause are taken to be in: what AWS does is not said."""
 _LIBRARY = Path(__file__).parents[3] / "shared"
 _DURATION = re.compile(r'"Duration":[0-9.]+')
 

@@ -16,6 +16,7 @@ from oncekit.cli.deployed.records.record import RELEASED, Changed, Record, hash_
 from oncekit.cli.deployed.requests import kept
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
+from oncekit.local.quotas import MOST_INLINE_BYTES
 
 CLOCK_AHEAD = 300
 """Seconds that this machine's clock may be ahead of AWS's, which refuses what is signed with a greater difference
@@ -75,7 +76,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
     if result is None:
         values[":error"] = {"name": "ResolvedByOperator", "message": failure}
         update += f", #error = :error REMOVE {gone}"
-    elif _size(result) + _size(id) + 1024 <= stack.number("InlineLimitBytes"):  # as ExecuteBusinessLogic reckons it
+    elif _size(result) + _size(id) + 1024 <= MOST_INLINE_BYTES:  # as ExecuteBusinessLogic reckons it
         values[":result"] = result
         update += f", #result = :result REMOVE {gone}, #error, #steps"
     else:

@@ -57,7 +57,7 @@ def done(table: Table, record: str, kept: str, decide: Decision) -> str:
     bucket = item["requestRef"]["M"]["bucket"]["S"] if "requestRef" in item else ""
     outputs = {"TableName": table.name, "ResponseBucketName": bucket, "StateMachineArn": _ARN}
     outputs |= {"StateMachineAliasArn": f"{_ARN}:live"}
-    parameters = {"RetentionDays": "30", "InlineLimitBytes": "4096"}
+    parameters = {"RetentionDays": "30"}
     clients = dict.fromkeys(("dynamodb", "s3", "stepfunctions"), client)
     decide(Stack("once", outputs, parameters, None, now=lambda: float(NOW), clients=clients), item["id"]["S"])
     return client.record

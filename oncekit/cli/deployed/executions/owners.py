@@ -48,7 +48,7 @@ def where_its_path_is(stack: Stack, execution: str) -> str:
     name = stack.id.split("/")[1] if stack.id.count("/") > 1 else stack.name  # a stack can be named by its ARN, too
     pattern = quote(f'{{ $.execution_arn = "{execution}" }}')
     command = f"aws logs filter-log-events --log-group-name /aws/vendedlogs/states/{name}-fast --filter-pattern"
-    return f"its log has {'every state' if level == 'ALL' else 'errors only'}: {command} {pattern}"
+    return f"its log has {'errors only' if level == 'ERROR' else 'every state'}: {command} {pattern}"
 
 
 def no_history(stack: Stack, execution: str) -> str:

@@ -66,7 +66,7 @@ def _execution(stack: Stack, machine: str, request: str) -> str:
 
 
 TRIGGERS: dict[str, tuple[str, str, Callable[[Stack, str], str]]] = {
-    "eventbridge": ("EventBusName", "EventTrigger=true", _event),
+    "eventbridge": ("EventBusName", "EventBusName=own", _event),
     "sqs": ("RequestQueueUrl", "QueueTrigger=true", _message),
     HTTP: ("RequestApiUrl", "HttpTrigger=true", send_by_http),
 }
