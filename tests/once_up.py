@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -24,6 +26,7 @@ class Up:
     process: subprocess.Popen[bytes]
     out: Path
     err: Path
+    cache: Path
 
     @property
     def lines(self) -> list[str]:
@@ -31,13 +34,15 @@ class Up:
 
     @property
     def given(self) -> dict[str, str]:
-        """The variables of the environment that its `export` lines set."""
-        return dict(line.removeprefix("export ").split("=", 1) for line in self.lines if line.startswith("export "))
+        """The variables of the environment that `once env` sets."""
+        [kept] = self.cache.rglob("*.json")
+        given: dict[str, str] = json.loads(kept.read_text())
+        return given
 
-    def wait_for(self, words: str) -> None:
+    def wait_for(self, words: str, file: Path | None = None) -> None:
         """Until it has told them."""
         end = time.monotonic() + IS_UP_S
-        while words not in self.err.read_text():
+        while words not in (file or self.err).read_text():
             assert time.monotonic() < end and self.process.poll() is None, self.err.read_text()
             time.sleep(0.05)
 
@@ -45,12 +50,13 @@ class Up:
 @contextmanager
 def once_up(folder: Path, output: Path, *options: str) -> Iterator[Up]:
     """Serves what is in `folder`, from when it is up until the end of the block; writes to files in `output`."""
-    out, err = output / "out", output / "err"
+    out, err, cache = output / "out", output / "err", output / "cache"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     with out.open("w") as stdout, err.open("w") as stderr:
-        process = subprocess.Popen([*COMMAND, *options], cwd=folder, stdout=stdout, stderr=stderr)
-    up = Up(process, out, err)
+        process = subprocess.Popen([*COMMAND, *options], cwd=folder, stdout=stdout, stderr=stderr, env=environment)
+    up = Up(process, out, err, cache)
     try:
-        up.wait_for("is up")
+        up.wait_for("Watch it in a browser", out)
         yield up
     finally:
         process.send_signal(signal.SIGINT)  # does nothing to one that has ended

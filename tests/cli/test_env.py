@@ -20,7 +20,7 @@ from oncekit.cli.deployed.stack import Stack, connect
 
 @pytest.fixture
 def at_its_endpoint(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> str:
-    """As in a terminal that has taken the export lines."""
+    """As in a terminal that has taken the lines of `once env`."""
     for name, value in operator.cloud.environment.items():
         monkeypatch.setenv(name, value)
     return operator.cloud.endpoint_url

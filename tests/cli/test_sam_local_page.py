@@ -35,7 +35,7 @@ def commands(heading: str) -> list[str]:
 
 
 class Terminal:
-    """One in a folder with the template and the requests, after the export lines of `once up` were pasted."""
+    """One in a folder with the template and the requests, after `eval "$(once env)"`."""
 
     def __init__(self, operator: Operator) -> None:
         self.operator = operator

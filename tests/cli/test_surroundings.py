@@ -86,7 +86,7 @@ def of_a_developer(stranger: Stranger, folder: Path) -> dict[str, str]:
 
 
 def local(cloud: LocalCloud) -> dict[str, str]:
-    """The export lines, without those that clean up a terminal: `once` has to do without them."""
+    """The lines of `once env`, without those that clean up a terminal: `once` has to do without them."""
     names = ("AWS_ENDPOINT_URL", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
     return {name: cloud.environment[name] for name in names}
 

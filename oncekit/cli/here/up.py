@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.here.example import Example, example_of
 from oncekit.cli.here.files import Watch, broken_python, python_of
 from oncekit.cli.here.output_lock import alone, tell_alone
 from oncekit.cli.here.parameters import Parameters, given
-from oncekit.cli.lanes import lane_to_start
 from oncekit.cli.options import Template
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
-from oncekit.cli.template import clear_errors, find_template
+from oncekit.cli.template import clear_errors, find_event, find_template
 from oncekit.cli.terminal import say, tell
-from oncekit.local.account import REGION
+from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, FULL, MACHINES
 
 if TYPE_CHECKING:
@@ -34,6 +32,7 @@ if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
     from oncekit.local.permissions import Denial
 
+SAMPLE = "charge-payment.json"
 LOOK_S = 0.2
 """How long an interrupt may wait."""
 
@@ -76,10 +75,9 @@ def up(
     It follows what is deployed: the template and those inside it, code and layers of functions, and definitions; in
     these, not what is hidden, nor build, node_modules, __pycache__ and virtual environments.
 
-    First prints the address of the console, a page that shows each request, run and record while it happens.
-    Then prints lines for other terminals, which `eval "$(once env)"` reads there: they unset the settings of real
-    accounts, and set the endpoint and an access key. The key is random in each run; calls without it, from a program or
-    a web page, are refused.
+    Prints the address of the console, a page that shows each request, run and record while it happens. In another
+    terminal, `eval "$(once env)"` unsets the settings of real accounts, and sets the endpoint and an access key. The
+    key is random in each run; calls without it, from a program or a web page, are refused.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
     """
     raise typer.Exit(stay_up(Ports(port, http_port, console_port), from_containers, given(parameter), template))
@@ -130,7 +128,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
                 lambda: {path, *cloud.sources}, stopping, lambda files: news.put(lambda: news.deploy_again(files))
             )
             watch.start()
-            _tell(cloud, console, example_of(path))
+            _tell(cloud, console, path)
             while not stopping.is_set():
                 news.tell()
         kept.clear()  # what functions print while the cloud goes down has no place any more
@@ -193,48 +191,29 @@ class News:
             tell("✗ Not deployed, the earlier version stays. This is a fault of once:", *format_exc().splitlines())
 
 
-def _tell(cloud: LocalCloud, console: str, example: Example) -> None:
-    """Lines that a shell can read: what to know is in comments."""
-    from oncekit.cli.here.up_environment import lines
-
+def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
+    """How to use it, the address of the page last."""
     outputs = cloud.outputs
     ways = {
+        "HTTP": "RequestApiUrl",
         "queue": "RequestQueueUrl",
         "bus": "EventBusName",
         "full lane": MACHINES[FULL],
         "fast lane": MACHINES[FAST],
     }
-    lane = lane_to_start(None, cloud.parameters)
-    by_http = (
-        [
-            f"# Requests by HTTP: {outputs['RequestApiUrl']}. In a terminal that is led here, send this twice:",
-            f"#   curl -i --aws-sigv4 aws:amz:{REGION}:execute-api \\",
-            "#     --user $AWS_ACCESS_KEY_ID:$AWS_SECRET_ACCESS_KEY \\",
-            f"#     -w '\\n' -H {quote(f'Idempotency-Key: {example.key}')} -H 'Content-Type: application/json' \\",
-            f"#     -d {example.payload} \\",
-            f"#     {outputs['RequestApiUrl']}/operations/{example.operation}",
-            "#",
-        ]
-        if "RequestApiUrl" in outputs
-        else []
-    )
-    say(
-        f"# Watch it in a browser: {console}",
-        f"# The local cloud is up at {cloud.endpoint_url}.",
-        *by_http,
-        *(f"#   {way:<15}{outputs[output]}" for way, output in ways.items() if output in outputs),
-        f"#   (requests of the queue and the bus, and those of `once send`, start in the {lane} lane)",
-        "#",
-        '# In another terminal: eval "$(once env)"   (or paste the lines below). Then, for example:',
-        f"#   once send {example.file} --wait",
-        f"#   once send {example.file} --via sqs --duplicates 2",
-        f"#   once show {quote(example.id)}",
-        "#   once doctor",
-        "#   once env --sam -o env.json   (for `sam local invoke`: docs/sam-local.md)",
-        "#",
-        f"# When it has ended: unset {' '.join(cloud.environment)}",
-        "",
-        *lines(cloud.environment),
-        "",
-    )
     tell("The local cloud is up; it deploys again when a file changes that it was deployed from. Ctrl-C ends it.")
+    say(
+        *(f"  {way:<11}{outputs[output]}" for way, output in ways.items() if output in outputs),
+        'In another terminal, eval "$(once env)" leads once, aws and boto3 here. Then, for example:',
+        f"  once send {_example(template)} --wait",
+        "  once doctor",
+        f"Watch it in a browser: {console}",
+    )
+
+
+def _example(template: Path) -> str:
+    """A request file of the application, the sample's if it is there; beside requests there may be other events."""
+    files = sorted((template.parent / "events").glob("*.json"), key=lambda each: (each.name != SAMPLE, each.name))
+    requests = (each for each in files if each.is_file() and id_in(each.read_text("utf-8", "replace")))
+    found = next(requests, None)
+    return "EVENT" if found is None else quote(find_event(str(found.relative_to(template.parent)), template))

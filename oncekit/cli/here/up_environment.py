@@ -39,7 +39,7 @@ def kept_while_up(template: Path, environment: Mapping[str, str]) -> Iterator[No
     try:
         write(template, environment)
     except OSError as error:
-        tell(f"`once env` will not find what is up: {file}: {error.strerror}")
+        tell(f"`once env` will not find what is up: {file}: {error.strerror}. Use these lines:", *lines(environment))
     try:
         yield
     finally:
