@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -68,12 +68,12 @@ class FromRule:
     sample_name = "event"
 
     @classmethod
-    def of(cls, given: str, key: str, payload: str | None, sources: Sequence[str] = ()) -> FromRule:
-        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have; with sources `BUS` will do."""
-        bus, slash, pattern = given.partition("/")
-        if not bus or bool(slash) != bool(pattern) or not (pattern or sources):
+    def of(cls, given: str, key: str, payload: str | None) -> FromRule:
+        """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have."""
+        bus, _, pattern = given.partition("/")
+        if not bus or not pattern:
             raise Problem(f"--from-rule {given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
-        return cls(bus, _pattern(pattern, sources), key, payload or "$.detail")
+        return cls(bus, _pattern(pattern), key, payload or "$.detail")
 
     def __post_init__(self) -> None:
         check_path("--key", self.key)
@@ -182,12 +182,9 @@ class FromHttp:
         return text("test_http.py.txt", **operation.places, route=self.route)
 
 
-def _pattern(given: str, sources: Sequence[str]) -> Mapping[str, Any]:
-    of_source = {"source": list(sources)} if sources else {}
+def _pattern(given: str) -> Mapping[str, Any]:
     if not given.startswith("{"):
-        return of_source | ({"detail-type": [given]} if given else {})
-    if of_source:
-        raise Problem(f"--source: name the sources in the pattern, {given}")
+        return {"detail-type": [given]}
     try:
         pattern = json.loads(given)
         check(pattern)

@@ -13,7 +13,7 @@ import yaml
 from openapi_spec_validator import validate
 from template_parts import written_with
 
-from oncekit.cli.here.openapi import LOCAL_URL, as_yaml, document, write_document
+from oncekit.cli.here.openapi import as_yaml, document, write_document
 from oncekit.local.gateway.exchange import Sent, rendered
 from oncekit.local.gateway.rest_api import Method
 from oncekit.local.gateway.variables import new_context
@@ -314,7 +314,7 @@ def test_every_parameter_and_every_header_is_a_text() -> None:
 
 def test_the_document_of_the_api_is_what_the_template_says() -> None:
     """`once env --openapi -o docs/openapi.yaml` writes it."""
-    wanted = as_yaml(document(TEMPLATE, "http://127.0.0.1:4601"))
+    wanted = as_yaml(document(TEMPLATE))
     assert (ROOT / "docs/openapi.yaml").read_text() == wanted
 
 
@@ -328,5 +328,5 @@ def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> Non
 
 
 def test_the_printed_document_is_the_written_one(capsys: pytest.CaptureFixture[str]) -> None:
-    write_document(LOCAL_URL, None, TEMPLATE)
-    assert capsys.readouterr().out == as_yaml(document(TEMPLATE, "http://127.0.0.1:4601"))
+    write_document(None, TEMPLATE)
+    assert capsys.readouterr().out == as_yaml(document(TEMPLATE))

@@ -27,16 +27,12 @@ Event = Annotated[
 OpenApi = Annotated[
     bool, typer.Option("--openapi", help="Write the OpenAPI document of the HTTP API, with your operations, as YAML.")
 ]
-Url = Annotated[
-    str | None, typer.Option("--url", metavar="URL", help="For --openapi: the API; by default that of `once up`.")
-]
 
 
 def env(
     sam: Sam = False,
     event: Event = None,
     openapi: OpenApi = False,
-    url: Url = None,
     output: Output = None,
     template: Template = None,
     stack: StackName = "once",
@@ -59,14 +55,12 @@ def env(
     wanted = [name for name, given in (("--sam", sam), ("--event", event), ("--openapi", openapi)) if given]
     if len(wanted) > 1:
         raise Problem(f"{' and '.join(wanted)}: one at a time; each writes something else")
-    if url is not None and not openapi:
-        raise Problem("--url is the address in the document of --openapi: give that, too")
     if sam or event is not None:
         raise typer.Exit(_of_stack(Place(stack, profile, region), event, output, template))
     if openapi:
-        from oncekit.cli.here.openapi import LOCAL_URL, write_document
+        from oncekit.cli.here.openapi import write_document
 
-        write_document(url or LOCAL_URL, output, template)
+        write_document(output, template)
     else:
         _lines(output, template)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -32,10 +32,6 @@ Rule = Annotated[
         metavar="BUS/PATTERN",
         help="Turn events into requests: logical id of the bus or default, and detail type or event pattern (JSON).",
     ),
-]
-Source = Annotated[
-    list[str] | None,
-    typer.Option("--source", metavar="NAME", help="Of the rule: take events of this source only; can be repeated."),
 ]
 Queue = Annotated[
     str | None, typer.Option("--from-queue", metavar="LOGICAL_ID", help="Turn the messages of a queue into requests.")
@@ -70,7 +66,6 @@ def new(
     step: IsStep = False,
     function: Function = None,
     from_rule: Rule = None,
-    source: Source = None,
     from_queue: Queue = None,
     http: Http = None,
     key: Key = None,
@@ -97,7 +92,7 @@ def new(
 
         named = Operation(operation)
         given = {"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}
-        trigger = _trigger(given, key, payload, source or [])
+        trigger = _trigger(given, key, payload)
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
@@ -110,14 +105,10 @@ def new(
     tell(f"Try it: pytest tests/test_{named.folder}.py" if written else "Once has all that it needs; nothing to do.")
 
 
-def _trigger(
-    given: Mapping[str, str | None], key: str | None, payload: str | None, from_sources: Sequence[str]
-) -> Trigger | None:
+def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | None) -> Trigger | None:
     from oncekit.adoption.trigger import FromHttp, FromQueue, FromRule
 
     sources = [(option, value) for option, value in given.items() if value is not None]
-    if from_sources and given["--from-rule"] is None:
-        raise Problem("--source says which events a rule takes: give --from-rule, too")
     if len(sources) > 1:
         raise Problem(f"{sources[0][0]} or {sources[1][0]}, not both; the same function can run two operations")
     if not sources:
@@ -128,7 +119,7 @@ def _trigger(
         raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
     [(option, source)] = sources
     if option == "--from-rule":
-        return FromRule.of(source, key, payload, from_sources)
+        return FromRule.of(source, key, payload)
     return FromQueue.of(source, key, payload) if option == "--from-queue" else FromHttp.of(source, key, payload)
 
 

@@ -25,11 +25,11 @@ LOCAL_URL = "http://127.0.0.1:4601"
 """Where `once up` has the API."""
 
 
-def write_document(url: str, output: Path | None, template: Path | None) -> None:
+def write_document(output: Path | None, template: Path | None) -> None:
     """As YAML, to standard output or a file: each operation has its own paths, with the schema of its payload."""
     path = find_template(template)
     with clear_errors():
-        text = as_yaml(document(path, url))
+        text = as_yaml(document(path))
         if output is not None:
             output.write_text(text, encoding="utf-8")
     if output is None:
@@ -44,7 +44,7 @@ def as_yaml(found: Document) -> str:
     return str(yaml.safe_dump(found, sort_keys=False, width=120, allow_unicode=True))
 
 
-def document(template: Path, url: str) -> Document:
+def document(template: Path) -> Document:
     """The document of the API, with all that parameters can add to it. Raises Problem where there is no API."""
     from oncekit.local.deploy import planned
 
@@ -58,7 +58,7 @@ def document(template: Path, url: str) -> Document:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Once", "version": body["info"]["version"], "description": DESCRIPTION},
-        "servers": [{"url": url}],
+        "servers": [{"url": LOCAL_URL}],
         "security": [{"iam": []}, {"userPool": []}],
         "paths": {**_of_operations(paths, dict(_payloads(plan))), **paths},
         "components": COMPONENTS,
