@@ -69,10 +69,7 @@ def test_what_a_metric_of_an_alarm_is_about_is_shown(widgets: list[dict[str, Any
     seen_elsewhere = {
         ("AWS/SQS", "ApproximateAgeOfOldestMessage"),  # the number of those that wait is shown
         ("AWS/DynamoDB", "ReadThrottleEvents"),
-        ("AWS/DynamoDB", "SystemErrors"),
         ("AWS/Lambda", "Throttles"),
-        ("AWS/Lambda", "Invocations"),
-        ("Once", "OldestRejectedRequest"),  # the number of those that wait is shown
     }
     for name, alarm in resources.items():
         if alarm["Type"] == "AWS::CloudWatch::Alarm":

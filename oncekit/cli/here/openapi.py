@@ -100,10 +100,8 @@ def _parameter(given: Mapping[str, Any]) -> Document:
 def _payloads(plan: Plan) -> Iterator[tuple[str, Document]]:
     """The operations, each with the schema of its payload; where nothing says more, that is an object."""
     known = OperationFunctions.of({**plan.parameters, **plan.outputs})
-    names = {operation: name for name in plan.functions if (operation := known.operation_of(name)) is not None}
-    names |= {operation: named.name for operation, named in known.named.items()}  # two can have one function
-    for operation, name in names.items():
-        spec = plan.functions.get(name)
+    for operation, named in known.named.items():
+        spec = plan.functions.get(named.name)
         yield operation, OBJECT if spec is None else _schema(spec.code / "schema.json")
 
 
