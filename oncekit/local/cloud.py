@@ -20,7 +20,6 @@ from oncekit.local.deploy import Stack, deploy
 from oncekit.local.deployed import Deployed
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
-from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind_for_everyone
 from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, state_of
 from oncekit.local.executions import Executions
@@ -310,15 +309,6 @@ class Cloud:
         if holder is None or holder.function is None or holder.role is None:
             return None
         return Caller(holder.role, holder.function)
-
-    @contextmanager
-    def stale(self, seconds: float = BEFORE_THE_LAST_CHANGE) -> Iterator[None]:
-        """While the context is open, answers about executions are as old as this.
-
-        Without `seconds`: what was true before the last change of the execution's status.
-        """
-        with behind_for_everyone(seconds):
-            yield
 
     @contextmanager
     def repeating(self, *again: Again) -> Iterator[None]:

@@ -4,7 +4,7 @@ Each selects calls by state, action (boto3's method name) and execution ARN; wha
 the n-th matching call, counted from 1; `nth=0` affects all of them, a range those in it.
 
     never_arrives, answer_lost, arrives_late    the connection breaks: before, after, or long before the call is applied
-    times_out, fails, answers, stale            no answer in time, an error, a false answer, an outdated answer
+    times_out, fails, answers                   no answer in time, an error, a false answer
     before, after                               something else happens beside the call
     runs_twice                                  for `cloud.repeating`: an Express execution runs once more
 """
@@ -20,7 +20,6 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedErro
 
 from oncekit.local.engine.repeats import Again
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.engine.views import BEFORE_THE_LAST_CHANGE, behind
 
 Proceed = Callable[[], dict[str, Any]]
 
@@ -124,21 +123,6 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
 def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
     """The service is not called; the answer is a false one."""
     return _striking(lambda _call, _proceed: deepcopy(answer), select)  # its receiver may change what it is given
-
-
-def stale(seconds: float = BEFORE_THE_LAST_CHANGE, **select: Unpack[Select]) -> Interceptor:
-    """The answer about an execution is this old; without `seconds`, from before its last change of status.
-
-    Only calls that describe executions count. For clients outside the state machines there is `cloud.stale`.
-    """
-    views = ("describe_execution", "list_executions")
-    struck = _striking(lambda _call, proceed: _behind(seconds, proceed), select)
-    return lambda call, proceed: struck(call, proceed) if call.action in views else proceed()
-
-
-def _behind(seconds: float, proceed: Proceed) -> dict[str, Any]:
-    with behind(seconds):
-        return proceed()
 
 
 def runs_twice(*, machine: str = "", later: float = 0.0, nth: int | range = 1) -> Again:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from engine_machines import END, create, start
 from event_stand import Stand
 
 from oncekit.local import LocalCloud
@@ -74,24 +73,3 @@ def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None
         clock.advance(2 * 3600)
     assert cloud.record("soon") is None
     assert cloud.record("never")
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Quotas",
-    "After this time, you can no longer retrieve or view the execution history.",
-)
-@pytest.mark.aws(model="stepfunctions", says="You can reuse the name 90 days after it closes.")
-def test_execution_is_forgotten_ninety_days_after_its_end_and_its_name_is_free(cloud: LocalCloud) -> None:
-    created = create(cloud, {"W": {"Type": "Wait", "Seconds": DAY, "Next": "E"}, "E": END})
-    client, clock = cloud.client("stepfunctions"), cloud.clock
-    arn = cloud.wait(start(cloud, created, name="taken")).arn
-    clock.advance(90 * DAY)  # type: ignore[attr-defined]
-    client.describe_execution(executionArn=arn)
-    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
-        start(cloud, created, name="taken")
-    clock.advance(1)  # type: ignore[attr-defined]
-    for ask in (client.describe_execution, client.get_execution_history, client.redrive_execution):
-        with pytest.raises(ClientError, match="ExecutionDoesNotExist"):
-            ask(executionArn=arn)
-    assert client.list_executions(stateMachineArn=created)["executions"] == []
-    assert start(cloud, created, name="taken") == arn

@@ -3,37 +3,23 @@
 from __future__ import annotations
 
 import json
-import uuid
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from engine_machines import END, Execute, executes
 
-from oncekit.local import Execution, LocalCloud
+from oncekit.local import LocalCloud
 from oncekit.local.engine import EngineReplaced, check_pins
 from oncekit.local.faults import answer_lost, never_arrives
 
-Run = Callable[..., Execution]
-
 
 @pytest.fixture
-def execute(cloud: LocalCloud) -> Run:
-    """Runs a definition, given as its states; the first one starts."""
-
-    def run(states: dict[str, Any], given: Any = None, wait: bool = True) -> Any:
-        definition = {"QueryLanguage": "JSONata", "StartAt": next(iter(states)), "States": states}
-        sfn = cloud.client("stepfunctions")
-        machine = sfn.create_state_machine(
-            name=f"m{uuid.uuid4().hex}", definition=json.dumps(definition), roleArn="arn:aws:iam::123456789012:role/r"
-        )
-        arn = sfn.start_execution(stateMachineArn=machine["stateMachineArn"], input=json.dumps(given))["executionArn"]
-        return cloud.wait(arn) if wait else arn
-
-    return run
+def execute(cloud: LocalCloud) -> Execute:
+    return executes(cloud)
 
 
-def value(execute: Run, expression: str, given: Any = None) -> Any:
+def value(execute: Execute, expression: str, given: Any = None) -> Any:
     execution = execute({"S": {"Type": "Succeed", "Output": "{% " + expression + " %}"}}, given)
     return execution.output if execution.status == "SUCCEEDED" else execution.error
 
@@ -53,40 +39,27 @@ def put(key: str, **more: Any) -> dict[str, Any]:
     ("expression", "given", "expected"),
     [
         ("$states.input", 'a "quoted" \\ text', 'a "quoted" \\ text'),
-        ("$states.input.a", {"a": None}, None),
-        ("$type($states.input.a)", {"a": None}, "null"),
-        ("$type($states.input)", [], "array"),
-        ("$string($states.input)", 0.1 + 0.2, "0.3"),
-        ("$string($states.input)", {"b": 1, "a": [1.5, "u"]}, '{"b":1,"a":[1.5,"u"]}'),
         (
             "$hash($states.input, 'SHA-256')",
             "abc",
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
         ),
         ("$parse($states.input)", '{"a": [1]}', {"a": [1]}),
-        ("$range(1, 5, 2)", None, [1, 3, 5]),
-        ("$partition([1, 2, 3], 2)", None, [[1, 2], [3]]),
         ("$length($uuid())", None, 36),
-        ("$contains($states.input, /^a$/)", "a\n", False),
-        ("'a' != $states.input.missing", {}, False),
         ("$states.input.missing", {}, "States.QueryEvaluationError"),
         ("$parse($states.input)", "{", "States.QueryEvaluationError"),
         ("$states.input + 1", "text", "States.QueryEvaluationError"),
         ("function($x) { $x }", None, "States.QueryEvaluationError"),
-        ("$states.input ?? 1", 2, "States.QueryEvaluationError"),
-        ("$states.input ?: 1", 2, "States.QueryEvaluationError"),
-        ("$count($states.input.a)", {"a": None}, 1),
-        ("$count($states.input.a)", {}, 0),
     ],
 )
 def test_expression_has_the_value_that_jsonata_gives_it(
-    execute: Run, expression: str, given: Any, expected: Any
+    execute: Execute, expression: str, given: Any, expected: Any
 ) -> None:
     assert value(execute, expression, given) == expected
 
 
 @pytest.mark.ours
-def test_time_of_waits_and_expressions_is_the_clocks(execute: Run, cloud: LocalCloud) -> None:
+def test_time_of_waits_and_expressions_is_the_clocks(execute: Execute, cloud: LocalCloud) -> None:
     before = cloud.clock.now()
     states = {
         "A": {"Type": "Wait", "Seconds": 86_400, "Next": "B"},
@@ -98,7 +71,7 @@ def test_time_of_waits_and_expressions_is_the_clocks(execute: Run, cloud: LocalC
 @pytest.mark.aws(
     "Amazon States Language specification", "each variable's new value only takes effect in the next state"
 )
-def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> None:
+def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Execute) -> None:
     states = {
         "A": {
             "Type": "Choice",
@@ -117,7 +90,7 @@ def test_choice_assigns_what_belongs_to_the_rule_that_matched(execute: Run) -> N
     "test_aws_sdk_task_service.snapshot.json",
     says='the ETag of the Body {"Dict": "Value"} is the MD5 of {"Dict":"Value"}',
 )
-def test_body_of_an_object_is_written_as_json(execute: Run, cloud: LocalCloud) -> None:
+def test_body_of_an_object_is_written_as_json(execute: Execute, cloud: LocalCloud) -> None:
     task = put("k")
     task["Arguments"]["Bucket"] = cloud.outputs["ResponseBucketName"]
     assert execute({"A": task}, {"a": [1, "ü"]}).status == "SUCCEEDED"
@@ -136,7 +109,7 @@ def dynamodb(cloud: LocalCloud, action: str = "updateItem", **more: Any) -> dict
     recorded="localstack/localstack: tests/aws/services/stepfunctions/v2/error_handling/test_aws_sdk.snapshot.json",
     says="error is S3.NoSuchBucketException, S3.NoSuchKeyException, DynamoDb.ResourceNotFoundException or",
 )
-def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: LocalCloud) -> None:
+def test_errors_of_integrations_have_the_names_of_aws(execute: Execute, cloud: LocalCloud) -> None:
     refused = dynamodb(cloud)
     refused["Arguments"]["ConditionExpression"] = "attribute_exists(id)"
     assert execute({"A": refused}).error == "DynamoDB.ConditionalCheckFailedException"
@@ -145,10 +118,8 @@ def test_errors_of_integrations_have_the_names_of_aws(execute: Run, cloud: Local
             assert execute({"A": dynamodb(cloud)}).error == "DynamoDB.AmazonDynamoDBException"
     gone = "arn:aws:states:us-east-1:123456789012:execution:gone:gone"
     task = {"Type": "Task", "Arguments": {"ExecutionArn": gone}, "End": True}
-    for action in ("describeExecution", "getExecutionHistory", "redriveExecution"):
-        resource = {"Resource": f"arn:aws:states:::aws-sdk:sfn:{action}"}
-        error = execute({"A": {**task, **resource}}).error
-        assert error in ("Sfn.ExecutionDoesNotExistException", "Sfn.StateMachineDoesNotExistException"), action
+    task["Resource"] = "arn:aws:states:::aws-sdk:sfn:describeExecution"
+    assert execute({"A": task}).error == "Sfn.ExecutionDoesNotExistException"
 
 
 @pytest.mark.aws(
@@ -171,10 +142,16 @@ def test_replaced_engine_is_refused_with_the_version_that_is_wanted(monkeypatch:
     "Amazon States Language specification",
     "The interpreter MAY define other auxiliary JSONata functions and values, and MAY restrict the use of",
 )
-def test_variables_reach_expressions_as_values_and_not_as_source(execute: Run) -> None:
+def test_variables_reach_expressions_as_values_and_not_as_source(execute: Execute) -> None:
     text = "\" & $error('run') & \""
     states = {
         "A": {"Type": "Pass", "Assign": {"v": "{% $states.input %}"}, "Next": "B"},
         "B": {"Type": "Succeed", "Output": "{% $v %}"},
     }
     assert execute(states, text).output == text
+
+
+@pytest.mark.ours
+def test_a_parallel_is_refused_in_words(execute: Execute) -> None:
+    refused = execute({"P": {"Type": "Parallel", "Branches": [{"StartAt": "E", "States": {"E": END}}], "End": True}})
+    assert refused.error == "States.Runtime" and str(refused.cause).endswith("does not run Parallel states")

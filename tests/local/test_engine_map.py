@@ -1,4 +1,4 @@
-"""Map and Parallel: what Step Functions does with iterations and branches."""
+"""Map: what Step Functions does with iterations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from engine_machines import END, Execute, executes, succeed, task, types
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
-from oncekit.local.faults import fails
 
 Given = dict[str, Any]
 
@@ -103,20 +102,6 @@ def test_a_catch_may_lead_back_to_its_own_state(machine: Execute, cloud: LocalCl
 
 @pytest.mark.aws(
     "Step Functions Developer Guide, Map",
-    "the retry policy applies to all the Map state iterations instead of only the failed iteration",
-)
-def test_map_is_retried_as_a_whole(machine: Execute, cloud: LocalCloud) -> None:
-    retry = [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 1}]
-    with cloud.intercept(fails("ThrottlingException", nth=2)):
-        execution = machine(
-            {"M": each(states={"R": read(cloud, Output="{% $states.input %}")}, MaxConcurrency=1, Retry=retry)}, [1, 2]
-        )
-    assert execution.output == [1, 2]
-    assert types(execution).count("MapIterationStarted") == 4
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Map",
     "If any iteration fails, entire Map state fails, and all iterations are terminated",
 )
 def test_first_failure_ends_the_other_iterations(machine: Execute, cloud: LocalCloud) -> None:
@@ -184,52 +169,6 @@ def test_time_waits_for_the_iteration_that_is_at_work(machine: Execute, cloud: L
         assert machine({"M": each(states=inside)}, [1, 0, 2]).status == "SUCCEEDED"
     assert seen == [before]
     assert cloud.clock.now() == before + 3600
-
-
-@pytest.mark.aws(
-    "Amazon States Language specification",
-    "The interpreter maintains separate variable values for each scope, including for each Parallel branch",
-)
-def test_branches_of_a_parallel_run_side_by_side_with_variables_of_their_own(
-    machine: Execute, cloud: LocalCloud
-) -> None:
-    def branch(value: str) -> Given:
-        return {
-            "StartAt": f"A{value}",
-            "States": {
-                f"A{value}": pass_on(Assign={"v": value}, Next=f"W{value}"),
-                f"W{value}": {"Type": "Wait", "Seconds": 50, "Next": f"D{value}"},
-                f"D{value}": succeed("$v & $outer & $states.input"),
-            },
-        }
-
-    parallel = {
-        "Type": "Parallel",
-        "Arguments": "{% $states.input & '!' %}",
-        "Branches": [branch("x"), branch("y")],
-        "End": True,
-    }
-    before = cloud.clock.now()
-    assert machine({"S": pass_on(Assign={"outer": "-"}, Next="P"), "P": parallel}, "in").output == ["x-in!", "y-in!"]
-    assert cloud.clock.now() == before + 50
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Parallel",
-    "the entire Parallel state is considered to have failed and all its branches are stopped",
-)
-def test_failure_of_a_branch_is_the_parallels(machine: Execute) -> None:
-    failing = {"StartAt": "F", "States": {"F": {"Type": "Fail", "Error": "Custom", "Cause": "why"}}}
-    caught = [{"ErrorEquals": ["Custom"], "Output": "{% $states.errorOutput.Cause %}", "Next": "E"}]
-    parallel = {
-        "Type": "Parallel",
-        "Branches": [failing, {"StartAt": "G", "States": {"G": END}}],
-        "Catch": caught,
-        "Next": "E",
-    }
-    execution = machine({"P": parallel, "E": END})
-    assert execution.output == "why"
-    assert "ParallelStateFailed" in types(execution)
 
 
 @pytest.mark.aws(

@@ -28,36 +28,21 @@ FAILS_HERE = {
         "[function($x){$x}]",
         '{"a":function($x){1}}',
         "/[\\]]/",
-        "$fn ~> $type",
-        "$fn ~> $string",
     ),
     "what the reference takes for a function": ("$fn", '$lookup({"f":$fn},"f")', "$filter([$fn], function($v){true})"),
 }
 OTHER_VALUE = {
     "a JavaScript object has the names that are whole numbers first; names are sorted before their order counts": (
-        "$each($o,function($v,$k){$k})",
         "$keys($o)",
-        "$spread($o)",
         "$string($o)",
-        "$string($o,true)",
         "$o.*",
     ),
     "assigning __proto__ makes no member; a request with it has an unknown field here": (
         "$merge([$proto,{}])",
         '{"__proto__":5}',
-        "$sift($proto,function($v){true})",
     ),
-    "the reference keeps a null that the update deletes; there is no such update": ('$o ~> |$|{"z":1},["b"]|',),
 }
-OTHER_CODE = (
-    "$encodeUrlComponent($lone)",
-    "$power(-1,0.5)",
-    '$toMillis("garbage")',
-    '$decodeUrl("%E0%A4%A")',
-    '"a" ?? "b"',
-    "1 ?: 2",
-    '"\\x"',
-)
+OTHER_CODE = ('$toMillis("garbage")', '"a" ?? "b"', "1 ?: 2", '"\\x"')
 
 
 def expressions_of(reasons: dict[str, tuple[str, ...]]) -> set[str]:

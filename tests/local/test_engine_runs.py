@@ -6,9 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +20,6 @@ from oncekit.local.engine.limits import matches
 from oncekit.local.faults import fails, never_arrives
 
 Given = dict[str, Any]
-FORTNIGHT = 14 * 86_400
 
 
 @pytest.fixture
@@ -75,12 +72,8 @@ def raises(_proceed: Callable[[], Given]) -> Given:
     raise ConnectionError
 
 
-def breaks(_proceed: Callable[[], Given]) -> Given:
-    return {"Item": {1, 2}}
-
-
 @pytest.mark.aws(unconfirmed="V24")
-@pytest.mark.parametrize("then", [answers, raises, breaks])
+@pytest.mark.parametrize("then", [answers, raises])
 @pytest.mark.parametrize("caught", [False, True])
 def test_stop_in_the_middle_of_a_call_aborts_whatever_the_call_comes_to(
     cloud: LocalCloud, then: Callable[[Any], Given], caught: bool
@@ -173,20 +166,6 @@ def test_redrive_is_refused_when_there_is_nothing_to_redrive(machine: Execute, c
         redrive(cloud, cloud.wait(arn).arn)
 
 
-@pytest.mark.aws(
-    model="stepfunctions", says="Your workflow execution has not exceeded the redrivable period of 14 days."
-)
-@pytest.mark.parametrize(("age", "refused"), [(FORTNIGHT - 10, False), (FORTNIGHT + 10, True)])
-def test_redrive_is_possible_for_fourteen_days(machine: Execute, cloud: LocalCloud, age: float, refused: bool) -> None:
-    failed = machine({"F": {"Type": "Fail", "Error": "Custom"}})
-    cloud.clock.advance(age)  # type: ignore[attr-defined]  # the tests' clock is virtual
-    if refused:
-        with pytest.raises(ClientError, match=r"ExecutionNotRedrivable.*period exceeded"):
-            redrive(cloud, failed.arn)
-    else:
-        assert redrive(cloud, failed.arn).states == ("F", "F")
-
-
 # ---- history ----
 
 
@@ -216,31 +195,6 @@ def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> 
         assert ids == sorted(range(1, 7), reverse=reverse)
 
 
-@pytest.mark.aws(
-    model="stepfunctions",
-    says="You can select whether execution data (input or output of a history event) is returned.",
-)
-@pytest.mark.aws(unconfirmed="V22")
-@pytest.mark.aws(unconfirmed="V28")
-def test_history_without_data_leaves_out_inputs_and_outputs_and_nothing_else(
-    machine: Execute, cloud: LocalCloud
-) -> None:
-    """Parameters, errors and causes stay, so that a page can be large all the same."""
-    states = {"A": {"Type": "Pass", "Output": {"large": "x" * 1000}, "Next": "R"}, "R": read(cloud)}
-    with cloud.intercept(fails("ServiceUnavailable")):
-        arn = machine(states, {"secret": 1}).arn
-    ask = {"executionArn": arn, "includeExecutionData": False}
-    events = cloud.client("stepfunctions").get_execution_history(**ask)["events"]
-    details = {event["type"]: next((v for k, v in event.items() if k.endswith("Details")), {}) for event in events}
-    assert "xxx" not in str(events)
-    assert "secret" not in str(events)
-    assert details["PassStateEntered"]["name"] == "A"
-    assert '"Key"' in details["TaskScheduled"]["parameters"]
-    assert details["TaskFailed"]["error"] == details["ExecutionFailed"]["error"]
-    assert "ServiceUnavailable" in details["TaskFailed"]["cause"]
-    assert "ServiceUnavailable" in details["ExecutionFailed"]["cause"]
-
-
 # ---- retries ----
 
 
@@ -262,34 +216,6 @@ def test_retries_wait_longer_each_time_up_to_the_longest(machine: Execute, cloud
     with cloud.intercept(never_arrives(nth=range(1, 5))):
         assert machine({"R": read(cloud, Retry=retry)}).status == "SUCCEEDED"
     assert cloud.clock.now() == before + 100 + 300 + 500 + 500
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Handling errors",
-    "If you set JitterStrategy as FULL, the first retry interval is randomized between 0 and 2 seconds",
-)
-def test_full_jitter_draws_each_delay_from_zero_to_its_longest(machine: Execute, cloud: LocalCloud) -> None:
-    retry = [
-        {
-            "ErrorEquals": ["States.ALL"],
-            "IntervalSeconds": 100,
-            "BackoffRate": 1,
-            "MaxAttempts": 40,
-            "JitterStrategy": "FULL",
-        }
-    ]
-    times: list[float] = []
-
-    def note(_call: Call, _proceed: Callable[[], Given]) -> Given:
-        times.append(cloud.clock.now())
-        raise ConnectionError
-
-    with cloud.intercept(note):
-        assert machine({"R": read(cloud, Retry=retry)}).status == "FAILED"
-    delays = [later - earlier for earlier, later in pairwise(times)]
-    assert len(delays) == 40
-    assert 0 <= min(delays) < 20
-    assert 80 < max(delays) <= 100
 
 
 @pytest.mark.aws(
@@ -336,26 +262,6 @@ def test_size_is_counted_in_bytes(machine: Execute) -> None:
     assert machine({"B": wide}).status == "SUCCEEDED"
     wide = succeed("$join($map([1..140], function($n) { $pad('', 1000, 'ü') }))")
     assert machine({"B": wide}).error == "States.DataLimitExceeded"
-
-
-# ---- DynamoDB ----
-
-
-@pytest.mark.aws(
-    "DynamoDB Developer Guide, Condition expressions",
-    "the operation succeeds only if a specific ConditionExpression evaluates to true",
-)
-def test_updates_from_many_threads_lose_nothing(machine: Execute, cloud: LocalCloud) -> None:
-    client, table = cloud.client("dynamodb"), cloud.outputs["TableName"]
-    update = {
-        "TableName": table,
-        "Key": {"id": {"S": "n"}},
-        "ExpressionAttributeValues": {":one": {"N": "1"}, ":none": {"N": "0"}},
-    }
-    update["UpdateExpression"] = "SET fence = if_not_exists(fence, :none) + :one"
-    with forced_switching(), ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: client.update_item(**update), range(200)))
-    assert client.get_item(TableName=table, Key={"id": {"S": "n"}})["Item"]["fence"] == {"N": "200"}
 
 
 @pytest.mark.aws(

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.config import Config
-from engine_machines import END, Execute, create, executes, start, task
+from engine_machines import Execute, executes, task
 from event_stand import Stand, worker
 
 from oncekit.local import LocalCloud
@@ -15,16 +15,12 @@ from oncekit.local.faults import (
     Select,
     arrives_late,
     before_call,
-    fails,
     runs_twice,
-    stale,
 )
 
 pytestmark = pytest.mark.ours
 
 Given = dict[str, Any]
-HOUR = 3600
-RETRY = [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 1, "MaxAttempts": 2}]
 
 
 @pytest.fixture
@@ -63,47 +59,6 @@ def test_late_call_is_applied_at_its_moment_whatever_was_written_meanwhile(
         execution = machine(states)
     assert execution.output["Item"]["v"]["S"] == value_of(cloud) == last
     assert len(late.outcomes) == 1
-
-
-# ---- answers that are old ----
-
-
-def describing(arn: str) -> Given:
-    return {"D": task("aws-sdk:sfn:describeExecution", {"ExecutionArn": arn}, Output="{% $states.result.Status %}")}
-
-
-def revived(cloud: LocalCloud) -> str:
-    """An execution that failed, was redriven an hour later, and waits."""
-    states = {"A": put(cloud, "a", Next="W"), "W": {"Type": "Wait", "Seconds": 10 * HOUR, "Next": "E"}, "E": END}
-    with cloud.intercept(fails("Throttling", state="A")):
-        arn = cloud.wait(start(cloud, create(cloud, states))).arn
-    clock: Any = cloud.clock
-    clock.advance(HOUR)
-    clock.enter()  # time stands still from now on
-    cloud.client("stepfunctions").redrive_execution(executionArn=arn)
-    return arn
-
-
-@pytest.mark.aws(
-    model="stepfunctions", says="The results are best effort and may not reflect very recent updates and changes."
-)
-def test_description_may_be_that_before_the_last_change(machine: Execute, cloud: LocalCloud) -> None:
-    arn = revived(cloud)
-    try:
-        with cloud.intercept(stale(state="D")):
-            assert machine(describing(arn)).output == "FAILED"
-            assert machine(describing(arn)).output == "RUNNING", "only the first call was struck"
-        with cloud.intercept(stale(30, nth=0)):
-            assert machine(describing(arn)).output == "FAILED"
-        with cloud.intercept(stale(2 * HOUR)):
-            assert machine(describing(arn)).error == "Sfn.ExecutionDoesNotExistException"
-        with cloud.intercept(stale(execution="another")):
-            assert machine(describing(arn)).output == "RUNNING"
-    finally:
-        cloud.clock.leave()
-
-
-# ---- calls that fail each time ----
 
 
 # ---- Express executions that run twice ----

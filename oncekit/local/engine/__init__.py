@@ -12,7 +12,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB
     timing.py              waits and timestamps from a clock
-    branching.py           Map and Parallel
+    branching.py           Map
     runs.py, history.py    an execution from its start to its end; its events
     executions.py          starts, stops, redrives
     descriptions.py        the answer of DescribeExecution

@@ -1,15 +1,15 @@
-"""Map and Parallel: iterations and branches, which run separately inside one execution.
+"""Map: iterations, which run separately inside one execution. A Parallel is refused: no machine here has one.
 
 As on AWS: at most MaxConcurrency iterations run at a time (40 if it is not set), results are in the order of the items,
 and the first failure ends the others and is the failure of the state. All results together are the state's result: over
 256 KiB it fails with `States.DataLimitExceeded`, even if Output or Assign would use only a part of it. Variables that
-are assigned inside are not visible outside. Virtual time waits for each branch as for an execution of its own.
+are assigned inside are not visible outside. Virtual time waits for each iteration as for an execution of its own.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,7 +20,6 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
 from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.iteration import inline_iteration_component
 from moto.stepfunctions.parser.asl.component.state.exec.state_map.state_map import StateMap
-from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.branches_decl import BranchesDecl
 from moto.stepfunctions.parser.asl.component.state.exec.state_parallel.state_parallel import StateParallel
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
@@ -37,16 +36,17 @@ AT_ONCE = 40
 Begin = Callable[[Any, int], None]
 
 
-class _Branches:
-    """The branches of one state: `program` is what each runs, `begin` makes a frame ready for its number."""
+class _Iterations:
+    """The iterations of one state: each runs `program`, `begin` makes a frame ready for its number."""
 
-    def __init__(self, env: Any, programs: Sequence[Any], begin: Begin, events: str | None) -> None:
+    def __init__(self, env: Any, program: Any, count: int, begin: Begin, state: str) -> None:
         self._env = env
-        self._programs = programs
+        self._program = program
+        self._count = count
         self._begin = begin
-        self._events = events
+        self._state = state
         self._lock = threading.Lock()
-        self._waiting = iter(range(len(programs)))
+        self._waiting = iter(range(count))
         self._alive: set[Branch] = set()
         self._outputs: dict[int, Any] = {}
         self._failure: BaseException | None = None
@@ -54,7 +54,7 @@ class _Branches:
 
     def run(self, at_once: int) -> list[Any]:
         """The outputs, in order. Raises the first failure, Abandoned or TimedOut."""
-        count = min(at_once, len(self._programs))
+        count = min(at_once, self._count)
         if count == 1:
             self._work()
         elif count:
@@ -62,7 +62,7 @@ class _Branches:
         self._env.run.check()
         if self._failure is not None:
             raise self._failure
-        return [self._outputs[number] for number in range(len(self._programs))]
+        return [self._outputs[number] for number in range(self._count)]
 
     def _work_in_threads(self, count: int) -> None:
         """The last thread at work takes the place of the one that waits here, as far as the clock is concerned."""
@@ -111,8 +111,8 @@ class _Branches:
             branch.end()
 
     def _live(self, number: int, branch: Branch) -> Any:
-        """One branch, from its first state to its last; its output."""
-        env, program = self._env, self._programs[number]
+        """One iteration, from its first state to its last; its output."""
+        env, program = self._env, self._program
         frame = env.open_inner_frame()
         frame.run, frame.assigned, frame.retries = branch, {}, {}
         try:
@@ -132,7 +132,7 @@ class _Branches:
             raise
         except FailureEventException as error:
             self._record(frame, number, "Failed")
-            raise _OfBranch(env, error) from error
+            raise _OfIteration(env, error) from error
         except Exception as error:  # a fault of the interpreter; AWS calls it States.Runtime
             cause = f"{type(error).__name__}({error})"
             raise failure(env, StatesErrorNameType.StatesRuntime, cause) from error
@@ -141,13 +141,12 @@ class _Branches:
         return frame.states._states_data["input"]
 
     def _record(self, frame: Any, number: int, what: str) -> None:
-        if self._events is not None:
-            details: Any = {f"mapIteration{what}EventDetails": {"name": self._events, "index": number}}
-            record(frame, HistoryEventType(f"MapIteration{what}"), EventDetails(details))
+        details: Any = {f"mapIteration{what}EventDetails": {"name": self._state, "index": number}}
+        record(frame, HistoryEventType(f"MapIteration{what}"), EventDetails(details))
 
 
-class _OfBranch(FailureEventException):
-    """The failure of a branch as that of the state around it; its own event is in the history already."""
+class _OfIteration(FailureEventException):
+    """The failure of an iteration as that of the state around it; its own event is in the history already."""
 
     def __init__(self, env: Any, error: FailureEventException) -> None:
         self._details = error.get_execution_failed_event_details() or {}
@@ -187,48 +186,23 @@ def _iterate(self: Any, env: Any) -> None:
             hand_on(frame, frame.stack[-1])
             frame.stack.clear()
 
-    program = self._get_iteration_program()
-    branches = _Branches(env, [program] * len(items), begin, given.state_name)
-    _give(env, branches.run(min(given.max_concurrency or AT_ONCE, AT_ONCE)), given.state_name)
-
-
-def _branch_off(self: Any, env: Any) -> None:
-    """The branches of a Parallel, all at once."""
-    given = env.stack.pop()
-    branches = _Branches(env, self.programs, lambda frame, _number: hand_on(frame, given), None)
-    _give(env, branches.run(len(self.programs)), env.states.context_object.context_object_data["State"]["Name"])
-
-
-def _give(env: Any, results: list[Any], state: str) -> None:
-    """What the branches gave, as the result of the state: one JSON value, with the limit of any other."""
+    iterations = _Iterations(env, self._get_iteration_program(), len(items), begin, given.state_name)
+    results = iterations.run(min(given.max_concurrency or AT_ONCE, AT_ONCE))
     if not is_within(text_of(results)):
-        raise exceeded(env, f"The state/task '{state}' returned a result")
+        raise exceeded(env, f"The state/task '{given.state_name}' returned a result")
     env.stack.append(results)
+
+
+def _refuse(_self: Any, env: Any) -> None:
+    raise failure(env, StatesErrorNameType.StatesRuntime, "the local cloud does not run Parallel states")
 
 
 @contextmanager
 def patch() -> Iterator[None]:
-    eval_state = ExecutionState._eval_state  # as tasks.py has it
-
-    def eval_parallel(self: Any, env: Any) -> None:
-        if self.parargs is not None:
-            env.stack.pop()
-            self.parargs.eval(env=env)
-        eval_state(self, env)
-
-    def execute_parallel(self: Any, env: Any) -> None:
-        record(env, HistoryEventType.ParallelStateStarted)
-        env.stack.append(env.stack[-1])
-        self.branches.eval(env)
-        record(env, HistoryEventType.ParallelStateSucceeded)
-
     with replaced(
         (inline_iteration_component.InlineIterationComponent, "_eval_body", _iterate),
-        (BranchesDecl, "_eval_body", _branch_off),
-        (StateMap, "_eval_state", eval_state),
+        (StateMap, "_eval_state", ExecutionState._eval_state),  # as tasks.py has it
         (StateMap, "failed_event", HistoryEventType.MapStateFailed),
-        (StateParallel, "_eval_state", eval_parallel),
-        (StateParallel, "_eval_execution", execute_parallel),
-        (StateParallel, "failed_event", HistoryEventType.ParallelStateFailed),
+        (StateParallel, "_eval_state", _refuse),
     ):
         yield

@@ -2,10 +2,9 @@
 
 StartExecution with the name and input of a running execution returns that execution; any other use of a name in use is
 refused. An Express execution has an ARN of another form, is never the same as another one, and cannot be described. A
-redrive continues under the same ARN, from the state that failed or was running, with its input and variables. Ninety
-days after its end an execution no longer exists, and its name is free (API Reference, StartExecution: "You can reuse
-the name 90 days after it closes"; quota "Execution history retention time"). Answers about executions may be outdated:
-views.py.
+redrive continues under the same ARN, from the state that failed or was running, with its input and variables. Answers
+about executions may be outdated: views.py. They are remembered for good (on AWS for 90 days), and as long they may be
+redriven (on AWS for 14 days).
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from moto.stepfunctions.responses import StepFunctionResponse
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine import views
-from oncekit.local.engine.descriptions import DEAD, IN_A_LIST, description, redrivability, time_of, why_not_redrivable
+from oncekit.local.engine.descriptions import DEAD, IN_A_LIST, description, time_of
 from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import check_is_standard, continued, page_of, record
 from oncekit.local.engine.limits import MAX_BYTES
@@ -45,8 +44,6 @@ from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, ended, instant, watchers
 from oncekit.local.quotas import EXPRESS_SECONDS
-
-REMEMBERED_SECONDS = 90 * 86_400
 
 
 class ExecutionNotRedrivable(AWSError):
@@ -81,13 +78,6 @@ def _same_or_new(machine: Any, name: str, text: str) -> Any:
     return None
 
 
-def forget_old(machine: Any, now: float) -> None:
-    """Drop the executions of a machine that ended more than 90 days ago."""
-    gone = now - REMEMBERED_SECONDS
-    if any(each.stop_date is not None and each.stop_date.timestamp() < gone for each in machine.executions):
-        machine.executions[:] = [e for e in machine.executions if not e.stop_date or e.stop_date.timestamp() >= gone]
-
-
 def _begin(execution: Any, clock: Clock, after: Any = None) -> tuple[Run, Any]:
     """A new run with its own environment, not started yet; `after` is the environment of the previous run."""
     worker = execution.exec_worker
@@ -116,13 +106,11 @@ class ExecutionApi:
         self._clock = clock
         self._repeats = repeats
         self._one_at_a_time = threading.RLock()
-        self._described_by_moto = StepFunctionsParserBackend.describe_execution
 
     @property
     def in_place_of_motos(self) -> tuple[tuple[Any, str, Any], ...]:
         return (
             (StepFunctionsParserBackend, "start_execution", _method(self.start_asynchronously)),
-            (StepFunctionsParserBackend, "describe_execution", _method(self.find)),
             (ExecutionWorker, "start", _method(self.start_worker)),
             (Execution, "stop", _method(self.stop)),
             (StepFunctionResponse, "describe_execution", _method(self.answer_describe)),
@@ -134,7 +122,7 @@ class ExecutionApi:
 
     def note(self, execution: Any) -> None:
         """Each change of status, for outdated answers."""
-        views.note(execution, self._clock.now(), description(execution, self._clock.now()))
+        views.note(execution, self._clock.now(), description(execution))
 
     # ---- starts ----
 
@@ -154,7 +142,6 @@ class ExecutionApi:
         name = name or str(uuid.uuid4())
         with self._one_at_a_time:
             machine = backend.describe_state_machine(arn)
-            forget_old(machine, self._clock.now())
             if machine.type != "EXPRESS" and (same := _same_or_new(machine, name, text)) is not None:
                 return same
             execution = self._made(backend, machine, name, text)
@@ -230,8 +217,8 @@ class ExecutionApi:
 
     def _redrive(self, execution: Any) -> None:
         with self._one_at_a_time:
-            if (reason := why_not_redrivable(execution, self._clock.now())) is not None:
-                raise ExecutionNotRedrivable(reason)
+            if execution.exec_status not in DEAD:
+                raise ExecutionNotRedrivable(f"Execution is {execution.status} and cannot be redriven")
             before = execution.exec_worker.env
             checkpoint = before.run.checkpoint
             run, program = _begin(execution, self._clock, after=before)
@@ -252,29 +239,21 @@ class ExecutionApi:
 
     # ---- answers ----
 
-    def find(self, backend: Any, arn: str) -> Any:
-        for machine in backend.state_machines:
-            forget_old(machine, self._clock.now())
-        return self._described_by_moto(backend, arn)
-
     def _standard(self, response: Any) -> Any:
         arn = response._get_param("executionArn")
         check_is_standard(arn)
         return response.stepfunction_backend.describe_execution(arn)
 
     def answer_describe(self, response: Any) -> Any:
-        execution, now = self._standard(response), self._clock.now()
-        if (seen := views.seen(execution, now)) is None:
+        execution = self._standard(response)
+        if (seen := views.seen(execution, self._clock.now())) is None:
             raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution.exec_arn}'")
-        return ActionResult({**seen, **redrivability(seen, execution, now)})
+        return ActionResult(seen)
 
     def answer_list(self, response: Any) -> Any:
         """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
         machine = response.stepfunction_backend.describe_state_machine(response._get_param("stateMachineArn"))
-        if machine.type == "EXPRESS":
-            raise StateMachineTypeNotSupported("This operation is not supported by this type of state machine")
         now = self._clock.now()
-        forget_old(machine, now)
         wanted = response._get_param("statusFilter")
         told = [views.seen(each, now) for each in reversed(machine.executions)]
         found = [each for each in told if each is not None and wanted in (None, each["status"])]
@@ -301,7 +280,7 @@ class ExecutionApi:
         given = response._get_param("name"), response._get_param("input")
         execution = self._start(response.stepfunction_backend, arn, *given)
         ended.wait(lambda: execution.exec_status != ExecutionStatus.RUNNING, EXPRESS_SECONDS)
-        return ActionResult(description(execution, self._clock.now()))
+        return ActionResult(description(execution))
 
 
 def _method(ours: Callable[..., Any]) -> Callable[..., Any]:
@@ -342,6 +321,3 @@ def _quiet() -> Iterator[None]:
     finally:
         for name, level in levels.items():
             logging.getLogger(name).setLevel(level)
-
-
-__all__ = ["DEAD", "ExecutionNotRedrivable", "patch", "why_not_redrivable"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import math
 import random
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +23,7 @@ from jsonata.tokenizer import Tokenizer
 from jsonata.utils import Utils
 
 from oncekit.local.engine.javascript import Pattern, TakenForFunction
-from oncekit.local.engine.jsonata_functions import Function, functions, same, string
+from oncekit.local.engine.jsonata_functions import Function, functions, string
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.values import JSONataError, unbound
 
@@ -72,19 +71,8 @@ class Interpreter(Jsonata):  # type: ignore[misc]  # jsonata-python is untyped
                 error.current = expr.token
             raise
 
-    def evaluate_numeric_expression(self, lhs: Any, rhs: Any, op: Any) -> Any:
-        """The engine rounds the remainder of a division down to an integer."""
-        if op == "%" and rhs != 0 and Utils.is_numeric(lhs) and Utils.is_numeric(rhs):
-            return Utils.convert_number(math.fmod(lhs, rhs))
-        return super().evaluate_numeric_expression(lhs, rhs, op)
-
     def evaluate_string_concat(self, lhs: Any, rhs: Any) -> str:
         return (string(lhs) or "") + (string(rhs) or "")
-
-    def evaluate_includes_expression(self, lhs: Any, rhs: Any) -> bool:
-        if lhs is None or rhs is None:
-            return False
-        return any(same(lhs, each) for each in (rhs if isinstance(rhs, list) else [rhs]))
 
     def evaluate_range_expression(self, lhs: Any, rhs: Any) -> Any:
         """As a list: the engine's own range says that it is one longer than it is."""

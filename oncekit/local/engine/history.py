@@ -1,11 +1,6 @@
 """The history of an execution: events in order, closed at its end, and GetExecutionHistory as AWS answers it.
 
 Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000).
-
-`includeExecutionData: false` leaves out inputs and outputs, nothing else: "whether execution data (input or output of a
-history event) is returned" (API Reference, GetExecutionHistory). The parameters of a task are a required member of
-TaskScheduledEventDetails in the API's model, and no document says that errors and causes are data: so they stay. A page
-can be large all the same. That AWS leaves out nothing else is unconfirmed.
 """
 
 from __future__ import annotations
@@ -24,7 +19,6 @@ from oncekit.local.engine.expression import iso
 from oncekit.local.engine.patching import replaced
 
 PAGE, LARGEST_PAGE = 100, 1000
-_DATA = ("input", "output")
 
 
 class Abandoned(BaseException):
@@ -84,10 +78,7 @@ def patch(clock: Clock) -> Iterator[None]:
         if self._get_param("reverseOrder") in (True, "true"):
             events.reverse()
         first, size, more = page_of(self, len(events))
-        page = events[first : first + size]
-        if self._get_param("includeExecutionData") in (False, "false"):
-            page = [_without_data(event) for event in page]
-        return ActionResult({"events": page, **more})
+        return ActionResult({"events": events[first : first + size], **more})
 
     with replaced(
         (EventManager, "add_event", add_event),
@@ -114,10 +105,3 @@ def check_is_standard(arn: str) -> None:
     """An Express execution is known by its own ARN only to whoever reads its log. Raises InvalidArn."""
     if arn.split(":")[5:6] == ["express"]:
         raise InvalidArn("Invalid Arn: 'Resource type not valid in this context: express'")
-
-
-def _without_data(event: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: {k: v for k, v in value.items() if k not in _DATA} if isinstance(value, dict) else value
-        for key, value in event.items()
-    }

@@ -81,7 +81,7 @@ def is_function(value: Any) -> bool:
     return isinstance(value, Jsonata.JFunctionCallable | Parser.Symbol | Pattern)
 
 
-def json_text(value: Any, indent: int = 0, level: int = 0) -> str:
+def json_text(value: Any) -> str:
     """A value of the engine as JSONata's `$string` prints it: numbers to 15 digits, functions as an empty string."""
     if isinstance(value, str):
         return string_text(value)
@@ -95,20 +95,9 @@ def json_text(value: Any, indent: int = 0, level: int = 0) -> str:
     if is_function(value):
         return '""'
     if isinstance(value, dict):
-        colon = ": " if indent else ":"
-        members = [
-            f"{string_text(k)}{colon}{json_text(v, indent, level + 1)}" for k, v in value.items() if v is not None
-        ]
-        return _in_lines("{", members, "}", indent, level)
-    return _in_lines("[", [json_text(v, indent, level + 1) for v in value], "]", indent, level)
-
-
-def _in_lines(opening: str, members: list[str], closing: str, indent: int, level: int) -> str:
-    if not indent or not members:
-        return f"{opening}{','.join(members)}{closing}"
-    margin = "\n" + " " * (indent * level)
-    inner = margin + " " * indent
-    return f"{opening}{inner}{f',{inner}'.join(members)}{margin}{closing}"
+        members = (f"{string_text(name)}:{json_text(each)}" for name, each in value.items() if each is not None)
+        return f"{{{','.join(members)}}}"
+    return f"[{','.join(map(json_text, value))}]"
 
 
 def finite(value: float) -> float:
@@ -189,7 +178,7 @@ _OUTSIDE = {
 
 
 def translated(source: str, multiline: bool = False) -> str:
-    """A JavaScript regular expression (without the u flag) as Python writes it."""
+    """A JavaScript regular expression (without the u flag, empty classes and named groups) as Python writes it."""
     out: list[str] = []
     position, in_class = 0, False
     while position < len(source):
@@ -199,33 +188,15 @@ def translated(source: str, multiline: bool = False) -> str:
             out.append((_CLASSES if in_class else _OUTSIDE).get(following, char + following))
             position += 2
             continue
-        rest = source[position:]
         if in_class:
             in_class = char != "]"
             out.append("\\" + char if char in "[&~|" else char)
-        elif char == "[":
-            taken, text, in_class = _class_start(rest)
-            out.append(text)
-            position += taken
-            continue
         elif char == "$" and not multiline:
             out.append("\\Z")  # Python's $ also matches before a line break at the end
         elif char == ".":
             out.append("[^\n\r\u2028\u2029]")
-        elif rest.startswith("(?<") and rest[3:4] not in ("=", "!"):
-            out.append("(?P<")
-            position += 3
-            continue
         else:
+            in_class = char == "["
             out.append(char)
         position += 1
     return "".join(out)
-
-
-def _class_start(rest: str) -> tuple[int, str, bool]:
-    """How many characters a class opens with, what they become, and whether the class is still open."""
-    if rest.startswith("[^]"):
-        return 3, "[\\s\\S]", False
-    if rest.startswith("[]"):
-        return 2, "(?!)", False
-    return (2, "[^", True) if rest.startswith("[^") else (1, "[", True)

@@ -142,7 +142,7 @@ class Life:
 
 
 class Branch(Life):
-    """An iteration of a Map or a branch of a Parallel: over with its run, or before, when another one has failed."""
+    """An iteration of a Map: over with its run, or before, when another one has failed."""
 
     def __init__(self, within: Life) -> None:
         super().__init__(within.execution, within.clock, within.deadline)

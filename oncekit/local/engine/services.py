@@ -26,9 +26,6 @@ from moto.stepfunctions.parser.api import HistoryEventType, TaskFailedEventDetai
 from moto.stepfunctions.parser.asl.component.common.error_name.custom_error_name import CustomErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.failure_event import FailureEvent, FailureEventException
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
-from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import (
-    state_task_service_sqs,
-)
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service import StateTaskService
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
     StateTaskServiceAwsSdk,
@@ -41,9 +38,6 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 )
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sfn import (
     StateTaskServiceSfn,
-)
-from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_sqs import (
-    StateTaskServiceSqs,
 )
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
@@ -201,7 +195,6 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
 
     arguments_of = StateTaskService._eval_parameters
     to_boto_request_value = StateTaskService._to_boto_request_value
-    # A body that is not text goes as its JSON: as every JSON text here, with nothing escaped that need not be.
     with (
         _calls_through(service_calls),
         replaced(
@@ -211,8 +204,6 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
             (StateTaskServiceAwsSdk, "_normalise_response", sdk_response),
             (StateTaskServiceAwsSdk, "_from_error", sdk_from_error),
             (StateTaskServiceLambda, "_from_error", lambda_from_error),
-            (state_task_service_sqs, "to_json_str", text_of),
-            (StateTaskServiceSqs, "_from_error", _optimised("SQS", "AmazonSQS", "SdkClientException")),
             (StateTaskServiceSfn, "_normalise_parameters", sdk_parameters),
             (StateTaskServiceSfn, "_normalise_response", sdk_response),
             (StateTaskServiceSfn, "_from_error", _optimised("StepFunctions", "AWSStepFunctions", "SdkClientException")),

@@ -65,7 +65,7 @@ def retried_or_caught(state: Any, env: Any, error: Exception) -> bool:
     env.states.set_result(output)
     if state.retry and state._handle_retry(env=env, failure_event=failure_event) == RetryOutcome.CanRetry:
         return True
-    if (failed := getattr(state, "failed_event", None)) is not None:  # a Map or a Parallel
+    if (failed := getattr(state, "failed_event", None)) is not None:  # a Map
         record(env, failed)
     if state.catch:
         state._handle_catch(env=env, failure_event=failure_event)

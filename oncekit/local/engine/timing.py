@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from moto.stepfunctions.parser import models
-from moto.stepfunctions.parser.asl.component.state.exec.state_parallel import branches_decl
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.timestamp import Timestamp
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
 from moto.stepfunctions.parser.backend import execution
@@ -40,7 +39,6 @@ def patch(clock: Clock) -> Iterator[None]:
     with replaced(
         (WaitFunction, "_wait_interval", wait_interval),
         (Timestamp, "_get_wait_seconds", seconds_until),
-        (branches_decl, "datetime", shim),
         (execution, "datetime", shim),
         (models, "datetime", shim),
     ):

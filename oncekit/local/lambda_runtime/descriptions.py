@@ -1,4 +1,4 @@
-"""The Lambda API's answers about functions: configuration, alias, concurrency, and the list of functions."""
+"""The Lambda API's answers about functions: their configuration and their concurrency."""
 
 from __future__ import annotations
 
@@ -28,36 +28,25 @@ def serve_descriptions(functions: Functions, more: Callable[[str], Mapping[str, 
     """
     from moto.awslambda.responses import LambdaResponse
 
-    theirs = {
-        name: getattr(LambdaResponse, name)
-        for name in ("get_function_configuration", "get_function_concurrency", "get_alias", "list_functions")
-    }
+    configured, concurrent = LambdaResponse.get_function_configuration, LambdaResponse.get_function_concurrency
 
     def get_function_configuration(self: Any) -> Any:
         name, qualifier = name_and_qualifier(_part(self, -2), self._get_param("Qualifier"))
         spec = functions().get(name)
         if spec is None or qualifier not in (None, LATEST, VERSION, *spec.aliases):
-            return theirs["get_function_configuration"](self)
+            return configured(self)
         return _answer(configuration(name, spec, qualifier, more(name)))
 
     def get_function_concurrency(self: Any) -> Any:
         spec = functions().get(_part(self, -2))
         if spec is None:
-            return theirs["get_function_concurrency"](self)
+            return concurrent(self)
         return _answer({} if spec.concurrency is None else {"ReservedConcurrentExecutions": spec.concurrency})
 
-    def get_alias(self: Any) -> Any:
-        name, alias = _part(self, -3), _part(self, -1)
-        if (spec := functions().get(name)) is None or alias not in spec.aliases:
-            return theirs["get_alias"](self)
-        return _answer({"AliasArn": function_arn(name, alias), "Name": alias, "FunctionVersion": VERSION})
-
-    def list_functions(self: Any) -> Any:
-        mine = [configuration(name, spec, None, more(name)) for name, spec in functions().items()]
-        return _answer({"Functions": [*mine, *json.loads(theirs["list_functions"](self))["Functions"]]})
-
-    answers = (get_function_configuration, get_function_concurrency, get_alias, list_functions)
-    with replaced(*((LambdaResponse, each.__name__, each) for each in answers)):
+    with replaced(
+        (LambdaResponse, "get_function_configuration", get_function_configuration),
+        (LambdaResponse, "get_function_concurrency", get_function_concurrency),
+    ):
         yield
 
 

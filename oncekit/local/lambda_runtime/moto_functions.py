@@ -1,4 +1,4 @@
-"""Functions that a client creates from a zip file, and deletes, through moto's Lambda API.
+"""Functions that a client creates from a zip file, and deletes, through moto's Lambda API, as `make e2e` does.
 
 Supported are CreateFunction from a zip file, with layers and the alias `live`, and DeleteFunction; `descriptions` has
 the answers about functions. Functions of the template can be neither replaced nor deleted here: a deployment does that.
@@ -32,14 +32,6 @@ COPIED = ("Role", "Runtime", "Architectures", "Environment", "LoggingConfig")
 """Members that CloudFormation and the Lambda API write alike."""
 
 
-class Refused(Exception):
-    """The service says no."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
-
-
 class CreatedFunctions:
     """The functions that clients made. `deployed` gives the template's by name, `layer` a folder by ARN."""
 
@@ -64,18 +56,13 @@ class CreatedFunctions:
         from moto.awslambda.responses import LambdaResponse
 
         def create(response: Any) -> Answer:
-            return _answered(lambda: (201, self._create(json.loads(response.body))))
+            return self._create(json.loads(response.body))
 
         def alias(response: Any) -> Answer:
-            given = json.loads(response.body)
-            return _answered(lambda: (201, self._alias(unquote(response.path.rsplit("/", 2)[-2]), given)))
+            return self._alias(unquote(response.path.rsplit("/", 2)[-2]), json.loads(response.body))
 
         def delete(response: Any) -> Answer:
-            def gone() -> tuple[int, None]:
-                self._delete(unquote(response.path.rsplit("/", 1)[-1]))
-                return 204, None
-
-            return _answered(gone)
+            return self._delete(unquote(response.path.rsplit("/", 1)[-1]))
 
         with (
             tempfile.TemporaryDirectory(prefix="once-functions-") as unpacked,
@@ -92,16 +79,11 @@ class CreatedFunctions:
                 for name in list(self._made):
                     self._delete(name)
 
-    def _create(self, given: dict[str, Any]) -> dict[str, Any]:
-        name = given["FunctionName"]
-        if name in self._runtime.functions:
-            raise Refused(409, "ResourceConflictException", f"Function already exist: {name}")
-        code = given.get("Code", {}).get("ZipFile")
-        layers = {arn: self._layer(arn) for arn in given.get("Layers", ())}
-        unknown = [arn for arn, path in layers.items() if path is None]
-        if code is None or unknown:
-            what = f"layer version {unknown[0]} does not exist" if unknown else "the code must be a ZipFile here"
-            raise Refused(400, "InvalidParameterValueException", what)
+    def _create(self, given: dict[str, Any]) -> Answer:
+        name, code = given["FunctionName"], given.get("Code", {}).get("ZipFile")
+        layers = [self._layer(arn) for arn in given.get("Layers", ())]
+        if name in self._runtime.functions or code is None or None in layers:
+            return _refused(400, "the local cloud makes new functions only, of a ZipFile and layers of the template")
         folder = self._unpack(name, base64.b64decode(code))
         self._made[name] = (given, folder)
         spec = FunctionSpec(
@@ -110,11 +92,11 @@ class CreatedFunctions:
             timeout=float(given.get("Timeout", 3)),
             environment=given.get("Environment", {}).get("Variables", {}),
             memory=int(given.get("MemorySize", 128)),
-            python_path=tuple(path for path in layers.values() if path is not None),
+            python_path=tuple(path for path in layers if path is not None),
             role=given["Role"],
         )
         self._runtime.register(name, spec)
-        return configuration(name, spec, VERSION, self.told(name))
+        return _answer(201, configuration(name, spec, VERSION, self.told(name)))
 
     def _unpack(self, name: str, code: bytes) -> Path:
         """The folder of a function's code: the same for the same code, until the function is deleted."""
@@ -130,33 +112,25 @@ class CreatedFunctions:
         layers = {"Layers": [{"Arn": arn} for arn in given.get("Layers", ())]}
         return {**layers, **{key: given[key] for key in COPIED if key in given}}
 
-    def _alias(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _alias(self, name: str, given: Mapping[str, Any]) -> Answer:
         """Every function of the runtime has the alias `live`, and no other."""
-        if name not in self._made:
-            raise _not_found(function_arn(name))
-        if given["Name"] != LIVE:
-            raise Refused(400, "InvalidParameterValueException", f"the local cloud has the alias {LIVE} only")
-        arn = function_arn(name, LIVE)
-        return {"AliasArn": arn, "Name": LIVE, "FunctionVersion": given["FunctionVersion"]}
+        if name not in self._made or given["Name"] != LIVE:
+            return _refused(400, f"functions that were created here have the alias {LIVE} only")
+        told = {"AliasArn": function_arn(name, LIVE), "Name": LIVE, "FunctionVersion": given["FunctionVersion"]}
+        return _answer(201, told)
 
-    def _delete(self, name: str) -> None:
+    def _delete(self, name: str) -> Answer:
         if name not in self._made:
-            if name in self._deployed():
-                raise Refused(400, "InvalidParameterValueException", f"{name} is in the template: change it there")
-            raise _not_found(function_arn(name))
+            return _refused(404, f"no client has created {function_arn(name)}", "ResourceNotFoundException")
         self._runtime.unregister(name)
         shutil.rmtree(self._made.pop(name)[1])
+        return _answer(204, None)
 
 
-def _not_found(arn: str) -> Refused:
-    return Refused(404, "ResourceNotFoundException", f"Function not found: {arn}")
+def _answer(status: int, body: Mapping[str, Any] | None, **headers: str) -> Answer:
+    return status, {"status": str(status), **headers}, "" if body is None else json.dumps(body)
 
 
-def _answered(work: Callable[[], tuple[int, dict[str, Any] | None]]) -> Answer:
+def _refused(status: int, message: str, code: str = "InvalidParameterValueException") -> Answer:
     """In the protocol of the Lambda API: an error's code is in a header."""
-    try:
-        status, body = work()
-    except Refused as error:
-        headers = {"status": str(error.status), "X-Amzn-ErrorType": error.code}
-        return error.status, headers, json.dumps({"Type": "User", "Message": str(error)})
-    return status, {"status": str(status)}, "" if body is None else json.dumps(body)
+    return _answer(status, {"Type": "User", "Message": message}, **{"X-Amzn-ErrorType": code})

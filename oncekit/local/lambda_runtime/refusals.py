@@ -51,6 +51,6 @@ def request_is_no_json(reason: str) -> ClientError:
 
 
 def not_offered(invocation_type: str) -> ClientError:
-    """The local runtime does not support asynchronous invocation."""
-    message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse or DryRun"
+    """The local runtime has synchronous invocation only."""
+    message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse"
     return _refusal(400, "InvalidParameterValueException", message, Type="User")

@@ -182,7 +182,7 @@ class LambdaRuntime:
         """Invoke a function and wait for its end: the parameters and the answer of boto3's `invoke`.
 
         FunctionName (a name, name:alias, or an ARN), Payload (JSON as bytes, text or a file), Qualifier (an alias,
-        `$LATEST` or the number of the version), InvocationType (RequestResponse or DryRun); others are ignored.
+        `$LATEST` or the number of the version), InvocationType (RequestResponse); others are ignored.
 
         Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
         concurrency), RequestTooLargeException, InvalidRequestContentException, InvalidParameterValueException.
@@ -191,9 +191,6 @@ class LambdaRuntime:
         name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
         payload = _payload(parameters.get("Payload"))
         invocation_type = parameters.get("InvocationType") or "RequestResponse"
-        if invocation_type == "DryRun":
-            self._find(name, qualifier)
-            return {"StatusCode": 204, "Payload": io.BytesIO(b"")}
         if invocation_type != "RequestResponse":
             raise refusals.not_offered(invocation_type)
         event = _event(payload)
