@@ -132,7 +132,7 @@ class Cloud:
         self._stack.enter_context(serve_descriptions(lambda: self.functions.functions, self._created.told))
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
-        kept_in = beside(self._path), self.endpoint_url
+        kept_in = beside(self._path)
         self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
         self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())

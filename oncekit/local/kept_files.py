@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from oncekit import application
@@ -18,7 +20,7 @@ from oncekit import application
 
 @dataclass(frozen=True)
 class KeptFiles:
-    """At most `most` files of one kind in a folder; of more, those go that nobody has asked for longest."""
+    """At most `most` files of one kind in a folder; of more, the oldest go."""
 
     folder: Path
     kind: str
@@ -27,10 +29,7 @@ class KeptFiles:
     def get(self, key: str) -> bytes | None:
         """The cached value of a key, None if there is none."""
         with suppress(OSError, zlib.error):
-            content = zlib.decompress(self._file(key).read_bytes())  # which notices damage
-            with suppress(OSError):  # of a folder that may only be read
-                os.utime(self._file(key))
-            return content
+            return zlib.decompress(self._file(key).read_bytes())  # which notices damage
         return None
 
     def keep(self, key: str, content: bytes) -> None:
@@ -47,6 +46,13 @@ class KeptFiles:
 
     def _file(self, key: str) -> Path:
         return self.folder / f"{self.kind}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+
+def makers(package: str) -> str:
+    """Who makes a file, for its key: this Python, the package, and the modules that change what that does."""
+    folder = Path(__file__).parent
+    modules = sorted((*folder.glob("*.py"), *folder.glob("engine/*.py")))
+    return repr((sys.version, version(package), [(each.name, each.stat().st_mtime_ns) for each in modules]))
 
 
 def beside(template: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import re
 from collections.abc import Mapping
@@ -12,12 +14,14 @@ from typing import Any
 import yaml
 
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
-from oncekit.local.kept_files import beside
+from oncekit.local.kept_files import KeptFiles, beside, makers
 from oncekit.local.read_yaml import FastLoader, read_yaml
-from oncekit.local.translations import Given, Translations
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""
+
+MOST_KEPT = 500
+"""Translations, of 40 KB each: one run of the tests makes some hundred."""
 
 __all__ = ["FILE_SCHEME", "Template", "TemplateError", "load", "parameter_values", "parse"]
 
@@ -55,16 +59,14 @@ def load(path: Path, parameters: Mapping[str, object] | None = None, cache: Path
     """
     text = path.read_bytes()
     given = {name: as_text(value) for name, value in (parameters or {}).items()}
-    translations = Translations(cache or beside(path), text)
-    declared = translations.declared()
-    if declared is None:
-        declared = parse(text.decode(), path).get("Parameters") or {}
-    values = parameter_values(declared, given)
-    body = translations.body(values)
-    if body is None:
-        handed = Given(values)
-        body = _translate(parse(text.decode(), path), handed, path)
-        translations.keep(declared, handed, values, body)
+    kept = KeptFiles(cache or beside(path), "template", MOST_KEPT)
+    key = json.dumps([makers("aws-sam-translator"), hashlib.sha256(text).hexdigest(), given], sort_keys=True)
+    if (known := kept.get(key)) is not None:
+        return Template(path.parent, **json.loads(known))
+    source = parse(text.decode(), path)
+    values = parameter_values(source.get("Parameters") or {}, given)
+    body = _translate(source, values, path)
+    kept.keep(key, json.dumps({"parameters": values, "body": body}).encode())
     return Template(path.parent, values, body)
 
 
@@ -126,7 +128,7 @@ def _out_of_bounds(value: str, declaration: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, Any]:
+def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) -> dict[str, Any]:
     # Here, since importing it takes longer than everything else that a kept translation needs.
     from samtranslator.model.exceptions import InvalidDocumentException
     from samtranslator.translator.transform import transform
@@ -150,7 +152,7 @@ def _translate(source: dict[str, Any], values: Given, path: Path) -> dict[str, A
 
     try:
         with no_other_cloud():
-            body: dict[str, Any] = transform(source, values, NoManagedPolicies())
+            body: dict[str, Any] = transform(source, dict(values), NoManagedPolicies())
     except InvalidDocumentException as error:
         raise TemplateError(f"{path}: {'; '.join(cause.message for cause in error.causes)}") from error
     except Exception as error:  # it checks most of what it reads; what it does not, it fails on with anything

@@ -57,12 +57,12 @@ def install(
     service_calls: ServiceCalls,
     repeats: Repeats,
     dice: random.Random | None = None,
-    kept_in: tuple[Path, str] | None = None,
+    kept_in: Path | None = None,
 ) -> Iterator[None]:
     """Patch the interpreter while the context is open; one at a time in a process.
 
     `dice` is behind the jitter of retries, $random and $uuid; seeded by default, so that a run can be repeated.
-    `kept_in` is a folder for parsed definitions, and the URL of the endpoint, which they may name.
+    `kept_in` is a folder for parsed definitions.
     """
     check_pins()
     from oncekit.local.engine import (
@@ -94,7 +94,7 @@ def install(
             history.patch(clock),
             runs.patch(),
             executions.patch(clock, repeats),
-            programs.patch(None if kept_in is None else programs.KeptPrograms(*kept_in)),
+            programs.patch(kept_in),
             dynamodb.patch(clock),
         ):
             patched.enter_context(each)
