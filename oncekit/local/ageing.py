@@ -1,12 +1,9 @@
-"""Deletes expired objects in S3 and expired items in DynamoDB, by the cloud's clock.
+"""Deletes expired objects in S3, by the cloud's clock.
 
-S3: a rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight
-UTC" (User Guide, *Lifecycle configuration elements*). AWS may delete it later; here it is deleted at that moment.
-
-DynamoDB: "deletes expired items within a few days of their expiration time" (Developer Guide, *Using time to live*).
-Until then it can be read and written, and conditions see it. Here it is deleted `TTL_DELAY_SECONDS` after it expired.
-
-Both are checked whenever a bucket or a table is used.
+A rule's days count from when the object was written, "rounding up the resulting time to the next day at midnight UTC"
+(User Guide, *Lifecycle configuration elements*). AWS may delete it later; here it is deleted at that moment, when its
+bucket is used. Expired items stay in their tables: DynamoDB deletes them "within a few days of their expiration time"
+(Developer Guide, *Using time to live*), and until then all that reads and writes must see that they are over.
 """
 
 from __future__ import annotations
@@ -22,19 +19,14 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine.patching import replaced
 
 DAY = 86_400
-TTL_DELAY_SECONDS = 2 * DAY
-"""AWS says a few days, and not how many."""
-LOOK_EVERY_SECONDS = 3600
-"""The shortest time between two searches of a table."""
 
 
 @contextmanager
 def ageing(clock: Clock) -> Iterator[None]:
-    """While open, objects and items expire by the clock, as lifecycle rules and times to live say."""
-    from moto.dynamodb.models import DynamoDBBackend
+    """While open, objects expire by the clock, as lifecycle rules say."""
     from moto.s3 import models as s3
 
-    get_bucket, get_table = s3.S3Backend.get_bucket, DynamoDBBackend.get_table
+    get_bucket = s3.S3Backend.get_bucket
     # Who asks while another thread deletes waits for it: it must not see what has expired.
     deleting = threading.Lock()
 
@@ -44,18 +36,10 @@ def ageing(clock: Clock) -> Iterator[None]:
             _expire_objects(bucket, clock.now())
         return bucket
 
-    def table_now(self: Any, table_name: str) -> Any:
-        table = get_table(self, table_name)
-        with deleting:
-            _expire_items(table, clock.now())
-        return table
-
     def utcnow() -> datetime.datetime:
         return datetime.datetime.fromtimestamp(clock.now(), datetime.UTC).replace(tzinfo=None)
 
-    with replaced(
-        (s3.S3Backend, "get_bucket", bucket_now), (DynamoDBBackend, "get_table", table_now), (s3, "utcnow", utcnow)
-    ):
+    with replaced((s3.S3Backend, "get_bucket", bucket_now), (s3, "utcnow", utcnow)):
         yield
 
 
@@ -67,10 +51,6 @@ def lifecycle_of(properties: Mapping[str, Any]) -> list[dict[str, Any]]:
         rule["Filter"] = {"Prefix": given.get("Prefix", "")}
         if "ExpirationInDays" in given:
             rule["Expiration"] = {"Days": int(given["ExpirationInDays"])}
-        if "AbortIncompleteMultipartUpload" in given:
-            rule["AbortIncompleteMultipartUpload"] = {
-                "DaysAfterInitiation": int(given["AbortIncompleteMultipartUpload"]["DaysAfterInitiation"])
-            }
         rules.append(rule)
     return rules
 
@@ -96,15 +76,3 @@ def _expire_objects(bucket: Any, now: float) -> None:
 def _prefix_of(rule: Any) -> str:
     in_filter = rule.filter.prefix if rule.filter is not None else None
     return str(rule.prefix or in_filter or "")
-
-
-def _expire_items(table: Any, now: float) -> None:
-    attribute = table.ttl.get("AttributeName") if table.ttl.get("TimeToLiveStatus") == "ENABLED" else None
-    if attribute is None or now - getattr(table, "looked", -math.inf) < LOOK_EVERY_SECONDS:
-        return
-    table.looked = now
-    for hash_value, found in list(table.items.items()):
-        for range_value, item in list(found.items()) if table.has_range_key else [(None, found)]:
-            value = item.attrs.get(attribute)
-            if value is not None and value.type == "N" and now - float(value.value) >= TTL_DELAY_SECONDS:
-                table.delete_item(hash_value, range_value)

@@ -3,7 +3,7 @@
 Resources are created in the order of their references, each by the class that moto's own CloudFormation uses for its
 type. What moto ignores is added here and in moto_resources.py, and nowhere else:
 
-    AWS::DynamoDB::Table              time to live and point-in-time recovery
+    AWS::S3::Bucket                   lifecycle rules
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment

@@ -39,8 +39,6 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
     given = {"Properties": copy.deepcopy(dict(properties))}
     with faults_named(logical_id, kind):
         made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
-        if kind == "AWS::DynamoDB::Table":
-            _add_to_table(made.name, properties)
         if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
             made.set_lifecycle(rules)
         put_contents(kind, made.physical_resource_id, held)
@@ -54,13 +52,3 @@ def delete(logical_id: str, known: Deployed) -> Mapping[str, Any]:
         given = {"Properties": known.properties}
         moto_model(known.type).delete_from_cloudformation_json(known.ref, given, ACCOUNT, REGION)
     return held
-
-
-def _add_to_table(name: str, properties: Mapping[str, Any]) -> None:
-    from moto.dynamodb.models import dynamodb_backends
-
-    dynamodb = dynamodb_backends[ACCOUNT][REGION]
-    if ttl := properties.get("TimeToLiveSpecification"):
-        dynamodb.update_time_to_live(name, ttl)
-    if recovery := properties.get("PointInTimeRecoverySpecification"):
-        dynamodb.update_continuous_backups(name, recovery)

@@ -1,15 +1,10 @@
-"""Time that runs far ahead: what S3, DynamoDB and Step Functions forget."""
+"""Time that runs far ahead: what S3 deletes."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 from event_stand import Stand
-
-from oncekit.local import LocalCloud
-from oncekit.local.ageing import TTL_DELAY_SECONDS
 
 DAY = 86_400
 BUCKET = """
@@ -21,7 +16,6 @@ BUCKET = """
           - { Id: short, Status: Enabled, Prefix: short/, ExpirationInDays: 2 }
           - { Id: all, Status: Enabled, Prefix: "", ExpirationInDays: 30 }
           - { Id: off, Status: Disabled, Prefix: kept/, ExpirationInDays: 1 }
-          - { Id: uploads, Status: Enabled, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } }
 """
 
 
@@ -51,25 +45,3 @@ def test_object_is_gone_at_midnight_after_the_days_of_its_rule(stand: Stand) -> 
     assert keys(stand) == ["kept/b"]
     stand.clock.advance(DAY)
     assert keys(stand) == []
-
-
-def put(cloud: LocalCloud, id: str, expires: float | None) -> None:
-    more = {} if expires is None else {"expiresAt": {"N": str(int(expires))}}
-    cloud.client("dynamodb").put_item(TableName=cloud.outputs["TableName"], Item={"id": {"S": id}, **more})
-
-
-@pytest.mark.aws(
-    "DynamoDB Developer Guide, Time to Live",
-    "DynamoDB automatically deletes expired items within a few days of their expiration time, without",
-)
-def test_expired_item_is_there_for_days_and_then_gone(cloud: LocalCloud) -> None:
-    clock: Any = cloud.clock
-    put(cloud, "soon", clock.now() + 60)
-    put(cloud, "never", None)
-    clock.advance(60 + TTL_DELAY_SECONDS - 3600)
-    assert cloud.record("soon"), "expired, but not deleted yet"
-    clock.advance(2 * 3600)
-    if cloud.record("soon"):  # a table is searched once an hour
-        clock.advance(2 * 3600)
-    assert cloud.record("soon") is None
-    assert cloud.record("never")

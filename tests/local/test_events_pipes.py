@@ -87,7 +87,6 @@ def test_message_starts_an_execution_with_an_array_of_one_record(stand: Stand) -
     ("template", "body", "expected"),
     [
         ('{"all": <$.body>}', {"a": 1}, {"all": {"a": 1}}),
-        ('{"all": <$.body>}', "plain", {"all": "plain"}),
         ('{"body": <$.body>}', {"note": 'say "hi"\n'}, {"body": {"note": 'say "hi"\n'}}),
         ('{"id": <$.body.id>, "n": <$.body.n>, "text": "no <$.body.id>"}', {"id": "ab", "n": {"x": [1.5]}},
          {"id": "ab", "n": {"x": [1.5]}, "text": "no ab"}),
@@ -162,12 +161,9 @@ def test_message_that_cannot_start_an_execution_ends_in_the_dead_letter_queue(st
     ("template", "body"),
     [
         ("<$.body>", {"key": "value"}),
-        ("  <$.body> ", {"key": "value"}),
-        ("<$.body.list>", {"list": [1]}),
         ('{"all": "<$.body>"}', {"id": 1}),
         ('{"body": <$.body>}', '{"broken": '),
         ('{"body": <$.body>}', "two\nlines"),
-        ('{"body": <$.body>}', "a\\x"),
         ('{"id": <$.body.id>}', {"id": 'a"b'}),
     ],
 )
@@ -203,8 +199,8 @@ def test_redelivered_message_starts_a_second_execution(stand: Stand) -> None:
         (pipe(way="REQUEST_RESPONSE"), "with InvocationType FIRE_AND_FORGET"),
         (pipe(Target="arn:aws:lambda:us-east-1:123456789012:function:f"), "from a queue to a state machine"),
         (pipe(Enrichment="arn:aws:lambda:us-east-1:123456789012:function:f"), "without enrichment"),
-        (pipe(filters=[{"body": "x"}]), "is not a valid pattern"),
-        (pipe('{"a": <what.is.this>}'), "invalid placeholder what.is.this"),
+        (pipe(filters=[{"body": "x"}]), "the filter.body is 'x', but must be an object, or an array"),
+        (pipe('{"a": <what.is.this>}'), "a path begins with "),
     ],
 )
 def test_pipe_that_aws_or_the_local_cloud_would_not_take_is_named(stand: Stand, resource: str, message: str) -> None:

@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from event_stand import Stand, queue
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
@@ -75,17 +74,3 @@ def test_long_poll_waits_in_real_time_and_ends_with_the_message(stand: Stand) ->
     sqs = Sqs(stand, "Requests")
     threading.Timer(0.2, sqs.send, ["a"]).start()
     assert [message["Body"] for message in sqs.receive(WaitTimeSeconds=20)] == ["a"]
-
-
-@pytest.mark.aws(
-    model="sqs",
-    says="If a message contains characters outside the allowed set, Amazon SQS rejects the message and returns an",
-)
-@pytest.mark.parametrize("character", ["\x00", "\x1f", "\ufffe", "\uffff"])
-def test_character_that_sqs_does_not_allow_is_refused(stand: Stand, character: str) -> None:
-    stand.deploy(BOTH)
-    sqs = Sqs(stand, "Requests")
-    with pytest.raises(ClientError, match="InvalidMessageContents"):
-        sqs.send(f"a{character}b")
-    sqs.send("tab\t line\n return\r \ud7ff \ue000 \ufffd \U0001f600 \x7f")
-    assert len(sqs.receive()) == 1

@@ -90,7 +90,6 @@ def test_unchanged_schedule_keeps_its_rhythm_and_reset_begins_it_anew(stand: Sta
     assert len(stand.executions()) == 1
 
 
-@pytest.mark.parametrize("expression", ["rate(1 minutes)", "rate(5 minute)", "rate(0 minutes)", "cron(0 3 * * ? *)"])
-def test_what_is_no_rate_is_named(stand: Stand, expression: str) -> None:
-    with pytest.raises(TemplateError, match=r"Sweep: .*(must be rate\(|supports schedules like rate)"):
-        stand.deploy(worker() + schedule(expression))
+def test_what_is_no_rate_is_named(stand: Stand) -> None:
+    with pytest.raises(TemplateError, match=r"Sweep: .*supports schedules like rate"):
+        stand.deploy(worker() + schedule("cron(0 3 * * ? *)"))

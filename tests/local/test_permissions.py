@@ -162,16 +162,22 @@ def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) 
 
 @pytest.mark.aws(unconfirmed="V38")
 @pytest.mark.parametrize(
-    ("action", "resource", "state", "error", "service"),
+    ("holder", "action", "state", "error", "service"),
     [
-        ("dynamodb:UpdateItem", "", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
-        ("lambda:InvokeFunction", "op-*", "ExecuteBusinessLogic", "Lambda.AWSLambdaException", "AWSLambda"),
+        ("OperationRole", "dynamodb:UpdateItem", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
+        (
+            "NamedOperationsPolicy",
+            "lambda:InvokeFunction",
+            "ExecuteBusinessLogic",
+            "Lambda.AWSLambdaException",
+            "AWSLambda",
+        ),
     ],
 )
 def test_state_machine_is_refused_under_the_name_of_its_role(
-    cloud: LocalCloud, action: str, resource: str, state: str, error: str, service: str
+    cloud: LocalCloud, holder: str, action: str, state: str, error: str, service: str
 ) -> None:
-    with without(cloud, "OperationRole", action, resource):
+    with without(cloud, holder, action):
         execution = cloud.run(charge())
     refusals = [each["taskFailedEventDetails"] for each in execution.events if "taskFailedEventDetails" in each]
     assert {each["error"] for each in refusals} == {error}

@@ -85,7 +85,7 @@ def test_an_operation_and_a_tenant_are_strings(field: str, value: Any, state: St
 @pytest.mark.parametrize("name", ["other", "charge-2", "my-charge", "live"])
 def test_an_operation_is_one_that_has_a_function(name: str, state: States) -> None:
     given = {**LEAST, "operation": name}
-    assert is_refused(state, given, f"operation {name} has no function; there are: charge, a, ")
+    assert is_refused(state, given, f"operation {name} has no function; there are: charge,a,")
     assert made(state, LEAST)["function"] == "my-charge:live"
 
 

@@ -10,7 +10,7 @@ everything. Here, as on AWS:
 - `anything-but` needs a value, and null is one; a member that does not exist does not match it.
 
 Of AWS's comparisons there are `prefix`, `suffix`, `equals-ignore-case`, `numeric`, `exists`, and `anything-but` with
-values; a pattern with another one, such as `wildcard` or `cidr`, is refused.
+values; a pattern with another one, such as `wildcard` or `cidr`, is not supported.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 
 class PatternError(ValueError):
-    """A pattern that AWS would refuse, or that the local cloud does not support."""
+    """A pattern that is none, or with a comparison that the local cloud does not support."""
 
 
 def matches(pattern: Mapping[str, Any], event: Any) -> bool:
@@ -29,22 +29,19 @@ def matches(pattern: Mapping[str, Any], event: Any) -> bool:
 
 
 def check(pattern: Any, where: str = "the pattern") -> None:
-    """Raises PatternError, with the place, for what AWS would refuse or the local cloud does not support."""
-    if not isinstance(pattern, dict) or not pattern:
-        raise PatternError(f"{where} is {pattern!r}, but must be an object with members")
+    """Raises PatternError, with the place."""
+    if not isinstance(pattern, dict):
+        raise PatternError(f"{where} is {pattern!r}, but must be an object, or an array of values or comparisons")
     for name, wanted in pattern.items():
         place = f"{where}.{name}"
-        if name == "$or" and isinstance(wanted, list) and len(wanted) > 1:
-            for each in wanted:
-                check(each, place)
-        elif not isinstance(wanted, list) and name != "$or":
+        if not isinstance(wanted, list):
             check(wanted, place)
-        elif not wanted or name == "$or" or any(isinstance(each, list) for each in wanted):
-            raise PatternError(f"{place} must be an array of values or comparisons; $or has at least two patterns")
-        else:
-            for each in wanted:
-                if isinstance(each, dict):
-                    _comparison(each, place)
+            continue
+        for each in wanted:
+            if name == "$or":
+                check(each, place)
+            elif isinstance(each, dict):
+                _comparison(each, place)
 
 
 def _member_matches(name: str, wanted: Any, event: Any) -> bool:

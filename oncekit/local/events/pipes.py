@@ -32,9 +32,8 @@ from oncekit.local.events import queues
 from oncekit.local.events.attempts import RetryPolicy, Shipment
 from oncekit.local.events.deliveries import Delivery, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
-from oncekit.local.events.paths import PathError
-from oncekit.local.events.patterns import PatternError, check, matches
-from oncekit.local.events.templates import TargetError, check_template, piped
+from oncekit.local.events.patterns import check, matches
+from oncekit.local.events.templates import check_template, piped
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.permissions import Caller, Guard
 
@@ -93,19 +92,14 @@ def pipe_of(logical_id: str, name: str, properties: Mapping[str, Any]) -> Pipe:
             f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, with InvocationType "
             "FIRE_AND_FORGET and without enrichment"
         )
-    patterns = []
-    for filter_ in (given.get("FilterCriteria") or {}).get("Filters", []):
-        try:
-            patterns.append(json.loads(filter_["Pattern"]))
-            check(patterns[-1])
-        except (ValueError, PatternError) as error:
-            what = f"the filter {filter_['Pattern']!r} is not a valid pattern"
-            raise TemplateError(f"{logical_id}: {what}: {error}") from error
     size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
     template = parameters.get("InputTemplate")
     try:
+        patterns = [json.loads(each["Pattern"]) for each in (given.get("FilterCriteria") or {}).get("Filters", [])]
+        for pattern in patterns:
+            check(pattern, "the filter")
         check_template(template or "")
-    except (TargetError, PathError) as error:
+    except ValueError as error:
         raise TemplateError(f"{logical_id}: {error}") from error
     return Pipe(name, source, target, size, tuple(patterns), template, properties.get("RoleArn"))
 

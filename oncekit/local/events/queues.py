@@ -4,14 +4,11 @@ moto uses the wall clock, makes a message visible a millisecond too late, and le
 pass; here such a poll waits in real time. A message that was received as often as the redrive policy allows is moved to
 the dead-letter queue at the next receive, as on AWS.
 
-The size of a message is counted in bytes of UTF-8, and only the characters that SQS allows are accepted (API Reference,
-SendMessage: "#x9 | #xA | #xD | #x20 to #xD7FF | #xE000 to #xFFFD | #x10000 to #x10FFFF", others are
-InvalidMessageContents).
+The size of a message is counted in bytes of UTF-8.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,14 +19,13 @@ from oncekit.local.clock import Clock
 from oncekit.local.engine.patching import replaced
 
 POLL_SECONDS = 0.05
-_NOT_ALLOWED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @contextmanager
 def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     """While open, queues live in the clock's time; `changed` gets each queue that may have a message to offer."""
     from moto.sqs import models
-    from moto.sqs.exceptions import InvalidParameterValue, SQSException
+    from moto.sqs.exceptions import InvalidParameterValue
 
     one_at_a_time = threading.RLock()
     receive, add, change, validate = (
@@ -40,8 +36,6 @@ def patch(clock: Clock, changed: Callable[[Any], None]) -> Iterator[None]:
     )
 
     def validate_message(self: Any, queue: Any, message_body: str, *args: Any, **kwargs: Any) -> None:
-        if _NOT_ALLOWED.search(message_body):
-            raise SQSException("InvalidMessageContents", "The message contains characters outside the allowed set.")
         if len(message_body.encode()) > queue.maximum_message_size:
             reason = f"Message must be shorter than {queue.maximum_message_size} bytes."
             raise InvalidParameterValue(f"One or more parameters are invalid. Reason: {reason}")

@@ -20,8 +20,7 @@ from oncekit.local.events.deliveries import Delivery, Event, Refusal, iso
 from oncekit.local.events.paths import PathError
 from oncekit.local.events.patterns import PatternError, check, matches
 from oncekit.local.events.targets import is_state_machine, is_target
-from oncekit.local.events.templates import TargetError, check_json, check_target, target_input
-from oncekit.local.intrinsics import TemplateError
+from oncekit.local.events.templates import check_json, check_target, target_input
 
 Ship = Callable[[Shipment], None]
 
@@ -93,8 +92,6 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
             check_json(text)
     except Refusal as error:
         refusal = error
-    if not is_target(target["Arn"]):
-        refusal = Refusal("NO_RESOURCE", f"the local cloud does not deliver to {target['Arn']}")
     delivery = Delivery("rule", rule.name, target["Arn"], text, event.ingested_at, event=event.body)
     queue = (target.get("DeadLetterConfig") or {}).get("Arn")
     # The event itself, not the input that was made of it.
@@ -102,11 +99,14 @@ def _shipment(rule: Any, target: Mapping[str, Any], event: Event) -> Shipment:
     return Shipment(delivery, target, RetryPolicy.of(target), letter, refusal)
 
 
-def check_rule(logical_id: str, properties: Mapping[str, Any]) -> None:
-    """Raises TemplateError for what AWS would refuse."""
+def is_supported(properties: Mapping[str, Any]) -> bool:
+    """Whether the local cloud has all that a rule needs: its targets, comparisons, paths and placeholders."""
     try:
-        check(properties.get("EventPattern"), "EventPattern")
+        check(properties.get("EventPattern"))
         for target in properties.get("Targets", []):
             check_target(target)
-    except (PatternError, PathError, TargetError) as error:
-        raise TemplateError(f"{logical_id}: {error}") from error
+    except (PatternError, PathError):
+        return False
+    return "ScheduleExpression" not in properties and all(
+        is_target(each["Arn"]) for each in properties.get("Targets", [])
+    )

@@ -20,7 +20,7 @@ from oncekit.local.events.deliveries import Delivery, iso
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.intrinsics import TemplateError
 
-_RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)(s?)\s*\)")
+_RATE = re.compile(r"rate\(\s*([1-9]\d*)\s+(minute|hour|day)s?\s*\)")
 _SECONDS = {"minute": 60, "hour": 3600, "day": 86_400}
 
 Ship = Callable[[Shipment], None]
@@ -77,10 +77,7 @@ def period_of(logical_id: str, expression: str) -> float:
     rate = _RATE.fullmatch(expression)
     if rate is None:
         raise TemplateError(f"{logical_id}: the local cloud supports schedules like rate(5 minutes), not {expression}")
-    number, unit, plural = int(rate[1]), rate[2], rate[3]
-    if (number == 1) == bool(plural):
-        raise TemplateError(f"{logical_id}: {expression} must be rate({number} {unit}{'s' if number > 1 else ''})")
-    return float(number * _SECONDS[unit])
+    return float(int(rate[1]) * _SECONDS[rate[2]])
 
 
 class ScheduleRuns:

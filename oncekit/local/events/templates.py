@@ -21,7 +21,7 @@ from typing import Any
 
 from oncekit.local.engine.limits import text_of
 from oncekit.local.events.deliveries import Event, Refusal
-from oncekit.local.events.paths import MISSING, find
+from oncekit.local.events.paths import MISSING, PathError, find
 
 _TOKEN = re.compile(r'\\.|"|<(?P<name>[^<>]+)>', re.DOTALL)
 
@@ -41,17 +41,13 @@ def filled(template: str, value_of: Callable[[str], Any]) -> str:
         value = "" if value is MISSING else value
         if isinstance(value, str):
             return value if quoted else f'"{value}"'
-        return _inside_quotes(value, is_text) if quoted else text_of(value)
+        return _without_quotes(value) if quoted and is_text else text_of(value)
 
     return _TOKEN.sub(put_in, template)
 
 
 def placeholders(template: str) -> set[str]:
     return {token["name"] for token in _TOKEN.finditer(template) if token["name"] is not None}
-
-
-def _inside_quotes(value: Any, is_text: bool) -> str:
-    return _without_quotes(value) if is_text else text_of(value)
 
 
 def _without_quotes(value: Any) -> str:
@@ -91,26 +87,17 @@ def piped(template: str, record: Mapping[str, Any]) -> Any:
     return json.loads(check_json(filled(template, lambda name: find(name, record))))
 
 
-class TargetError(ValueError):
-    """A target, or the template of a pipe, that AWS would not take, or with a placeholder of AWS's own (`aws.*`)."""
-
-
 def check_target(target: Mapping[str, Any]) -> None:
-    """Raises TargetError or PathError."""
-    name = target.get("Id", "")
-    if len({"Input", "InputPath", "InputTransformer"} & set(target)) > 1:
-        raise TargetError(f"Only one of Input, InputPath, or InputTransformer must be provided for target {name}.")
+    """Whether the local cloud finds the paths and placeholders of a target of a rule. Raises PathError."""
     transformer = target.get("InputTransformer") or {}
     paths = transformer.get("InputPathsMap") or {}
     for path in (*paths.values(), target.get("InputPath", "$")):
         find(path, {})
     if unknown := placeholders(transformer.get("InputTemplate", "")) - set(paths):
-        raise TargetError(f"InputTemplate for target {name} contains invalid placeholder {min(unknown)}.")
+        raise PathError(f"the template contains the placeholder {min(unknown)}, which has no path")
 
 
 def check_template(template: str) -> None:
-    """Checks the template of a pipe. Raises TargetError or PathError."""
+    """The same for the template of a pipe."""
     for name in placeholders(template):
-        if not name.startswith("$"):
-            raise TargetError(f"the template contains invalid placeholder {name}")
         find(name, {})
