@@ -351,10 +351,6 @@ class _Deployment:
         try:
             made = moto_resources.make(kind, logical_id, name, properties, fitting)
         except TemplateError:
-            if known is not None:
-                old_name = self._name(kind, logical_id, known.properties)
-                moto_resources.make(kind, logical_id, old_name, known.properties, held)
-                self.before[self.key(logical_id)] = known
             if kind in MADE_HERE:
                 raise
             return self._named(kind, logical_id, properties)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.engine.patching import replaced
-from oncekit.operation_functions import LIVE
 
 STACK = "once"
 """The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
@@ -102,27 +101,17 @@ def moto_model(kind: str) -> Any:
 
 @contextmanager
 def aliases_of_state_machines() -> Iterator[None]:
-    """An alias, and the version 1 that it points at, are the machine as it is now: to start it and to look at it."""
+    """An alias, and the version that it points at, are the machine as it is now: to start it and to look at it."""
     from moto.stepfunctions.models import StateMachineAlias, StepFunctionBackend
 
-    describe, describe_alias = (
-        StepFunctionBackend.describe_state_machine,
-        StepFunctionBackend.describe_state_machine_alias,
-    )
+    describe = StepFunctionBackend.describe_state_machine
 
     def describe_state_machine(self: Any, arn: str) -> Any:
-        machine, qualifier = _qualified(arn)
-        is_now = qualifier and (
-            not qualifier.isnumeric() or (qualifier == "1" and not describe(self, machine).versions)
-        )
-        return describe(self, machine if is_now else arn)
+        return describe(self, _unqualified(arn))
 
     def describe_state_machine_alias(self: Any, arn: str) -> Any:
-        machine, name = _qualified(arn)
-        if name != LIVE or describe(self, machine).aliases:
-            return describe_alias(self, arn)
-        route = {"stateMachineVersionArn": f"{machine}:1", "weight": 100}
-        return StateMachineAlias(name, machine, [route], None)
+        machine, name = describe(self, _unqualified(arn)).arn, arn.rpartition(":")[2]
+        return StateMachineAlias(name, machine, [{"stateMachineVersionArn": f"{machine}:1", "weight": 100}], None)
 
     with replaced(
         (StepFunctionBackend, "describe_state_machine", describe_state_machine),
@@ -131,7 +120,6 @@ def aliases_of_state_machines() -> Iterator[None]:
         yield
 
 
-def _qualified(arn: str) -> tuple[str, str]:
-    """The ARN of a machine, and the alias or version after it, if any."""
-    parts = arn.split(":")
-    return ":".join(parts[:7]), ":".join(parts[7:])
+def _unqualified(arn: str) -> str:
+    """The ARN of a machine, without an alias or a version after it."""
+    return ":".join(arn.split(":")[:7])

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pytest
 
-from oncekit.local import VirtualClock
 from oncekit.local.gateway.refusals import Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
-from oncekit.local.gateway.throttling import Limits, Throttle
 from oncekit.local.gateway.variables import Input, Util, new_context
 from oncekit.local.gateway.velocity import TemplateFault, render
 
@@ -159,38 +156,3 @@ def test_what_is_too_large_for_api_gateway_gets_its_own_answer_whatever_the_api_
     answer = answer_to(Refused("REQUEST_TOO_LARGE", "Request Too Long"), {"REQUEST_TOO_LARGE": own, "DEFAULT_4XX": own})
     assert (answer.status, answer.body) == (413, b'{"message":"Request Too Long"}')
     assert answer.headers == {"Content-Type": "application/json"}
-
-
-# ---- how many requests ----
-
-THROTTLING = "API Gateway Developer Guide, throttle requests to your REST APIs for better throughput"
-
-
-def taken(throttle: Throttle, times: int, method: str = "GET /x") -> int:
-    """How many of so many requests are taken."""
-    count = 0
-    for _ in range(times):
-        with contextlib.suppress(Refused):
-            throttle.take(method)
-            count += 1
-    return count
-
-
-@pytest.mark.aws(
-    THROTTLING,
-    "API Gateway throttles requests to your API using the token bucket algorithm, where a token counts for a request.",
-)
-def test_a_bucket_is_emptied_at_once_and_filled_at_its_rate_and_never_over() -> None:
-    clock = VirtualClock()
-    throttle = Throttle(Limits(rate=2, burst=5), clock)
-    assert taken(throttle, 9) == 5
-    clock.advance(1)
-    assert taken(throttle, 9) == 2
-    clock.advance(3600)
-    assert taken(throttle, 9) == 5
-
-
-@pytest.mark.aws(THROTTLING, "Per-API, per-stage throttling limits are applied at the API method level for a stage.")
-def test_each_method_has_a_bucket_of_its_own() -> None:
-    throttle = Throttle(Limits(rate=1, burst=1), VirtualClock())
-    assert [taken(throttle, 2, method) for method in ("GET /x", "POST /x", "GET /y")] == [1, 1, 1]

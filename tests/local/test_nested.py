@@ -11,14 +11,11 @@ import pytest
 from oncekit.local import LocalCloud
 from oncekit.local.intrinsics import TemplateError
 from oncekit.local.lanes import Lane
-from oncekit.local.permissions.needs import Need
-from oncekit.local.permissions.policies import Answer
 
 pytestmark = pytest.mark.ours
 
 ROOT = Path(__file__).parents[2]
 PLAIN = ROOT / "tests" / "functions" / "plain_echo"
-CACHING = "CacheResponseFunction"
 APPLICATION = """
 Transform: AWS::Serverless-2016-10-31
 Parameters:
@@ -72,26 +69,7 @@ def test_a_function_of_the_outer_template_runs_once_in_each_lane(nested: LocalCl
     assert [each.operation for each in nested.invocations()] == ["charge"]
     assert nested.record(f"default#charge#{lane}") is not None
     assert not nested.denials()
-
-
-def test_its_outputs_and_resources_are_found_by_their_own_names(nested: LocalCloud) -> None:
     assert nested.outputs["Machine"] == nested.outputs["StateMachineArn"] == nested.resources["OperationStateMachine"]
-    assert nested.resources["IdempotencyTable"] == nested.outputs["TableName"]
-    assert "FunctionPrefix" not in nested.outputs
-
-
-def test_the_role_inside_may_invoke_the_named_function_and_no_other(nested: LocalCloud) -> None:
-    role = nested.permissions.roles["OperationRole"]
-    for name, answer in (
-        ("once-Charge:live", Answer.ALLOWED),
-        (f"once-{CACHING}:live", Answer.ALLOWED),
-        ("once-Charge", Answer.NOT_ALLOWED),
-        ("once-Charge:1", Answer.NOT_ALLOWED),
-        ("charge", Answer.NOT_ALLOWED),
-        ("Other:live", Answer.NOT_ALLOWED),
-    ):
-        need = Need("lambda:InvokeFunction", f"arn:aws:lambda:us-east-1:123456789012:function:{name}")
-        assert role.answer(need)[0] is answer, name
 
 
 def test_a_function_gets_what_the_library_needs_by_its_roles_name_only(cloud: LocalCloud, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from oncekit.local.deployed import Deployed
-from oncekit.local.intrinsics import TemplateError
 from oncekit.local.permissions.needs import Need
 from oncekit.local.permissions.policies import Answer, Role, refusals_of, roles_of
 
@@ -54,7 +53,6 @@ def answer(*statements: dict[str, Any], need: Need = READ) -> Answer:
         ("dynamodb:Get*", TABLE, True),
         ("dynamodb:GetIte?", TABLE, True),
         ("dynamodb:PutItem", TABLE, False),
-        (["dynamodb:PutItem", "dynamodb:GetItem"], [f"{TABLE}-2", TABLE], True),
         ("dynamodb:GetItem", "arn:aws:dynamodb:*:*:table/orders", True),
         ("dynamodb:GetItem", TABLE.replace("orders", "o.ders"), False),
     ],
@@ -70,14 +68,6 @@ def test_deny_wins_wherever_it_stands() -> None:
     assert answer(allow(), deny("dynamodb:*", "*")) is Answer.DENIED
     assert answer(deny("dynamodb:*", "*"), allow()) is Answer.DENIED
     assert answer(allow(), deny("dynamodb:PutItem")) is Answer.ALLOWED
-
-
-@pytest.mark.aws(unconfirmed="V1")
-def test_statement_may_say_what_it_is_not_for() -> None:
-    others = {"Effect": "Allow", "NotAction": ["s3:*", "dynamodb:PutItem"], "NotResource": "arn:aws:s3:::*"}
-    assert answer(others) is Answer.ALLOWED
-    assert answer(others, need=Need("dynamodb:PutItem", TABLE)) is Answer.NOT_ALLOWED
-    assert answer(others, need=Need("dynamodb:GetItem", "arn:aws:s3:::bucket")) is Answer.NOT_ALLOWED
 
 
 def test_what_nobody_knows_the_resource_of_is_held_against_the_action_alone() -> None:
@@ -97,13 +87,10 @@ ONCE = (("cloudwatch:namespace", "Once"),)
         ({"StringEquals": {"cloudwatch:namespace": "Other"}}, False),
         ({"StringEquals": {"cloudwatch:namespace": "O*"}}, False),
         ({"StringLike": {"cloudwatch:namespace": "O*"}}, True),
-        ({"StringNotLike": {"cloudwatch:namespace": ["X*", "O*"]}}, False),
-        ({"ForAnyValue:StringEqualsIfExists": {"cloudwatch:namespace": "Other"}}, False),
         ({"Bool": {"aws:SecureTransport": "false"}}, False),
         ({"StringEquals": {"cloudwatch:namespace": "Once", "aws:RequestedRegion": "eu-west-1"}}, False),
         # What cannot be told here counts for the caller.
         ({"StringEquals": {"aws:PrincipalTag/team": "a"}}, True),
-        ({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}}, True),
         ({"IpAddress": {"aws:SourceIp": "10.0.0.0/8"}, "Bool": {"aws:SecureTransport": "false"}}, False),
     ],
 )
@@ -134,7 +121,6 @@ WRITTEN = Need("s3:PutObject", "arn:aws:s3:::b/k", (("s3:if-none-match", "*"), (
         ({"Null": {"s3:if-match": True}}, True),
         ({"Null": {"aws:SourceIp": "true"}}, False),  # nobody here knows
         ({"StringNotEquals": {"s3:if-match": "a"}}, True),
-        ({"StringEqualsIfExists": {"s3:if-match": "a"}}, True),
     ],
 )
 def test_key_that_is_known_to_be_absent_is_null(condition: dict[str, Any], holds: bool) -> None:
@@ -149,11 +135,6 @@ def test_buckets_policy_refuses_what_it_refuses_to_everyone(principal: Any) -> N
     assert [each.is_for(WRITTEN) for each in refusals_of({"P": policy})] == (
         [True] if principal != {"AWS": ARN} else []
     )
-
-
-def test_answer_names_what_has_allowed_it() -> None:
-    given = made(allow(), allow("dynamodb:*", "*"), allow("s3:GetObject", "*")).answer(READ)[1]
-    assert sorted(map(str, given)) == ["R.p: dynamodb:* on *", f"R.p: dynamodb:GetItem on {TABLE}"]
 
 
 @pytest.mark.parametrize(
@@ -198,11 +179,5 @@ def test_policy_that_aws_manages_is_known(name: str, action: str, allowed: bool)
 def test_role_with_a_policy_that_nobody_knows_is_held_to_nothing(caplog: pytest.LogCaptureFixture) -> None:
     unknown = "arn:aws:iam::123456789012:policy/somewhere-else"
     assert roles_of({"R": role(allow(), ManagedPolicyArns=[unknown])}) == {}
+    assert roles_of({"R": role({"Effect": "Allow", "NotAction": "s3:*", "Resource": "*"})}) == {}
     assert "calls of R are not checked: it is unknown what somewhere-else allows" in caplog.text
-
-
-@pytest.mark.parametrize("name", ["Action", "Resource"])
-def test_statement_without_an_action_or_a_resource_is_refused(name: str) -> None:
-    statement = {key: value for key, value in allow().items() if key != name}
-    with pytest.raises(TemplateError, match=f"neither {name} nor Not{name}"):
-        made(statement)

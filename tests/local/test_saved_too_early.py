@@ -97,18 +97,6 @@ def test_a_long_definition_is_not_in_what_is_said_of_it(edited: Edited) -> None:
     assert len(str(refused.value)) < 1_000, str(refused.value)[:2_000]
 
 
-def test_a_resource_that_moto_fails_on_is_as_it_was_and_the_next_deployment_goes_on(edited: Edited) -> None:
-    queue = "  Inner: {{ Type: AWS::SQS::Queue, Properties: {{ QueueName: kept, RedrivePolicy: {} }} }}\n"
-    edited.save(queue.format("{}"))
-    sqs, url = edited.cloud.client("sqs"), edited.cloud.resources["Inner"]
-    sqs.send_message(QueueUrl=url, MessageBody="kept")
-    with pytest.raises(TemplateError, match="moto"):
-        edited.save("  News: { Type: AWS::SQS::Queue }\n" + queue.format(5))
-    assert [each["Body"] for each in sqs.receive_message(QueueUrl=url)["Messages"]] == ["kept"]
-    edited.save("  News: { Type: AWS::SQS::Queue }\n" + queue.format("{}"))
-    assert edited.cloud.resources["News"].endswith("/once-News")
-
-
 def test_a_table_that_is_taken_out_and_put_back_is_there_with_its_rows(edited: Edited) -> None:
     edited.save("  News: { Type: AWS::SNS::Topic }\n", "Resources:\n")
     assert "Rows" not in edited.cloud.resources

@@ -1,4 +1,4 @@
-"""The endpoint answers only once everything is deployed."""
+"""The endpoint answers only once everything is deployed, at a port that is free."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from oncekit.local.access_keys import AccessKeys
+from oncekit.local.loopback import Loopback
 from oncekit.local.permissions import Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.server import Server
+from oncekit.local.start_errors import PortInUseError
 
 pytestmark = pytest.mark.ours
 
@@ -29,3 +31,11 @@ def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None
         early.settimeout(20)
         assert early.recv(12) == b"HTTP/1.1 403"
     server.close()
+
+
+def test_a_port_that_another_program_uses_is_told() -> None:
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        with pytest.raises(PortInUseError, match="is in use"):
+            Loopback(busy.getsockname()[1])

@@ -102,7 +102,7 @@ def superfluous(permissions: Mapping[str, frozenset[Permission]], uses: frozense
         f"{role} needs no {permission}"
         for role, given in permissions.items()
         for permission in given - needed
-        if not permission.actions[0].startswith(tuple(NO_CALLS_HERE))
+        if not permission.action.startswith(tuple(NO_CALLS_HERE))
         and not starts_the_other_lane(permission)
         and not permission.policy.startswith(NAMED)
     )
@@ -110,7 +110,7 @@ def superfluous(permissions: Mapping[str, frozenset[Permission]], uses: frozense
 
 def starts_the_other_lane(permission: Permission) -> bool:
     is_trigger = permission.policy.startswith(("RequestRuleRole.", "RequestPipeRole."))
-    return is_trigger and all(each.endswith(OTHER_LANE) for each in permission.resources)
+    return is_trigger and permission.resource.endswith(OTHER_LANE)
 
 
 def test_no_role_lacks_a_permission(told: Told) -> None:

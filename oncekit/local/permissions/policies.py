@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from oncekit.local.deployed import Deployed
-from oncekit.local.intrinsics import TemplateError, readable
+from oncekit.local.intrinsics import readable
 from oncekit.local.permissions.conditions import holds, matches
 from oncekit.local.permissions.managed import managed_policy
 from oncekit.local.permissions.needs import Need
@@ -34,35 +34,26 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class Permission:
-    """One action on one resource, as a policy writes them: both may be patterns.
-
-    With NotAction or NotResource it is about all that none of the patterns is for.
-    """
+    """One action on one resource, as a policy writes them: both may be patterns."""
 
     policy: str
     """Its logical id, one of AWS's name; one that is in a role is `Role.PolicyName`. So no two policies share one."""
     allows: bool
-    actions: tuple[str, ...]
-    resources: tuple[str, ...]
-    other_actions: bool = False
-    other_resources: bool = False
+    action: str
+    resource: str
     condition: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
 
     def is_for(self, need: Need) -> bool:
-        action = need.action.lower()
-        if any(matches(each.lower(), action) for each in self.actions) is self.other_actions:
+        if not matches(self.action.lower(), need.action.lower()):
             return False
-        resource = need.resource
-        if resource is not None and any(matches(each, resource) for each in self.resources) is self.other_resources:
+        if need.resource is not None and not matches(self.resource, need.resource):
             return False
         # What cannot be told counts for the caller: better to let a call pass than to refuse what AWS would allow.
         met = holds(self.condition, dict(need.context)) if self.condition else True
         return self.allows if met is None else met
 
     def __str__(self) -> str:
-        action = ("every action but " if self.other_actions else "") + ", ".join(self.actions)
-        resource = ("everything but " if self.other_resources else "") + ", ".join(self.resources)
-        return f"{self.policy}: {action} on {resource}"
+        return f"{self.policy}: {self.action} on {self.resource}"
 
 
 @dataclass(frozen=True)
@@ -88,7 +79,8 @@ class Role:
 def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
     """The roles that a template makes, by ARN, each with the policies in it, beside it, and those it names.
 
-    A role with a policy that is neither in the template nor AWS's is left out: what it may do is not known here.
+    A role with a policy that is neither in the template nor AWS's, or that says what it is not for (NotAction,
+    NotResource), is left out: what it may do is not known here.
     Raises TemplateError for a policy that AWS would not take.
     """
     made = {logical_id: each for logical_id, each in resources.items() if each.ref}
@@ -107,7 +99,7 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
             *((policy, document) for names, policy, document in beside if role.ref in names),
             *(documents.get(arn) or _of_aws(arn) for arn in _policies_named_by(role)),
         ]
-        unknown = [name for name, document in policies if document is None]
+        unknown = [name for name, document in policies if document is None or _says_not(document)]
         if unknown:
             _log.warning("calls of %s are not checked: it is unknown what %s allows", logical_id, ", ".join(unknown))
             continue
@@ -134,7 +126,9 @@ def managed_of(resources: Mapping[str, Deployed]) -> tuple[Managed, ...]:
     return tuple(
         Managed(logical_id, policy.open_by, tuple(permissions_of(logical_id, policy.properties["PolicyDocument"])))
         for logical_id, policy in resources.items()
-        if policy.type == "AWS::IAM::ManagedPolicy" and policy.ref
+        if policy.type == "AWS::IAM::ManagedPolicy"
+        and policy.ref
+        and not _says_not(policy.properties["PolicyDocument"])
     )
 
 
@@ -145,7 +139,9 @@ def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
         for logical_id, policy in resources.items()
         if policy.type == "AWS::S3::BucketPolicy" and policy.ref
         for statement in _list(policy.properties["PolicyDocument"].get("Statement", []))
-        if statement["Effect"] == "Deny" and statement.get("Principal") in ("*", {"AWS": "*"})
+        if statement["Effect"] == "Deny"
+        and statement.get("Principal") in ("*", {"AWS": "*"})
+        and not _says_not({"Statement": statement})
         for each in permissions_of(logical_id, {"Statement": [statement]})
     )
 
@@ -185,27 +181,14 @@ def permissions_of(policy: str, document: Mapping[str, Any]) -> Iterator[Permiss
     """The permissions of a policy's document. Raises TemplateError for a statement without an action or a resource."""
     for statement in _list(document.get("Statement", [])):
         with readable(f"a statement of the policy {policy}"):
-            actions, other_actions = _either(policy, statement, "Action")
-            resources, other_resources = _either(policy, statement, "Resource")
-            allows = statement["Effect"] == "Allow"
-        for some_actions in [tuple(actions)] if other_actions else [(each,) for each in actions]:
-            for some_resources in [tuple(resources)] if other_resources else [(each,) for each in resources]:
-                yield Permission(
-                    policy,
-                    allows,
-                    some_actions,
-                    some_resources,
-                    other_actions,
-                    other_resources,
-                    statement.get("Condition") or {},
-                )
+            allows, condition = statement["Effect"] == "Allow", statement.get("Condition") or {}
+            actions, resources = _list(statement["Action"]), _list(statement["Resource"])
+        for action in actions:
+            yield from (Permission(policy, allows, str(action), str(each), condition) for each in resources)
 
 
-def _either(policy: str, statement: Mapping[str, Any], name: str) -> tuple[list[str], bool]:
-    for key in (name, f"Not{name}"):
-        if key in statement:
-            return [str(each) for each in _list(statement[key])], key != name
-    raise TemplateError(f"a statement of the policy {policy} has neither {name} nor Not{name}")
+def _says_not(document: Mapping[str, Any]) -> bool:
+    return any("NotAction" in each or "NotResource" in each for each in _list(document.get("Statement", [])))
 
 
 def _list(value: Any) -> list[Any]:
