@@ -73,7 +73,7 @@ def opening_faults(writes: Sequence[Write], executions: Sequence[Execution]) -> 
 
 
 def _takes_it_anew(execution: Execution) -> bool:
-    """A record that was in progress does not go away by itself: an operator released it, and it stays released.
+    """Or has it taken in the full lane. A record that was in progress does not go away by itself: it was released.
 
     By the history: an AcquireLock that comes late, after all that, is the one exception that the design accepts.
     """
@@ -81,8 +81,8 @@ def _takes_it_anew(execution: Execution) -> bool:
     for event in execution.events:
         if "stateEnteredEventDetails" in event:
             state = event["stateEnteredEventDetails"]["name"]
-        elif "taskSucceededEventDetails" in event and state in ("AcquireLock", "ReadRecord"):
-            if state == "AcquireLock" and seen:
+        elif "taskSucceededEventDetails" in event and state in ("AcquireLock", "HandOver", "ReadRecord"):
+            if state != "ReadRecord" and seen:
                 return True
             item = json.loads(event["taskSucceededEventDetails"]["output"]).get("Item", {})
             seen = seen or state == "AcquireLock" or item.get("status") == {"S": "IN_PROGRESS"}

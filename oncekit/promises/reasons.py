@@ -49,7 +49,8 @@ def ends_of(execution: Execution) -> Iterator[Ended]:
         elif "taskScheduledEventDetails" in event:
             lock = lock_of(json.loads(event["taskScheduledEventDetails"]["parameters"]).get("Payload", {}))
         elif lock and ("taskSucceededEventDetails" in event or "taskFailedEventDetails" in event):
-            error = str(event.get("taskFailedEventDetails", {}).get("error", ""))
+            failed = event.get("taskFailedEventDetails")
+            error = "" if failed is None else str(failed.get("error") or "an error without a name")
             yield Ended(str(lock["owner"]), lock["id"], int(lock["fence"]), error, has_died(execution))
 
 

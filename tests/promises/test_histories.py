@@ -177,6 +177,11 @@ STARTS = {
         opens(("ReadRecord", "IN_PROGRESS"), ("AcquireLock", "")),
         opens(("AcquireLock", ""), ("ReadRecord", "IN_PROGRESS")),
     ),
+    "who has seen a lock hands nothing over": Rule(
+        "P2 twice: took a lock anew",
+        opens(("ReadRecord", "IN_PROGRESS"), ("HandOver", "")),
+        opens(("ReadRecord", ""), ("HandOver", ""), ("ReadRecord", "IN_PROGRESS")),
+    ),
     "who has held a lock takes none when it is gone": Rule(
         "P2 twice: took a lock anew",
         opens(("AcquireLock", ""), ("ReadRecord", ""), ("AcquireLock", "")),

@@ -66,7 +66,8 @@ def test_mutant_of_a_definition_is_what_is_deployed(
     (folder / "statemachine").mkdir()
     for path in (ROOT / "statemachine").glob("*.yaml"):
         (folder / "statemachine" / path.name).write_text(path.read_text())
-    [mutant] = [each for each in made if each.name.endswith("Finalize.ConditionExpression: without fence = :mine")]
+    wanted = "operation:Finalize.ConditionExpression: without fence = :mine"
+    [mutant] = [each for each in made if each.name == wanted]
     (folder / mutant.file).write_text(mutant.applied((ROOT / mutant.file).read_text()))
     finalize = rendered_definitions(folder / TEMPLATE)["operation"]["States"]["Finalize"]
     assert "((fence = :mine) OR NOT (fence = :mine)) AND" in finalize["Arguments"]["ConditionExpression"]
@@ -74,7 +75,7 @@ def test_mutant_of_a_definition_is_what_is_deployed(
 
 def test_tests_that_judge_are_there() -> None:
     assert [
-        path for path in (*judges.CONDITIONS, *judges.SCENARIOS, *judges.PERMISSIONS) if not (ROOT / path).exists()
+        path for path in (*judges.MODEL, *judges.SCENARIOS, *judges.PERMISSIONS) if not (ROOT / path).exists()
     ] == []
 
 

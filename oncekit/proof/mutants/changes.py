@@ -101,7 +101,7 @@ def _removals(file: _File, arguments: Mapping[str, yaml.Node], state: str) -> It
     """What is added or removed gets another name. A `#name` does so in the list of names, since each must be used."""
     update, names = arguments["UpdateExpression"], _members(arguments.get("ExpressionAttributeNames"))
     for section, items in re.findall(r"\b(ADD|REMOVE) (.*?)(?= (?:SET|ADD|REMOVE|DELETE) |$)", update.value):
-        for item in (each.split()[0] for each in items.split(",")):
+        for item in re.findall(r"(?:^|,)\W*?(#?\w+)", items):
             what = f"without {section} {item}"
             if item in names:
                 yield file.replaced(names[item], "nobody", f"{state}.UpdateExpression", what, state)
