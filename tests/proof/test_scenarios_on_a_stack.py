@@ -27,7 +27,7 @@ def alike(text: str) -> set[str]:
 
 def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -> None:
     done = subprocess.run(
-        command("--lane", "fast"), cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False
+        command("--lane", "fast"), cwd=ROOT, env=up, capture_output=True, text=True, timeout=900, check=False
     )
     assert done.returncode == 0, done.stdout
     assert_told(done.stdout, MOST_DOLLARS)
@@ -40,7 +40,7 @@ def test_every_scenario_holds_and_leaves_nothing_behind(up: Mapping[str, str]) -
 def test_scenarios_hold_in_the_full_lane(up: Mapping[str, str]) -> None:
     some = "ten_requests or declined_card or acknowledged or nothing_to_do"
     full = command("--lane", "full", "-k", some)
-    done = subprocess.run(full, cwd=ROOT, env=up, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(full, cwd=ROOT, env=up, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout
     assert_told(done.stdout, MOST_DOLLARS)
     assert_empty(up)
