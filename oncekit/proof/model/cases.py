@@ -18,7 +18,7 @@ from oncekit.proof.model.world import FAST, FULL, Budget
 
 ROOT = Path(__file__).parents[3]
 MAX_ATTEMPTS = 3
-INLINE_LIMIT = 1350
+DEFAULT_LIMIT, INLINE_LIMIT = "$number('4096')", 1350
 """Bytes, with 1,200 set aside: a LONG request does not fit into the record."""
 
 Policy = dict[str, str]
@@ -157,10 +157,11 @@ def _definitions(full_lane_operations: str) -> dict[str, dict[str, Any]]:
     parameters = {
         "Operations": "charge=charge",
         "MaxAttempts": MAX_ATTEMPTS,
-        "InlineLimitBytes": INLINE_LIMIT,
         "FullLaneOperations": full_lane_operations,
     }
-    rendered = rendered_definitions(ROOT / "template.yaml", parameters)
+    text = json.dumps(rendered_definitions(ROOT / "template.yaml", parameters))
+    assert DEFAULT_LIMIT in text
+    rendered = json.loads(text.replace(DEFAULT_LIMIT, f"$number('{INLINE_LIMIT}')"))
     shard = rendered["recovery"]["States"]["SweepShards"]["ItemProcessor"]
     return {
         "operation": rendered["operation"],
