@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oncekit.cli.here.report import mark, outcome, shown_name
 from oncekit.cli.outcomes import COLOURS
-from oncekit.cli.paper import Paper
 from oncekit.local import Execution
 
 if TYPE_CHECKING:
@@ -16,8 +14,12 @@ GLANCE_S = 0.05
 """How often an execution is looked at: the delay that a person does not notice, also of an interrupt."""
 
 
-def follow(cloud: LocalCloud, arn: str, paper: Paper) -> Execution:
+def follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
     """Wait for an execution, and show its path."""
+    from oncekit.cli.here.report import mark, outcome, shown_name  # Rich takes its time: meanwhile a function starts
+    from oncekit.cli.paper import Paper
+
+    paper = Paper(error=True, quiet=quiet)
     while (ended := _ended(cloud, arn)) is None:
         continue
     paper.path(f"{shown_name(arn)}  ", ended.states, f"{mark(ended)} {outcome(ended)}", end_style=COLOURS[mark(ended)])

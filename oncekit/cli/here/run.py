@@ -67,30 +67,29 @@ def _run(
 ) -> int:
     path = find_template(template)
     requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
-    from oncekit.cli.here import report
     from oncekit.cli.here.effects import Effects
     from oncekit.cli.here.progress import follow
-    from oncekit.cli.paper import Paper
     from oncekit.local import VirtualClock
 
-    progress = Paper(error=True, quiet=as_json)
     with local_cloud(path, VirtualClock(), parameters=parameters) as cloud:
         effects = Effects(cloud)
         to_start = lane_to_start(lane, cloud.parameters)
         if concurrently:
             with standing_still(cloud.clock):
                 arns = [cloud.start(request, lane=to_start) for request in requests]
-            executions = [follow(cloud, arn, progress) for arn in arns]
+            executions = [follow(cloud, arn, as_json) for arn in arns]
         else:
-            executions = [follow(cloud, cloud.start(request, lane=to_start), progress) for request in requests]
-        executions += [follow(cloud, arn, progress) for arn in _handed_over(cloud)]
+            executions = [follow(cloud, cloud.start(request, lane=to_start), as_json) for request in requests]
+        executions += [follow(cloud, arn, as_json) for arn in _handed_over(cloud)]
         happened = effects.since()
         denials = cloud.denials()
         output = list(printed(cloud))
+    from oncekit.cli.here import report
+
     if as_json:
         report.print_json(executions, happened)
     else:
-        progress.line()
+        tell("")
         report.print_table(executions, happened)
     tell(*output)
     report.tell_denials(denials)
