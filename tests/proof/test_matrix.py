@@ -91,8 +91,8 @@ BREAKAGES = {
         "twice",
     ),
     "a lease in the fast lane ends before its owner": (
-        "':lease': { 'N': $string($stopsAt + $number('${BusinessTimeoutSeconds}')",
-        "':lease': { 'N': $string($floor($millis() / 1000) + $number('${BusinessTimeoutSeconds}')",
+        "':lease': { 'N': $string($stopsAt",
+        "':lease': { 'N': $string($floor($millis() / 1000)",
         ("mixed: in progress for long", "Finalize update_item", "slow"),
         "twice",
     ),
@@ -115,8 +115,8 @@ BREAKAGES = {
         "twice",
     ),
     "a new attempt leaves the mark of the one before": (
-        "#error =\n        :error REMOVE mayStartAgain",
-        "#error =\n        :error",
+        "#error = :error REMOVE mayStartAgain",
+        "#error = :error",
         ("fast: no time left", "ReleaseLock update_item", "answer lost"),
         "twice",
     ),
