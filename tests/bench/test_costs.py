@@ -11,7 +11,6 @@ from oncekit.bench.cost import logged, prices
 from oncekit.bench.cost.by_http import LANE as HTTP
 from oncekit.bench.cost.by_http import LOOKED_UP
 from oncekit.bench.cost.counting import Cost, size_of
-from oncekit.bench.cost.paths import HANDED_OVER
 from oncekit.bench.cost.table import COLUMNS, Costs
 
 ROOT = Path(__file__).parents[2]
@@ -105,11 +104,6 @@ def test_the_page_says_how_much_cheaper_the_fast_lane_is(costs: Costs) -> None:
 def test_the_page_says_how_much_cheaper_each_kind_of_request_is(costs: Costs, pattern: str, names: list[str]) -> None:
     ratios = [costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in names]
     assert said(pattern) == pytest.approx(ratios, abs=1)
-
-
-def test_what_is_handed_over_pays_for_both_lanes(costs: Costs) -> None:
-    new = "new request, 1 KB result"
-    assert dollars(costs, "full", new) < dollars(costs, "fast", HANDED_OVER) < dollars(costs, "full", new) + 2
 
 
 @pytest.mark.parametrize("path", ["new request, 1 KB result", "duplicate, 1 KB result", "duplicate while in progress"])

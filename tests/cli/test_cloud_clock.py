@@ -6,13 +6,9 @@ import os
 import subprocess
 import sys
 import time
-from email.utils import formatdate
-from types import SimpleNamespace
 
 import pytest
 from operating import ID, Operator, put
-
-from oncekit.cli.deployed.stack import CloudClock
 
 HOUR = 3600
 COMMAND = "from oncekit.cli.main import main; main()"
@@ -26,17 +22,3 @@ def test_a_lease_is_over_by_the_clock_of_the_local_cloud(operator: Operator, mon
         [sys.executable, "-c", COMMAND, "show", ID], env=environment, capture_output=True, text=True, check=True
     )
     assert "lease       over since 5 min" in shown.stdout
-
-
-def heard(clock: CloudClock, at: float) -> float:
-    """How far a clock is ahead of this machine's after an answer of that time."""
-    clock.hear(SimpleNamespace(headers={"Date": formatdate(at, usegmt=True)}))
-    return clock.now() - time.time()
-
-
-def test_a_clock_is_heard_with_each_answer_and_never_goes_back() -> None:
-    clock = CloudClock()
-    assert abs(heard(clock, time.time())) < 0.5, "one that was not moved is that of this machine"
-    assert abs(heard(clock, time.time() + HOUR) - HOUR) < 2
-    assert abs(heard(clock, time.time() + 2 * HOUR) - 2 * HOUR) < 2
-    assert abs(heard(clock, time.time()) - 2 * HOUR) < 2, "an answer may come late"

@@ -11,7 +11,7 @@ import pytest
 
 from oncekit.cli.here import ends, output_lock
 from oncekit.cli.here.up import News
-from oncekit.cli.output import Repeats, lines_of, printed
+from oncekit.cli.output import lines_of, printed
 from oncekit.local import Execution, LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
@@ -35,28 +35,6 @@ LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\
 )
 def test_a_line_is_made_readable(line: str, shown: list[str]) -> None:
     assert list(lines_of("f", line)) == shown
-
-
-SUCCESS = {"level": "INFO", "disposition": "EXECUTED", "id": "a#b#c", "Executed": 1, "_aws": {}}
-
-
-def test_what_the_library_tells_of_a_success_is_left_out_and_of_a_failure_shown() -> None:
-    assert list(lines_of("f", json.dumps(SUCCESS))) == []
-    failure = {**SUCCESS, "level": "WARNING", "disposition": "PermanentError", "message": "out of stock"}
-    assert list(lines_of("f", json.dumps(failure))) == ["f | WARNING out of stock"]
-
-
-REFUSED = {"level": "ERROR", "message": "no", "exception": "Traceback\n  File y\nmine.Denied: no"}
-
-
-def test_the_runtimes_copy_of_an_error_and_a_traceback_that_was_shown_are_left_out() -> None:
-    repeats = Repeats()
-    kept = [repeats.left_of(line) for line in (json.dumps(LOGGED), "[ERROR] KeyError: 'y'\rTraceback", "printed")]
-    assert kept == [json.dumps(LOGGED), None, "printed"]
-    assert repeats.left_of(json.dumps(REFUSED)) == json.dumps(REFUSED)
-    assert repeats.left_of("[ERROR] KeyError: 'y'\rTraceback") is not None
-    again = repeats.left_of(json.dumps(LOGGED | {"message": "later"}))
-    assert again is not None and list(lines_of("f", again)) == ["f | ERROR later (the same traceback as above)"]
 
 
 def test_each_later_attempt_that_fails_as_the_one_before_has_one_line(cloud: LocalCloud, tmp_path: Path) -> None:

@@ -14,19 +14,17 @@ from scenarios import options
 
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
-from oncekit.local import LocalCloud
 
 ROOT = Path(__file__).parents[2]
 
 
-def refused(*options: str, **environment: str) -> str:
+def refused(*options: str) -> str:
     """What is said by a run that nobody has credentials for."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     nothing = {
         "AWS_EC2_METADATA_DISABLED": "true",
         "HOME": "/nonexistent",
         "AWS_DEFAULT_REGION": "us-east-1",
-        **environment,
     }
     command = [sys.executable, "-m", "pytest", "tests/scenarios", "--backend=aws", "-p", "no:cacheprovider", *options]
     done = subprocess.run(
@@ -58,11 +56,6 @@ def test_run_in_more_than_one_process_is_refused() -> None:
     assert "one process" in refused_at_once(stack="once-dev", numprocesses=2)
 
 
-def test_run_where_nobody_answers_is_told_about_the_endpoint() -> None:
-    keys = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
-    assert "once up" in refused("--stack", "once", AWS_ENDPOINT_URL="http://127.0.0.1:9", **keys)
-
-
 def asked_for(monkeypatch: pytest.MonkeyPatch, allow_prod: bool = False, **parameters: str) -> Stack:
     """What becomes of a stack with these parameters; the local cloud cannot take back a deployment to prod."""
     deployed = {"Stage": "dev", "BusinessTimeoutSeconds": "30", **parameters}
@@ -88,8 +81,3 @@ def test_stack_that_is_none_for_this_is_refused(
 
 def test_stack_in_prod_is_taken_when_that_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked_for(monkeypatch, allow_prod=True, Stage="prod").name == "mine"
-
-
-def test_stack_that_is_not_there_is_named(cloud: LocalCloud) -> None:
-    with pytest.raises(Problem, match="there is no stack nowhere here"):
-        options.stack_for_scenarios("nowhere", None, None, allow_prod=False)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from traceback import format_exc
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -187,8 +186,6 @@ class News:
             tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
-        except Exception:  # a fault of ours, which is to be seen, but must not take the data of the cloud with it
-            tell("✗ Not deployed, the earlier version stays. This is a fault of once:", *format_exc().splitlines())
 
 
 def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
