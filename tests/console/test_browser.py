@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,33 +93,22 @@ def test_the_list_goes_on_while_requests_come(page: Page, cloud: LocalCloud) -> 
     page.wait_for_selector('[data-count="succeeded"]:text-is("4")')
 
 
-def test_requests_are_filtered_and_grouped_by_keys(page: Page) -> None:
-    page.keyboard.press("/")
-    page.keyboard.type("order-1")
+def test_requests_are_filtered_and_grouped(page: Page) -> None:
+    page.fill("[name=text]", "order-1")
     until(page, "#rows li", 3)
     page.wait_for_url("**/?text=order-1")  # it can be linked to
-    page.keyboard.press("Escape")
-    page.keyboard.press("g")
+    page.click("text=Group by id")
     page.wait_for_selector("#rows li.follows")
     assert outcomes_of(page)[0] == "✓EXECUTED"
     page.click("text=Answered")
     until(page, "#rows li", 1)
 
 
-def test_a_run_is_opened_and_walked_through_by_keys(page: Page) -> None:
+def test_a_failed_attempt_of_a_run_is_seen_when_its_state_is_opened(page: Page) -> None:
     page.goto("/?text=order-1&kind=succeeded")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/run/**")
-    for _ in range(3):
-        page.keyboard.press("j")
-    assert "ExecuteBusinessLogic" in page.inner_text(".visits > li.chosen")
-    page.keyboard.press("Enter")
-    assert "Lambda.Unknown" in page.inner_text(".visits > li.chosen .failure")
-    page.keyboard.press("k")
-    assert "AcquireLock" in page.inner_text(".visits > li.chosen")
-    page.keyboard.press("?")
-    assert page.locator("#keys").is_visible()
+    page.click("#rows li")
+    page.click("#visit-3 > details > summary")
+    page.wait_for_selector("#visit-3 .failure >> text=Lambda.Unknown")
 
 
 def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page, console: ConsoleServer) -> None:
@@ -204,8 +192,7 @@ def test_a_refused_request_is_discarded_after_being_asked(page: Page, cloud: Loc
 
 
 def test_a_request_is_started_on_the_page_and_its_duplicates_are_answered(page: Page) -> None:
-    page.keyboard.press("s")
-    page.wait_for_url("**/start")
+    page.goto("/start")
     page.click("text=charge-payment")
     page.fill("[name=times]", "3")
     page.click("button:has-text('Start')")
@@ -250,19 +237,6 @@ def test_work_that_takes_a_while_is_said_and_not_asked_for_twice(page: Page) -> 
     page.click("form.form button.strong")
     page.wait_for_selector("button:disabled:has-text('Working')")
     assert page.get_attribute("form.form", "aria-busy") == "true"
-
-
-def test_a_start_is_copied_as_a_command_that_a_shell_takes(page: Page, console: ConsoleServer) -> None:
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=console.origin)
-    page.goto("/start")
-    page.fill("[name=request]", """{"it's": "x"}""")
-    page.fill("[name=times]", "3")
-    page.click("#as-command")
-    page.wait_for_selector("text=Copied")
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert shlex.split(copied) == [
-        *("echo", """{"it's": "x"}""", "|", "once", "send", "-", "--lane", "full", "--duplicates", "2")
-    ]
 
 
 def test_a_large_result_is_fetched_on_its_record(page: Page, cloud: LocalCloud) -> None:

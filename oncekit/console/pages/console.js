@@ -1,4 +1,4 @@
-// Makes pages live, and gives them keys.
+// Makes pages live.
 "use strict";
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -110,7 +110,7 @@ function more(button) {
   refresh();
 }
 
-// ---- keys ----
+// ---- what is chosen: a state of the picture, a row that a link names ----
 
 let chosen = "";
 function choose(item, scroll = true) {
@@ -123,21 +123,6 @@ function choose(item, scroll = true) {
   one("a, summary", item)?.focus({ preventScroll: true });
   item.scrollIntoView({ block: "nearest" });
 }
-function step(by) {
-  const list = all("#rows li, .visits > li, .writes > li"), at = list.findIndex(each => each.classList.contains("chosen"));
-  choose(list[Math.max(0, Math.min(list.length - 1, at < 0 ? (by > 0 ? 0 : list.length - 1) : at + by))]);
-}
-const keys = {
-  j: () => step(1), k: () => step(-1), "?": () => one("#keys").showModal(), "/": () => one("#filter [name=text]")?.focus(),
-  r: () => location.assign("/"), w: () => location.assign("/waiting"), s: () => location.assign("/start"),
-  g: () => one("#filter [name=group]")?.click(),
-};
-addEventListener("keydown", event => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, textarea, select")) {
-    if (event.key === "Escape") { event.preventDefault(); event.target.blur(); }
-  } else if (keys[event.key] && !one("dialog[open]")) { event.preventDefault(); keys[event.key](); }
-});
-
 // ---- what is opened ----
 
 // What a link within the page names: it is opened, and what it is within.
@@ -166,11 +151,6 @@ document.addEventListener("toggle", async event => {
 
 // ---- clicks ----
 
-function command() {
-  const form = one("form.form"), said = name => form.elements[name].value;
-  const more = said("times") > 1 ? ` --duplicates ${said("times") - 1}` : "";
-  return `echo '${said("request").replaceAll("'", "'\\''")}' | once send - --lane ${said("lane")}${more}`;
-}
 async function copy(button, text) {
   const said = button.textContent;
   try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = "Not copied"; }
@@ -189,9 +169,7 @@ function toFirst() {
 const clicks = {
   "[data-copy]": target => copy(target, one("pre", target.closest(".said")).textContent),
   "[data-copy-text]": target => copy(target, target.dataset.copyText),
-  "#as-command": target => copy(target, command()),
   "[data-larger]": () => { part.classList.toggle("large"); sized(); toFirst(); },
-  "#help": () => one("#keys").showModal(),
   "#more button": more,
   "a[href^='#visit-']": (target, event) => {
     event.preventDefault();
