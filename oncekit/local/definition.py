@@ -82,7 +82,7 @@ def rendered(written: Mapping[str, Any], substitutions: Mapping[str, object], pa
 def read_definition(path: Path) -> dict[str, Any]:
     """The definition at `path` as written, placeholders included. Raises DefinitionError unless it is an object."""
     try:
-        definition = read_yaml(path.read_text(), _DefinitionLoader)
+        definition = _read(path.read_text())
     except OSError as error:
         raise DefinitionError(f"{path}: {error.strerror}") from error
     except yaml.YAMLError as error:
@@ -90,3 +90,9 @@ def read_definition(path: Path) -> dict[str, Any]:
     if not isinstance(definition, dict):
         raise DefinitionError(f"{path} is not an object")
     return definition
+
+
+@functools.lru_cache(maxsize=16)
+def _read(text: str) -> Any:
+    """Once for all deployments of a definition: who renders it makes another one."""
+    return read_yaml(text, _DefinitionLoader)
