@@ -3,20 +3,19 @@
 Each selects calls by state, action (boto3's method name) and execution ARN; what is left out matches all. It affects
 the n-th matching call, counted from 1; `nth=0` affects all of them, a range those in it.
 
-    never_arrives, answer_lost, arrives_late    the connection breaks: before, after, or long before the call is applied
-    times_out, fails, answers                   no answer in time, an error, a false answer
-    before, after                               something else happens beside the call
-    runs_twice                                  for `cloud.repeating`: an Express execution runs once more
+    never_arrives, answer_lost    the connection breaks before or after the call is applied
+    times_out, fails              no answer in time, an error
+    before, after                 something else happens beside the call
+    runs_twice                    for `cloud.repeating`: an Express execution runs once more
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any, TypedDict, Unpack
 
-from botocore.exceptions import BotoCoreError, ClientError, ConnectionClosedError
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from oncekit.local.engine.repeats import Again
 from oncekit.local.engine.service_calls import Call, Interceptor
@@ -37,7 +36,7 @@ def never_arrives(**select: Unpack[Select]) -> Interceptor:
     """The connection breaks before the service sees the call."""
 
     def strike(call: Call, _proceed: Proceed) -> dict[str, Any]:
-        raise _lost(call)
+        raise lost(call)
 
     return _striking(strike, select)
 
@@ -47,53 +46,9 @@ def answer_lost(**select: Unpack[Select]) -> Interceptor:
 
     def strike(call: Call, proceed: Proceed) -> dict[str, Any]:
         proceed()
-        raise _lost(call)
+        raise lost(call)
 
     return _striking(strike, select)
-
-
-def before_call(**select: Unpack[Select]) -> Select:
-    """Just before a later call, of any execution; without arguments, before the next one."""
-    return select
-
-
-class Late:
-    """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
-
-    def __init__(self, until: Select, select: Select) -> None:
-        self._struck = Selection(select)
-        self._later = Selection(until)
-        self._held: list[Proceed] = []
-        self._lock = threading.Lock()
-        self.outcomes: list[dict[str, Any] | Exception] = []
-
-    def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        if self._held and self._later.strikes(call):
-            self.arrive()
-            return proceed()
-        if not self._struck.strikes(call):
-            return proceed()
-        with self._lock:
-            self._held.append(proceed)
-        raise _lost(call)
-
-    def arrive(self) -> None:
-        """Make the delayed calls; nobody gets their answers."""
-        with self._lock:
-            held, self._held = self._held, []
-        for proceed in held:
-            try:
-                self.outcomes.append(proceed())
-            except (ClientError, BotoCoreError) as error:
-                self.outcomes.append(error)
-
-
-def arrives_late(until: Select, **select: Unpack[Select]) -> Late:
-    """The connection breaks, and the call arrives all the same: at a later moment, whatever has happened by then.
-
-    A call of a function cannot be late in this way: it belongs to its execution.
-    """
-    return Late(until, select)
 
 
 def times_out(*, applied: bool = False, **select: Unpack[Select]) -> Interceptor:
@@ -118,11 +73,6 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
         raise ClientError(error, call.action)  # type: ignore[arg-type]  # botocore's stubs want more metadata
 
     return _striking(strike, select)
-
-
-def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
-    """The service is not called; the answer is a false one."""
-    return _striking(lambda _call, _proceed: deepcopy(answer), select)  # its receiver may change what it is given
 
 
 def runs_twice(*, machine: str = "", later: float = 0.0, nth: int | range = 1) -> Again:
@@ -155,7 +105,8 @@ def after(act: Callable[[], object], **select: Unpack[Select]) -> Interceptor:
     return _striking(strike, select)
 
 
-def _lost(call: Call) -> Exception:
+def lost(call: Call) -> Exception:
+    """What its caller sees of a connection that breaks."""
     return ConnectionClosedError(endpoint_url=f"{call.service}.{call.action}")
 
 

@@ -1,67 +1,15 @@
-"""Faults: what can go wrong with a call, as tests strike an execution with it."""
+"""Express executions that run twice."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import boto3
 import pytest
 from botocore.config import Config
-from engine_machines import Execute, executes, task
 from event_stand import Stand, worker
 
-from oncekit.local import LocalCloud
-from oncekit.local.faults import (
-    Select,
-    arrives_late,
-    before_call,
-    runs_twice,
-)
+from oncekit.local.faults import runs_twice
 
 pytestmark = pytest.mark.ours
-
-Given = dict[str, Any]
-
-
-@pytest.fixture
-def machine(cloud: LocalCloud) -> Execute:
-    return executes(cloud)
-
-
-def put(cloud: LocalCloud, value: str, **more: Any) -> Given:
-    item = {"id": {"S": "k"}, "v": {"S": value}}
-    return task("dynamodb:putItem", {"TableName": cloud.outputs["TableName"], "Item": item}, **more)
-
-
-def value_of(cloud: LocalCloud) -> str | None:
-    record = cloud.record("k")
-    return None if record is None else str(record["v"])
-
-
-# ---- calls that arrive late ----
-
-
-@pytest.mark.parametrize(
-    ("until", "last"),
-    [(before_call(state="B"), "b"), (before_call(state="C"), "a"), (before_call(), "b")],
-)
-def test_late_call_is_applied_at_its_moment_whatever_was_written_meanwhile(
-    machine: Execute, cloud: LocalCloud, until: Select, last: str
-) -> None:
-    """A's first call is lost and its retry is not made: A goes on to B, which writes the same item."""
-    states = {
-        "A": put(cloud, "a", Next="B", Catch=[{"ErrorEquals": ["States.ALL"], "Next": "B"}]),
-        "B": put(cloud, "b", Next="C"),
-        "C": task("dynamodb:getItem", {"TableName": cloud.outputs["TableName"], "Key": {"id": {"S": "k"}}}),
-    }
-    late = arrives_late(until, state="A")
-    with cloud.intercept(late):
-        execution = machine(states)
-    assert execution.output["Item"]["v"]["S"] == value_of(cloud) == last
-    assert len(late.outcomes) == 1
-
-
-# ---- Express executions that run twice ----
 
 
 @pytest.mark.aws(

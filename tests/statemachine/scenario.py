@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from late_calls import answers
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answers, fails, never_arrives
+from oncekit.local.faults import fails, never_arrives
 from oncekit.local.lanes import FULL, Lane
 
 A_LEASE = 3600

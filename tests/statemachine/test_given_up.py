@@ -10,6 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from http_client import Client
 from latches import Latches
+from late_calls import arrives_late, before_call
 from scenario import (
     A_LEASE,
     BUSINESS,
@@ -27,7 +28,7 @@ from scenario import (
 
 from oncekit.local import Execution, LocalCloud
 from oncekit.local.engine.service_calls import Call, Interceptor
-from oncekit.local.faults import answer_lost, arrives_late, before_call, never_arrives
+from oncekit.local.faults import answer_lost, never_arrives
 from oncekit.local.lanes import Lane
 
 Recover = Callable[[], Execution]

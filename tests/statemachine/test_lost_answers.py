@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from latches import Latches
+from late_calls import arrives_late, before_call
 from scenario import A_LEASE, died, record_of, released, scripted
 
 from oncekit.local import Execution, LocalCloud
-from oncekit.local.faults import arrives_late, before_call
 
 
 @pytest.mark.parametrize("state", ["ReadRecord", "ExecuteBusinessLogic", "Finalize"])

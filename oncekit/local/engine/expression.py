@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from jsonata import Jsonata
-from jsonata.functions import Functions
 from jsonata.jexception import JException
 from jsonata.parser import Parser
 from jsonata.signature import Signature
@@ -155,13 +154,8 @@ class Evaluator:
         """One instant for the whole expression."""
         millis = round(self._now() * 1000)
 
-        def now(picture: str | None = None, timezone: str | None = None) -> str:
-            if picture is None and timezone is None:
-                return iso(millis / 1000)
-            return str(Functions.datetime_from_millis(millis, picture, timezone))
-
         frame.bind("millis", Function("millis", lambda: millis, "<:n>"))
-        frame.bind("now", Function("now", now, "<s?s?:s>"))
+        frame.bind("now", Function("now", lambda: iso(millis / 1000), "<:s>"))
 
 
 def _message(error: JException) -> str:

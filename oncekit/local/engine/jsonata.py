@@ -6,12 +6,9 @@ a function, the error is `States.QueryEvaluationError`, with an event that says 
 
 from __future__ import annotations
 
-import functools
 import random
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from moto.stepfunctions.parser.api import EvaluationFailedEventDetails, HistoryEventType
@@ -28,23 +25,7 @@ from oncekit.local.engine.history import record
 from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.values import JSONataError, bound
 
-_VARIABLE = re.compile(r"\$(\w+)")
-_OF_STATES = re.compile(r"\$states\b(?:\s*\.\s*(\w+))?")
 _OPTIONAL = ("result", "errorOutput")
-
-
-@dataclass(frozen=True)
-class Uses:
-    """What an expression may refer to: variables, and members of $states (None: any)."""
-
-    variables: frozenset[str]
-    states: frozenset[str] | None
-
-
-@functools.lru_cache(maxsize=4096)
-def uses(source: str) -> Uses:
-    members = _OF_STATES.findall(source)
-    return Uses(frozenset(_VARIABLE.findall(source)) - {"states"}, None if "" in members else frozenset(members))
 
 
 class Evaluator:
@@ -55,15 +36,11 @@ class Evaluator:
 
     def evaluate(self, source: str, states: Mapping[str, Any], variables: Mapping[str, Any]) -> Any:
         """The value of `source`. Raises JSONataError when it fails, gives nothing, or gives a function."""
-        used = uses(source)
-        bindings = {name: bound(variables[name]) for name in used.variables if name in variables}
-        if used.states is None or used.states:
-            # A result or an error that is not there is undefined, not null.
-            bindings["states"] = {
-                name: bound(value)
-                for name, value in states.items()
-                if (used.states is None or name in used.states) and (value is not None or name not in _OPTIONAL)
-            }
+        bindings = {name: bound(value) for name, value in variables.items()}
+        # A result or an error that is not there is undefined, not null.
+        bindings["states"] = {
+            name: bound(value) for name, value in states.items() if value is not None or name not in _OPTIONAL
+        }
         return self._evaluator.evaluate(source, bindings)
 
 

@@ -1,0 +1,66 @@
+"""Faults of calls that only tests need: a call that arrives later, and a false answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any, Unpack
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from oncekit.local.engine import Call, Interceptor
+from oncekit.local.faults import Select, Selection, lost
+
+Proceed = Callable[[], dict[str, Any]]
+
+
+def before_call(**select: Unpack[Select]) -> Select:
+    """Just before a later call, of any execution; without arguments, before the next one."""
+    return select
+
+
+class Late:
+    """An interceptor that delays calls; `outcomes` has the result of each call, an answer or an error."""
+
+    def __init__(self, until: Select, select: Select) -> None:
+        self._struck = Selection(select)
+        self._later = Selection(until)
+        self._held: list[Proceed] = []
+        self._lock = threading.Lock()
+        self.outcomes: list[dict[str, Any] | Exception] = []
+
+    def __call__(self, call: Call, proceed: Proceed) -> dict[str, Any]:
+        if self._held and self._later.strikes(call):
+            self.arrive()
+            return proceed()
+        if not self._struck.strikes(call):
+            return proceed()
+        with self._lock:
+            self._held.append(proceed)
+        raise lost(call)
+
+    def arrive(self) -> None:
+        """Make the delayed calls; nobody gets their answers."""
+        with self._lock:
+            held, self._held = self._held, []
+        for proceed in held:
+            try:
+                self.outcomes.append(proceed())
+            except (ClientError, BotoCoreError) as error:
+                self.outcomes.append(error)
+
+
+def arrives_late(until: Select, **select: Unpack[Select]) -> Late:
+    """The connection breaks, and the call arrives all the same: at a later moment, whatever has happened by then.
+
+    A call of a function cannot be late in this way: it belongs to its execution.
+    """
+    return Late(until, select)
+
+
+def answers(answer: dict[str, Any], **select: Unpack[Select]) -> Interceptor:
+    """The service is not called; the answer is a false one."""
+    struck = Selection(select)
+    # A copy: its receiver may change what it is given.
+    return lambda call, proceed: deepcopy(answer) if struck.strikes(call) else proceed()
