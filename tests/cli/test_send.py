@@ -49,7 +49,7 @@ def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None
     assert [(each["outcome"], each["result"]) for each in again["ended"]] == [("REPLAYED", 7)]
 
 
-@pytest.mark.parametrize("via", ["sqs", "eventbridge", "http"])
+@pytest.mark.parametrize("via", ["sqs", "eventbridge"])
 def test_send_does_not_wait_where_nobody_answers(operator: Operator, via: str) -> None:
     done = operator.once(*sent(operator, "--via", via))
     assert done.code == 2 and "`once show ID`" in done.err and operator.cloud.record(ID) is None
@@ -109,7 +109,7 @@ def test_request_that_was_handed_over_to_the_full_lane_is_waited_for(operator: O
 # ---- each way ----
 
 
-@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge", "http"])
+@pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
 def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
     with operator.cloud.delivering():
@@ -120,7 +120,7 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
 
 
 @pytest.mark.parametrize(
-    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName"), ("http", "HttpTrigger")]
+    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName")]
 )
 def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
@@ -208,12 +208,6 @@ def test_start_without_an_answer_in_time_is_not_sent_again(monkeypatch: pytest.M
     _, ended, [late] = synchronous.run(stack, "{}", 1, 600)
     assert (sent, ended) == (["f"], []) and "`once show ID` tells" in str(late)
     assert told == [(330, {"total_max_attempts": 1}, True)], "as long as AWS lets it live, and its answer takes"
-
-
-def test_answer_by_http_is_printed_and_a_refusal_is_one_line(operator: Operator) -> None:
-    assert operator.once("send", event(operator), "--via", "http").out == "200 7\n"
-    done = operator.once("send", event(operator, **OTHER), "--via", "http")
-    assert (done.code, done.out) == (2, "") and "the API answered 422: " in done.err and len(done.err.splitlines()) == 1
 
 
 # ---- what is refused ----

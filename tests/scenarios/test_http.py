@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from scenarios.by_http import Answer, call
 from scenarios.scene import Request, Scene, id_of
-
-from oncekit.cli.deployed.requests.by_http import Answer, call
 
 pytestmark = [pytest.mark.longest(120), pytest.mark.lanes("full")]
 """They start the fast lane whatever the stack's parameter says."""

@@ -27,7 +27,7 @@ from oncekit.local.lanes import FAST, Lane
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[
     str,
-    typer.Option("--via", metavar="WAY", autocompletion=lambda: ways.WAYS, help="eventbridge, sqs, http or direct."),
+    typer.Option("--via", metavar="WAY", autocompletion=lambda: ways.WAYS, help="eventbridge, sqs or direct."),
 ]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
 
@@ -52,12 +52,12 @@ def send(
 ) -> None:
     """Send a request to a deployed stack or to `once up`.
 
-    Prints the id of each event, message or execution; of a request by HTTP the answer: status and body.
+    Prints the id of each event, message or execution.
 
     On standard error it says how to ask `once show` for the request: by its own id, not by that of an execution.
 
     --lane is for executions that are started directly. Without it, they start in the lane that the stack's parameter
-    Lane names, like events and messages. Requests by HTTP start in the fast lane.
+    Lane names, like events and messages.
 
     With --wait, for direct starts, it also prints how each execution ended. In the fast lane, whose executions cannot
     be looked up later, it starts them synchronously (StartSyncExecution) and waits for 5 minutes at most. If every
@@ -84,8 +84,6 @@ class Way:
         """Raises Problem where there is no such way."""
         if self.via not in ways.WAYS:
             raise Problem(f"--via {self.via}: there are {', '.join(ways.WAYS)}")
-        if self.lane and self.via == ways.HTTP:
-            raise Problem("--lane: requests by HTTP start in the fast lane; leave it out")
         if self.lane and self.via != ways.DIRECT:
             raise Problem(
                 f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from oncekit.cli.deployed.requests.by_http import send_by_http
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FULL, MACHINES, Lane
 
 DIRECT = "direct"
-HTTP = "http"
 DETAIL_TYPE = "OperationRequested"
 SOURCE = "once.send"
 
 
 def send(stack: Stack, request: str, via: str, times: int, lane: Lane = FULL) -> dict[str, Any]:
-    """{via, to, sent: [id of event or message, answer, or execution ARN]}. Raises Problem when the trigger is off.
+    """{via, to, sent: [id of event or message, or execution ARN]}. Raises Problem when the trigger is off.
 
     `lane` is that of an execution; the stack's parameter Lane is that of events and messages.
     """
@@ -68,7 +66,6 @@ def _execution(stack: Stack, machine: str, request: str) -> str:
 TRIGGERS: dict[str, tuple[str, str, Callable[[Stack, str], str]]] = {
     "eventbridge": ("EventBusName", "EventBusName=own", _event),
     "sqs": ("RequestQueueUrl", "QueueTrigger=true", _message),
-    HTTP: ("RequestApiUrl", "HttpTrigger=true", send_by_http),
 }
 """The output that a way needs, the parameter that switches it on, and what sends one request."""
 WAYS = (*TRIGGERS, DIRECT)
