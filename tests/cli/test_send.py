@@ -119,9 +119,7 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
 
 
-@pytest.mark.parametrize(
-    ("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName")]
-)
+@pytest.mark.parametrize(("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName")])
 def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
     event = operator.file(json.dumps(operator.request()), "event.json")
     with operator.cloud.deployed_with({switch: "none" if via == "eventbridge" else "false"}):

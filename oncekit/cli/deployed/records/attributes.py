@@ -1,14 +1,16 @@
 """What every record of Once has. A function with fenced steps may write anything into its own record.
 
-A command on one record refuses what Once did not write; a list shows that it is there.
+A command on one record refuses what Once did not write; a list says that it is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import tell
+from oncekit.local.items import plain_item
 
 Item = Mapping[str, Mapping[str, Any]]
 """As DynamoDB gives it, each value under its type."""
@@ -37,13 +39,10 @@ def is_ours(item: Item) -> bool:
     return has_all and status in STATUSES and item["id"]["S"].count("#") >= 2
 
 
-def listable(item: Item) -> Item:
-    """A record that can be listed: in place of one that Once did not write, one that says so."""
-    if is_ours(item):
-        return item
-    shard = str(item.get("openShard", {}).get("S", ""))
-    blank: dict[str, Mapping[str, Any]] = {
-        name: {"S": ""} if kind == "S" else {"N": "0"} for name, kind in TYPES.items()
-    }
-    error = {"M": {"name": {"S": "OddRecord"}, "message": {"S": ODD}}}
-    return {**blank, "id": item["id"], "status": {"S": shard.partition("#")[0]}, "error": error}
+def ours(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    """Those that Once wrote; any other is named on standard error."""
+    for item in items:
+        if is_ours(item):
+            yield plain_item(item)
+        else:
+            tell(f"{item['id']['S']}: {ODD}")

@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import listable
+from oncekit.cli.deployed.records.attributes import ours
 from oncekit.cli.deployed.records.record import Record, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import short
-from oncekit.local.items import plain_item
 
 INDEX = "open-operations"
 MOST_READ = 20_000
@@ -24,8 +23,6 @@ MOST_READ = 20_000
 PAGE = 500
 BATCH = 100
 """Keys that one BatchGetItem takes."""
-MOST_KEYS = 20_000
-"""Keys that are looked at, whatever the filters leave of them."""
 
 
 def open_operations(
@@ -42,8 +39,7 @@ def open_operations(
     keys = heapq.merge(
         *(_shard(stack, f"{status}#{x}", overdue, limit) for status in statuses for x in "0123456789abcdef")
     )
-    looked_at = list[bool]()
-    ids = (id for _, id in _counted(keys, looked_at) if wanted(id))
+    ids = (id for _, id in keys if wanted(id))
     found: dict[str, dict[str, Any]] = {}
     while len(found) < limit and (batch := list(islice(ids, min(BATCH, limit - len(found))))):
         # An id is twice in the index while its record goes from one status to another.
@@ -52,9 +48,8 @@ def open_operations(
             is_due = operation["overdue"] or not overdue
             if record["status"] in statuses and is_due:  # the index lags behind
                 found[record["id"]] = operation
-    more = next(ids, None) is not None or len(looked_at) >= MOST_KEYS
     ordered = sorted(found.values(), key=lambda each: (each["leaseExpiresAt"], each["id"]))
-    return {"operations": ordered, "isComplete": not more}
+    return {"operations": ordered, "isComplete": next(ids, None) is None}
 
 
 def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
@@ -64,7 +59,7 @@ def read_all(stack: Stack, ids: Sequence[str]) -> Iterator[Record]:
     pause = 0.05
     while keys:
         answer = client.batch_get_item(RequestItems={stack.table: {"Keys": keys, "ConsistentRead": True}})
-        yield from (plain_item(listable(item)) for item in answer["Responses"].get(stack.table, ()))
+        yield from ours(answer["Responses"].get(stack.table, ()))
         keys = answer.get("UnprocessedKeys", {}).get(stack.table, {}).get("Keys", [])
         if keys:
             time.sleep(pause)
@@ -87,12 +82,6 @@ def _shard(stack: Stack, shard: str, overdue: bool, limit: int) -> Iterator[tupl
         yield from ((float(item["leaseExpiresAt"]["N"]), item["id"]["S"]) for item in page["Items"])
 
 
-def _counted(keys: Iterator[tuple[float, str]], looked_at: list[bool]) -> Iterator[tuple[float, str]]:
-    for key in islice(keys, MOST_KEYS):
-        looked_at.append(True)
-        yield key
-
-
 def finished_operations(
     stack: Stack,
     statuses: Sequence[str],
@@ -109,7 +98,7 @@ def finished_operations(
     for page in _pages(stack, statuses):
         read["records"] += page["ScannedCount"]
         read["units"] += page.get("ConsumedCapacity", {}).get("CapacityUnits", 0.0)
-        records = [plain_item(listable(item)) for item in page["Items"] if wanted(item["id"]["S"])]
+        records = ours(item for item in page["Items"] if wanted(item["id"]["S"]))
         found += (described(stack, each) for each in records if not has_expired(stack, each))
         if "LastEvaluatedKey" in page and (len(found) >= limit or read["records"] >= MOST_READ):
             is_complete = False
