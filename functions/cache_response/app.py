@@ -8,5 +8,5 @@ from response import Response
 def handler(event: object, context: object) -> ResultRef:
     response = Response.of(event)
     return ResultStore.deployed(response.bucket, response.retention_days).put(
-        id=response.id, tenant=response.tenant, fence=response.fence, owner=response.owner, text=response.text
+        id=response.id, fence=response.fence, owner=response.owner, text=response.text
     )

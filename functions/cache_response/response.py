@@ -9,7 +9,6 @@ from once.result import serialise
 @dataclass(frozen=True, slots=True)
 class Response:
     id: str
-    tenant: str
     fence: int
     owner: str
     text: str
@@ -21,14 +20,13 @@ class Response:
 
     @classmethod
     def of(cls, event: object) -> "Response":
-        """Reads `{id, tenant, fence, owner, text, responseBucket, retentionDays}`, or `value` in place of `text`.
+        """Reads `{id, fence, owner, text, responseBucket, retentionDays}`, or `value` in place of `text`.
 
         Raises InvalidEventError.
         """
         match event:
             case {
                 "id": str(id),
-                "tenant": str(tenant),
                 "fence": int() | float() as fence,
                 "owner": str(owner),
                 "responseBucket": str(bucket),
@@ -37,10 +35,10 @@ class Response:
             }:
                 match rest:
                     case {"text": str(text)}:
-                        return cls(id, tenant, int(fence), owner, text, bucket, int(days))
+                        return cls(id, int(fence), owner, text, bucket, int(days))
                     case {"value": value}:
-                        return cls(id, tenant, int(fence), owner, serialise(value), bucket, int(days))
+                        return cls(id, int(fence), owner, serialise(value), bucket, int(days))
         raise InvalidEventError(
-            "event must have id, tenant, owner, responseBucket, fence and retentionDays (whole numbers), and text"
+            "event must have id, owner, responseBucket, fence and retentionDays (whole numbers), and text"
             " (a string) or value"
         )

@@ -55,7 +55,7 @@ def _offloaded(request: Request, text: str) -> Envelope:
     lock = request.lock
     return reference(
         ResultStore.deployed(request.response_bucket, request.retention_days).put(
-            id=lock.id, tenant=request.tenant, fence=lock.fence, owner=lock.owner, text=text
+            id=lock.id, fence=lock.fence, owner=lock.owner, text=text
         ),
         request.reply_token,
     )

@@ -27,13 +27,14 @@ class ResultRef(TypedDict):
 
 
 class ResultStore:
-    """Stores the text of a result under a key that only one attempt has: of tenant, id, fence and owner.
+    """Stores the text of a result under a key that only one attempt has: of id, fence and owner.
 
     The fence alone is not enough: after a record has expired and was deleted, fences start again, while an old object
     may still exist.
 
     The key begins with the number of days that the record refers to it, and the bucket has a lifecycle rule for each
     number. So an answer is kept for the time that was promised when it was given, even if RetentionDays changes later.
+    Tenant and operation come next, so that a role can be given the answers of one operation.
     """
 
     def __init__(
@@ -52,13 +53,15 @@ class ResultStore:
 
         return cls(bucket, retention_days, client("s3"))
 
-    def put(self, *, id: str, tenant: str, fence: int, owner: str, text: str) -> ResultRef:
+    def put(self, *, id: str, fence: int, owner: str, text: str) -> ResultRef:
         """Writes the text, unless this attempt has written it before, and returns a reference to it.
 
         Raises NeedsAttention when an object with other bytes is there, and botocore's ClientError when S3 refuses for
         any other reason.
         """
-        key = f"responses/{self._retention_days}d/{tenant}/{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
+        tenant, operation = id.split("#", 2)[:2]
+        of_attempt = f"{_sha256(id)}/{fence}-{_sha256(owner)[:16]}.json"
+        key = f"responses/{self._retention_days}d/{tenant}/{operation}/{of_attempt}"
         # The library's own text is ASCII. In another's, a lone surrogate has no UTF-8, but JSON has an escape for it.
         body = text.encode("utf-8", "backslashreplace")
         ref: ResultRef = {

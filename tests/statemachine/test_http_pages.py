@@ -16,10 +16,10 @@ JSON = {"Content_Type": "application/json", "Idempotency_Key": "k"}
 PATHS = {
     "/operations/charge-payment": "POST",
     "/operations/charge-payment/k": "GET",
-    "/results/30d/abc/1-2.json": "GET",
+    "/results/30d/pay/abc/1-2.json": "GET",
     "/tenants/acme/operations/charge-payment": "POST",
     "/tenants/acme/operations/charge-payment/k": "GET",
-    "/tenants/acme/results/30d/abc/1-2.json": "GET",
+    "/tenants/acme/results/30d/pay/abc/1-2.json": "GET",
 }
 
 

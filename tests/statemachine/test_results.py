@@ -29,7 +29,7 @@ def test_object_that_another_put_where_the_answer_goes_is_not_the_answer(cloud: 
 
     def forge(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if call.state == BUSINESS:
-            store.put(id=id_of(request), tenant="default", fence=1, owner=call.execution_arn, text='"forged"')
+            store.put(id=id_of(request), fence=1, owner=call.execution_arn, text='"forged"')
         return proceed()
 
     with cloud.intercept(forge):

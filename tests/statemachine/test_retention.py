@@ -85,7 +85,7 @@ def test_a_step_is_forgotten_with_its_record_and_happens_again(
 def test_the_days_in_the_key_of_an_answer_are_those_of_its_record(cloud: LocalCloud, days: int, size: int) -> None:
     request = {"operation": "build-report", "idempotencyKey": f"r-{size}", "payload": {"bytes": size}}
     key = cloud.run(request).output["resultRef"]["key"]
-    assert key.startswith(f"responses/{days}d/default/")
+    assert key.startswith(f"responses/{days}d/default/build-report/")
     refers_for = record_of(cloud, request)["expiresAt"] - cloud.clock.now()
     assert days * DAY - 60 < refers_for <= days * DAY
     bucket = parse(TEMPLATE.read_text(), TEMPLATE)["Resources"]["ResponseBucket"]["Properties"]

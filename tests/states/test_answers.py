@@ -15,7 +15,7 @@ States = Callable[..., State]
 REQUEST = {"id": "acme#charge#k", "idHash": "a" * 64, "operation": "charge", "tenant": "acme", "idempotencyKey": "k"}
 LOCK = {"fence": 3, "attempts": 2, "leaseExpiresAt": NOW + 95, "onCrash": "retry"}
 TOKEN = "3f0e8c1a-0000-4000-8000-000000000000"
-OBJECT = f"acme/{'a' * 64}/3-{hashlib.sha256(ME.encode()).hexdigest()[:16]}.json"
+OBJECT = f"acme/charge/{'a' * 64}/3-{hashlib.sha256(ME.encode()).hexdigest()[:16]}.json"
 REF = {"bucket": "once-responsebucket", "key": f"responses/30d/{OBJECT}", "sha256": "0f" * 32, "bytes": 70000}
 INLINE = 4096
 
@@ -70,11 +70,12 @@ def test_the_reply_of_a_function_that_knows_nothing_of_once_is_kept_as_text(repl
     [
         {"bucket": "company-backups"},
         {"bucket": None},
-        {"key": "responses/30d/acme/" + "b" * 64 + "/3-" + "0" * 16 + ".json"},
+        {"key": "responses/30d/acme/charge/" + "b" * 64 + "/3-" + "0" * 16 + ".json"},
         {"key": f"requests/{OBJECT}"},
         {"key": f"responses/31d/{OBJECT}"},
         {"key": f"responses/{OBJECT}"},
         {"key": f"responses/30d/victim{OBJECT[4:]}"},
+        {"key": f"responses/30d/{OBJECT.replace('charge', 'refund')}"},
         {"key": f"responses/30d/{OBJECT.replace('/3-', '/4-')}"},
         {"key": f"{REF['key']}x"},
         {"key": ""},

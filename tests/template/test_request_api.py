@@ -247,15 +247,15 @@ def test_a_service_that_fails_is_a_problem_to_be_sent_again() -> None:
         assert context["responseOverride"]["header"] == headers, name
 
 
-GOOD = {"tenant": "acme", "days": "30d", "hash": "a" * 64, "object": f"12-{'b' * 16}.json"}
+GOOD = {"tenant": "acme", "days": "30d", "operation": "pay", "hash": "a" * 64, "object": f"12-{'b' * 16}.json"}
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"tenant": ".."}, {"days": "30"}, {"hash": "../x"}, {"hash": "a" * 63}, {"object": "x.json"}, {"tenant": "A"}],
+    [{"tenant": ".."}, {"days": "30"}, {"hash": "../x"}, {"hash": "a" * 63}, {"object": "x.json"}, {"operation": "A"}],
 )
 def test_only_what_is_a_result_by_its_name_is_fetched(wrong: dict[str, str]) -> None:
-    get = dict(methods())["get /tenants/{tenant}/results/{days}/{hash}/{object}"]
+    get = dict(methods())["get /tenants/{tenant}/results/{days}/{operation}/{hash}/{object}"]
     template = get["x-amazon-apigateway-integration"]["requestTemplates"]["application/json"]
     for path, fetched in ((GOOD, GOOD), (GOOD | wrong, {})):
         context = new_context("live", "GET", 0, {})

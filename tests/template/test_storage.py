@@ -93,9 +93,9 @@ class Written:
         self.key = str(put["Key"])
 
 
-def key_of(retention: int, tenant: str = "acme") -> str:
+def key_of(retention: int) -> str:
     s3 = Written()
-    ResultStore("bucket", retention, cast("Any", s3)).put(id="i", tenant=tenant, fence=1, owner="o", text="1")
+    ResultStore("bucket", retention, cast("Any", s3)).put(id="acme#pay#k", fence=1, owner="o", text="1")
     return s3.key
 
 

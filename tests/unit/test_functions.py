@@ -129,7 +129,6 @@ def sha256(data: bytes) -> str:
 
 OF_AN_ATTEMPT: dict[str, Any] = {
     "id": "a#b#c",
-    "tenant": "a",
     "fence": 1,
     "owner": "one",
     "responseBucket": "responses",
@@ -147,7 +146,7 @@ class TestResponseCache:
         assert self.stored(ref) == text.encode()
         assert ref == {
             "bucket": "responses",
-            "key": f"responses/30d/a/{sha256(b'a#b#c')}/3-{sha256(b'one')[:16]}.json",
+            "key": f"responses/30d/a/b/{sha256(b'a#b#c')}/3-{sha256(b'one')[:16]}.json",
             "sha256": sha256(text.encode()),
             "bytes": len(text),
         }

@@ -101,7 +101,7 @@ def test_a_large_result_goes_to_the_bucket_byte_for_byte(aws: None, event: Calla
     text = json.dumps({"text": "é" * 100_000}, separators=(",", ":")).encode()
     ref: Any = reply["onceResultRef"]
     assert reply["replyToken"] == "token"
-    assert ref["key"].startswith(f"responses/30d/acme/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4-")
+    assert ref["key"].startswith(f"responses/30d/acme/greet/{hashlib.sha256(b'acme#greet#key-1').hexdigest()}/4-")
     assert (ref["bytes"], ref["sha256"]) == (len(text), hashlib.sha256(text).hexdigest())
     assert client("s3").get_object(Bucket=ref["bucket"], Key=ref["key"])["Body"].read() == text
 

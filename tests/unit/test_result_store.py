@@ -14,7 +14,8 @@ from once.errors import NeedsAttention
 from once.result_store import PUT_ATTEMPTS, ResultStore
 
 ID = "acme#build-report#r-1"
-OF_AN_ATTEMPT = f"acme/{hashlib.sha256(ID.encode()).hexdigest()}/1-{hashlib.sha256(b'one').hexdigest()[:16]}.json"
+OF_ID, OF_OWNER = (hashlib.sha256(each.encode()).hexdigest() for each in (ID, "one"))
+OF_AN_ATTEMPT = f"acme/build-report/{OF_ID}/1-{OF_OWNER[:16]}.json"
 KEY = f"responses/30d/{OF_AN_ATTEMPT}"
 
 
@@ -28,7 +29,7 @@ def store(aws: None) -> ResultStore:
 
 
 def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: ResultStore) -> None:
-    ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='{"a":1}')
+    ref = store.put(id=ID, fence=1, owner="one", text='{"a":1}')
     assert stored() == b'{"a":1}'
     assert client("s3").head_object(Bucket="responses", Key=KEY)["ContentType"] == "application/json"
     assert ref == {
@@ -40,29 +41,29 @@ def test_the_reference_says_where_the_bytes_are_and_what_they_hash_to(store: Res
 
 
 def test_a_repeated_write_finds_its_own_object(store: ResultStore) -> None:
-    first = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"')
-    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"') == first
+    first = store.put(id=ID, fence=1, owner="one", text='"first"')
+    assert store.put(id=ID, fence=1, owner="one", text='"first"') == first
 
 
 @pytest.mark.parametrize("text", ['"other"', '"first, longer"', '"f"'])
 def test_an_object_with_other_bytes_is_not_taken_for_the_answer(store: ResultStore, text: str) -> None:
-    store.put(id=ID, tenant="acme", fence=1, owner="one", text='"first"')
+    store.put(id=ID, fence=1, owner="one", text='"first"')
     with pytest.raises(NeedsAttention, match=f"succeeded.*{KEY}"):
-        store.put(id=ID, tenant="acme", fence=1, owner="one", text=text)
+        store.put(id=ID, fence=1, owner="one", text=text)
     assert stored() == b'"first"'
 
 
-def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> None:
+def test_attempts_and_ids_have_keys_of_their_own(store: ResultStore) -> None:
     keys = {
-        store.put(id=id, tenant=tenant, fence=fence, owner=owner, text="1")["key"]
-        for id, tenant, fence, owner in [
-            (ID, "acme", 1, "one"),
-            (ID, "acme", 2, "one"),
-            (ID, "acme", 1, "two"),
-            ("acme#build-report#r-2", "acme", 1, "one"),
-            ("acme#build-report#\ud800", "acme", 1, "one"),
-            ("acme#build-report#\ud801", "acme", 1, "one"),
-            ("globex#build-report#r-1", "globex", 1, "one"),
+        store.put(id=id, fence=fence, owner=owner, text="1")["key"]
+        for id, fence, owner in [
+            (ID, 1, "one"),
+            (ID, 2, "one"),
+            (ID, 1, "two"),
+            ("acme#build-report#r-2", 1, "one"),
+            ("acme#build-report#\ud800", 1, "one"),
+            ("acme#build-report#\ud801", 1, "one"),
+            ("globex#build-report#r-1", 1, "one"),
         ]
     }
     assert len(keys) == 7
@@ -70,12 +71,12 @@ def test_attempts_ids_and_tenants_have_keys_of_their_own(store: ResultStore) -> 
 
 @pytest.mark.parametrize("days", [7, 365])
 def test_the_key_says_for_how_many_days_the_record_refers_to_it(aws: None, days: int) -> None:
-    ref = ResultStore.deployed("responses", days).put(id=ID, tenant="acme", fence=1, owner="one", text="1")
+    ref = ResultStore.deployed("responses", days).put(id=ID, fence=1, owner="one", text="1")
     assert (ref["bucket"], ref["key"]) == ("responses", f"responses/{days}d/{OF_AN_ATTEMPT}")
 
 
 def test_a_text_from_elsewhere_is_kept_as_json_whatever_it_holds(store: ResultStore) -> None:
-    ref = store.put(id=ID, tenant="acme", fence=1, owner="one", text='"№ \ud800"')
+    ref = store.put(id=ID, fence=1, owner="one", text='"№ \ud800"')
     assert stored() == '"№ \\ud800"'.encode()
     assert ref["bytes"] == len(stored())
 
@@ -99,7 +100,7 @@ def stubbed_store(answers: list[int]) -> tuple[ResultStore, list[float]]:
 
 def test_a_write_that_met_another_at_the_same_moment_is_made_again() -> None:
     store, pauses = stubbed_store([409, 409, 200])
-    assert store.put(id=ID, tenant="acme", fence=1, owner="one", text="1")["bytes"] == 1
+    assert store.put(id=ID, fence=1, owner="one", text="1")["bytes"] == 1
     assert len(pauses) == 2
 
 
@@ -107,6 +108,6 @@ def test_a_write_that_always_meets_another_waits_longer_each_time_and_gives_up(m
     monkeypatch.setattr("random.uniform", lambda low, high: high - low)
     store, pauses = stubbed_store([409] * PUT_ATTEMPTS)
     with pytest.raises(ClientError, match="ConditionalRequestConflict"):
-        store.put(id=ID, tenant="acme", fence=1, owner="one", text="1")
+        store.put(id=ID, fence=1, owner="one", text="1")
     assert PUT_ATTEMPTS == 6
     assert pauses == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6])

@@ -83,7 +83,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
         from once.result_store import ResultStore
 
         store = ResultStore(stack.outputs["ResponseBucketName"], stack.number("RetentionDays"), stack.client("s3"))
-        values[":ref"] = store.put(id=id, tenant=id.partition("#")[0], fence=fence, owner=owner, text=result)
+        values[":ref"] = store.put(id=id, fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
     write(stack, record, update, values, {"owner": owner, "fence": fence, "status": values[":status"]})
     return {"id": id, "status": values[":status"], "fence": fence}
