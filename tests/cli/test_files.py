@@ -1,4 +1,4 @@
-"""Which files `once up` says have changed, and which it will not deploy."""
+"""Which files `once up` says have changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.cli.here.files import Watch, broken_python, python_of
+from oncekit.cli.here.files import Watch
 
 LONG = 30
 """Seconds that a test waits for what should come at once."""
@@ -77,21 +77,3 @@ def test_what_people_do_not_write_is_not_named(application: Application, name: s
     application.file(f"billing/{name}")
     application.file("billing/app.py", "x = 1")
     assert application.told_until("billing/app.py") <= {"billing/app.py", "template.yaml"}
-
-
-def test_packages_that_pip_installed_are_not_looked_at(tmp_path: Path) -> None:
-    application = Application(tmp_path)
-    application.file("billing/vendored-1.0.dist-info/RECORD")
-    application.file("billing/vendored/bad.py", "def f(:")
-    assert list(python_of(application.sources)) == [application.code / "app.py"]
-
-
-def test_python_that_cannot_be_read_is_named_with_its_line_and_why(tmp_path: Path) -> None:
-    folder = tmp_path / "functions" / "charge"
-    folder.mkdir(parents=True)
-    (folder / "good.py").write_text("x = 1\n")
-    (folder / "bad.py").write_text("x = 1\ndef f(:\n")
-    (folder / "indented.py").write_text("def f():\nx = 1\n")
-    first, second = broken_python(python_of([tmp_path / "functions"]), tmp_path).values()
-    assert first == "functions/charge/bad.py, line 2: SyntaxError: invalid syntax"
-    assert second.startswith("functions/charge/indented.py, line 2: IndentationError: expected an indented block")

@@ -89,6 +89,6 @@ def test_line_of_a_function_does_not_cut_the_line_of_an_execution_that_ended(mon
     monkeypatch.setattr(output_lock, "tell", lambda *_: speaking.append(output_lock._alone.locked()))
     monkeypatch.setattr(ends, "tell_end", lambda *_: speaking.append(output_lock._alone.locked()))
     cloud = SimpleNamespace(outputs={"StateMachineArn": "m"})
-    News(cast(LocalCloud, cloud), Path("template.yaml")).tell_end("m", cast(Execution, None))
+    News(cast(LocalCloud, cloud)).tell_end("m", cast(Execution, None))
     output_lock.tell_alone("told | printed")
     assert speaking == [True, True] and not output_lock._alone.locked()

@@ -1,4 +1,4 @@
-"""The files that an application is deployed from: which of them changed, and which cannot be Python."""
+"""The files that an application is deployed from: which of them changed."""
 
 from __future__ import annotations
 
@@ -76,28 +76,3 @@ def _walk(source: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
             each for each in inside if not (each in MADE or each.startswith(".") or (folder / each / VENV).exists())
         ]
         yield folder, inside, names
-
-
-def python_of(sources: Iterable[Path]) -> Iterator[Path]:
-    """The Python files of folders, without packages that pip installed there: there may be thousands."""
-    for source in sources:
-        for folder, inside, names in _walk(source):
-            if any(each.endswith(".dist-info") for each in inside):
-                inside.clear()
-            yield from (folder / name for name in names if name.endswith(".py"))
-
-
-def broken_python(files: Iterable[Path], folder: Path) -> dict[Path, str]:
-    """What Python says of the files that it cannot read: where, as seen from a folder, and why."""
-    broken = {}
-    for path in sorted(files):
-        name = path.relative_to(folder) if path.is_relative_to(folder) else path
-        try:
-            compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
-        except SyntaxError as error:
-            broken[path] = f"{name}, line {error.lineno}: {type(error).__name__}: {error.msg}"
-        except ValueError as error:  # a null character
-            broken[path] = f"{name}: {error}"
-        except FileNotFoundError:  # an editor's, meanwhile
-            continue
-    return broken

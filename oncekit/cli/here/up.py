@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.here.files import Watch, broken_python, python_of
+from oncekit.cli.here.files import Watch
 from oncekit.cli.here.output_lock import alone, tell_alone
 from oncekit.cli.here.parameters import Parameters, given
 from oncekit.cli.options import Template
@@ -114,7 +114,7 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
 
     names = [HOST_OF_CONTAINERS] if from_containers else []
     with local_cloud(path, RealClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
-        news = News(cloud, path)
+        news = News(cloud)
         opened.append(cloud)
         kept.append(KeptLogs(cloud))
         with (
@@ -122,7 +122,6 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
             watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
             kept_while_up(path, cloud.environment),
         ):
-            tell(*(f"✗ {broken}" for broken in broken_python(python_of(cloud.sources), path.parent).values()))
             watch = Watch(
                 lambda: {path, *cloud.sources}, stopping, lambda files: news.put(lambda: news.deploy_again(files))
             )
@@ -138,15 +137,13 @@ def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], 
 class News:
     """What happened in the cloud and to its files, told one after the other by the thread that calls `tell`."""
 
-    def __init__(self, cloud: LocalCloud, template: Path) -> None:
+    def __init__(self, cloud: LocalCloud) -> None:
         from oncekit.cli.paper import Paper
 
         self._cloud = cloud
-        self._template = template
         self._paper = Paper(error=True)
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._told: set[Denial] = set()
-        self._broken: set[Path] = set()
 
     def put(self, work: Callable[[], None]) -> None:
         self._waiting.put(work)
@@ -169,17 +166,7 @@ class News:
             (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
     def deploy_again(self, files: set[Path]) -> None:
-        """Deploy what is on disk now, unless one of the files that changed is Python that cannot be read."""
-        changed = self._broken | {file for file in files if file.suffix == ".py"}
-        broken = broken_python(changed, self._template.parent)
-        self._broken = set(broken)
-        if broken:
-            told = (
-                f"✗ Cannot be run: {each}. Executions that call it fail until it is correct."
-                for each in broken.values()
-            )
-            tell(*told)
-            return
+        """Deploy what is on disk now."""
         try:
             with clear_errors():
                 self._cloud.redeploy()
