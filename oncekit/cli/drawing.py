@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.options import file
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 from oncekit.local.lanes import FAST, FULL, Lane
@@ -22,7 +21,6 @@ Draw = Annotated[
     Path | None,
     typer.Option(
         "--draw",
-        parser=file,
         metavar="FILE",
         help="Draw the state machine as SVG, with the path of the run (- prints it).",
     ),
