@@ -81,69 +81,6 @@ def test_variables_that_cannot_be_decrypted_are_a_problem_that_names_the_permiss
     assert "allow kms:Decrypt" in done.err and len(done.err.splitlines()) == 1
 
 
-# ---- a variable that sam would drop ----
-
-DECLARED = """
-Transform: AWS::Serverless-2016-10-31
-Resources:
-  PlaceOrderFunction:
-    Type: AWS::Serverless::Function
-    Properties: { Environment: { Variables: { AWS_ENDPOINT_URL: "", A: b } } }
-  ChargePaymentFunction:
-    Type: AWS::Serverless::Function
-    Properties: { Environment: { Variables: { A: b } } }
-  BuildReportFunction:
-    Type: AWS::Lambda::Function
-  NotDeployedFunction:
-    Type: AWS::Serverless::Function
-  Inner:
-    Type: AWS::Serverless::Application
-    Properties: { Location: inner/more.yaml }
-  Elsewhere:
-    Type: AWS::Serverless::Application
-    Properties: { Location: { ApplicationId: an-arn, SemanticVersion: 1.0.0 } }
-  Fn::ForEach::Name: [A, [B], {}]
-"""
-GLOBALS = 'Globals: { Function: { Environment: { Variables: { AWS_ENDPOINT_URL: "" } } } }'
-INNER = "Resources: { CacheResponseFunction: { Type: AWS::Serverless::Function } }"
-
-
-def undeclared(done: Done) -> list[str]:
-    assert done.code == 0, done.err
-    lines = [line for line in done.err.splitlines() if "declares no AWS_ENDPOINT_URL, so sam drops it: add " in line]
-    assert all('AWS_ENDPOINT_URL: !If [RunsInSamLocal, "", !Ref AWS::NoValue]' in line for line in lines)
-    return [line.partition(" ")[0] for line in lines]
-
-
-def test_each_function_that_does_not_declare_the_endpoint_is_told_in_a_line(
-    operator: Operator, at_its_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "inner").mkdir()
-    (tmp_path / "inner" / "more.yaml").write_text(INNER)
-    (tmp_path / "template.yaml").write_text(DECLARED)
-    monkeypatch.chdir(tmp_path / "inner")  # the template is in a folder above it
-    assert undeclared(operator.once("env", "--sam")) == [
-        "ChargePaymentFunction",
-        "BuildReportFunction",
-        "CacheResponseFunction",
-    ]
-    (tmp_path / "other.yaml").write_text(DECLARED + GLOBALS)
-    told = undeclared(operator.once("env", "--sam", "--template", "../other.yaml"))
-    assert told == ["BuildReportFunction", "CacheResponseFunction"], "Globals are for functions of SAM, here alone"
-
-
-def test_a_folder_without_a_template_is_told_and_a_file_that_is_none_is_a_problem(
-    operator: Operator, at_its_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = operator.once("env", "--sam")
-    assert done.code == 0 and "No template.yaml here: give --template" in done.err
-    (tmp_path / "bad.yaml").write_text("Resources: [")
-    for name in ("bad.yaml", "none.yaml"):
-        done = operator.once("env", "--sam", "--template", name)
-        assert done.code == 2 and name in done.err
-
-
 # ---- an application around Once ----
 
 

@@ -19,10 +19,6 @@ from oncekit.console.requests import id_of, opened
 
 FUNCTION = "AWS::Lambda::Function"
 ENDPOINT = "AWS_ENDPOINT_URL"
-DECLARE_IT = (
-    f'add `{ENDPOINT}: !If [RunsInSamLocal, "", !Ref AWS::NoValue]` to its Environment.Variables in the template '
-    "(docs/adopting.md has the condition)"
-)
 FROM_CONTAINERS = "A container gets an answer of `once up --from-containers` only; docs/sam-local.md says how."
 MARK = "sam-local"
 """Keys begin with it, so that no request meets such a lock, and the owner is named by it."""
@@ -30,13 +26,12 @@ HELD = 24 * 3600
 """Seconds until the table deletes the lock."""
 
 
-def write_variables(place: Place, output: Path | None, template: Path | None) -> int:
+def write_variables(place: Place, output: Path | None) -> int:
     """JSON: {function: {variable: value}}, each function under its logical id. The exit code."""
 
     def work(stack: Stack) -> int:
         found = {logical_id: _variables(stack, name) for logical_id, name in _functions(stack, place.stack).items()}
         if stack.endpoint_url is not None:
-            _tell_undeclared(found, template)
             tell(FROM_CONTAINERS)
         _put(output, found, f"the variables of {', '.join(sorted(found)) or 'no function'}")
         return 0
@@ -60,23 +55,6 @@ def _functions(stack: Stack, name: str) -> dict[str, str]:
     rows = rows_of(stack.client("cloudformation"), name, 0 if stack.is_local else DEEPEST)
     functions = [each for each in rows if each["ResourceType"] == FUNCTION]
     return {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in reversed(functions)}
-
-
-def _tell_undeclared(found: Mapping[str, Any], template: Path | None) -> None:
-    """A line for each function that sam would not tell the endpoint."""
-    from oncekit.local.declared_variables import TemplateError, undeclared  # slow to import, and of the extra
-
-    places = (folder / "template.yaml" for folder in (Path.cwd(), *Path.cwd().parents))
-    if (path := template or next(filter(Path.is_file, places), None)) is None:
-        tell(
-            f"No template.yaml here: give --template to see which functions declare no {ENDPOINT}; sam drops it there."
-        )
-        return
-    try:
-        names = list(undeclared(path, ENDPOINT))
-    except TemplateError as error:
-        raise Problem(" ".join(str(error).split())) from error
-    tell(*(f"{each} declares no {ENDPOINT}, so sam drops it: {DECLARE_IT}" for each in names if each in found))
 
 
 def _variables(stack: Stack, name: str) -> dict[str, str]:

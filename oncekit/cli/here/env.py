@@ -56,7 +56,7 @@ def env(
     if len(wanted) > 1:
         raise Problem(f"{' and '.join(wanted)}: one at a time; each writes something else")
     if sam or event is not None:
-        raise typer.Exit(_of_stack(Place(stack, profile, region), event, output, template))
+        raise typer.Exit(_of_stack(Place(stack, profile, region), event, output))
     if openapi:
         from oncekit.cli.here.openapi import write_document
 
@@ -65,10 +65,10 @@ def env(
         _lines(output, template)
 
 
-def _of_stack(place: Place, event: str | None, output: Path | None, template: Path | None) -> int:
+def _of_stack(place: Place, event: str | None, output: Path | None) -> int:
     from oncekit.cli.deployed.sam_local import write_event, write_variables
 
-    return write_variables(place, output, template) if event is None else write_event(place, event, output)
+    return write_variables(place, output) if event is None else write_event(place, event, output)
 
 
 def _lines(output: Path | None, template: Path | None) -> None:
