@@ -38,6 +38,18 @@ def test_any_input_is_executed_or_refused_with_a_reason_and_kept(cloud: LocalClo
         odd.assert_touched_only(cloud, request)
 
 
+@cases(60)
+@given(sent=odd.inputs())
+@example(sent={**SANE, "payload": odd.nested(11, 1)})
+@example(sent={**SANE, "payload": {"rows": [0] * 2_001}})
+@example(sent={**SANE, "payload": {"text": "x" * 180_000}})
+@example(sent={**SANE, "payload": {"text": '"' * 60_000}})
+def test_both_lanes_refuse_the_same_requests_with_the_same_words(cloud: LocalCloud, sent: Any) -> None:
+    with odd.empty(cloud):
+        full, fast = (cloud.run(json.dumps(sent), lane=lane) for lane in ("full", "fast"))
+        assert (full.error, full.cause) == (fast.error, fast.cause)
+
+
 def executed(cloud: LocalCloud, ended: Execution, request: dict[str, Any], lane: Lane) -> None:
     """Its duplicate gets the same answer, and what has another payload gets none."""
     assert ended.status == "SUCCEEDED", (ended.error, ended.cause)
