@@ -88,13 +88,11 @@ class StepLog:
         dynamodb: "DynamoDBClient",
         pause: Callable[[float], None] = time.sleep,
         uniform: Callable[[float, float], float] = random.uniform,
-        token: Callable[[], str] = lambda: str(uuid.uuid4()),
     ) -> None:
         self._lock = lock
         self._dynamodb = dynamodb
         self._pause = pause
         self._uniform = uniform
-        self._token = token
         self._was_read = False
         self._done: dict[str, DoneStep] | None = None
         """The record's steps; None when it has no map. Only the attempt that has the lock adds to the map."""
@@ -180,7 +178,7 @@ class StepLog:
 
     def _prepared(self, wanted: DoneStep) -> Sending:
         """If the record has changed, the write to it is another one, and so the transaction gets a token of its own."""
-        return Sending(self._token(), {"Update": self._noted(wanted)}, self._closings_read())
+        return Sending(str(uuid.uuid4()), {"Update": self._noted(wanted)}, self._closings_read())
 
     def _send(self, sending: Sending, step: Step) -> None:
         try:

@@ -30,7 +30,7 @@ def charged(table: Table, record: Record, ledger: int, event: str) -> tuple[Reco
         return f"charged under fence {lock.fence}"
 
     def code(client: Any) -> str:
-        steps = StepLog(lock, client, pause=lambda _: None, uniform=lambda low, _: low, token=lambda: "token")
+        steps = StepLog(lock, client, pause=lambda _: None, uniform=lambda low, _: low)
         try:
             result = steps.run("charge", write, "charge")
         except LockLostError:
