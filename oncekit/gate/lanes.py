@@ -12,12 +12,12 @@ _NEVER_RECOVERS = "no execution of the fast lane is a recovery"
 _CANNOT_BE_ASKED = "the lease of an Express execution lasts as long as it can live, since it cannot be asked"
 _HAS_MINUTES = "what the fast lane cannot do within its minutes the full lane or the sweep does"
 DIFFERENT: Mapping[tuple[str, str], str] = {
-    ("ReceiveRequest", "Assign.me"): "an Express execution can run twice, and the lock belongs to one run",
-    ("ReceiveRequest", "Assign.isRecovery"): _NEVER_RECOVERS,
-    ("ReceiveRequest", "Assign.startedAt"): "only the full lane is handed requests that came earlier",
-    ("ReceiveRequest", "Assign.waiting"): "a wait ends before the execution does",
-    ("ReceiveRequest", "Assign.throttled"): _HAS_MINUTES,
-    ("ReceiveRequest", "Default"): "the fast lane reads first: for a duplicate that is one read and no write",
+    ("ReceiveRequest", "Choices.Assign.me"): "an Express execution can run twice, and the lock belongs to one run",
+    ("ReceiveRequest", "Choices.Assign.isRecovery"): _NEVER_RECOVERS,
+    ("ReceiveRequest", "Choices.Assign.startedAt"): "only the full lane is handed requests that came earlier",
+    ("ReceiveRequest", "Choices.Assign.waiting"): "a wait ends before the execution does",
+    ("ReceiveRequest", "Choices.Assign.throttled"): _HAS_MINUTES,
+    ("ReceiveRequest", "Choices.Next"): "the fast lane reads first: for a duplicate that is one read and no write",
     ("AcquireLock", "Arguments.ConditionExpression"): f"{_NEVER_RECOVERS}, and it has kept a large request already",
     ("AcquireLock", "Arguments.ExpressionAttributeValues"): _CANNOT_BE_ASKED,
     ("ReadRecord", "Assign.found"): "what was handed over is in progress, and no owner is asked",
@@ -31,7 +31,6 @@ DIFFERENT: Mapping[tuple[str, str], str] = {
     ("RefuseRequest", "Retry"): _HAS_MINUTES,
     ("RefuseRequest", "Catch"): _HAS_MINUTES,
     ("ClassifyFailure", "Choices"): _HAS_MINUTES,
-    ("ClassifyFailure", "Assign.throttled"): _HAS_MINUTES,
     ("TakeNextFence", "Arguments.ExpressionAttributeValues.:until"): _CANNOT_BE_ASKED,
 }
 """By state and member."""
@@ -59,5 +58,8 @@ def _differences(one: Any, other: Any, path: tuple[str, ...] = ()) -> Iterator[s
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         for name in {**one, **other}:
             yield from _differences(one.get(name), other.get(name), (*path, name))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for pair in zip(one, other, strict=True):
+            yield from _differences(*pair, path)
     elif one != other:
         yield ".".join(path)
