@@ -20,13 +20,9 @@ from importlib.util import find_spec
 from oncekit.proof.simulation import matrix, schedules
 
 PYTEST = ("-q", "-n", "2", "--dist", "worksteal")
-WHOLE = ("atomic_server", "killed_processes", "openings", "schedules")
-"""Of tests/proof. The others wait for a run of the whole matrix, and its outcomes, on the machines as they are now."""
-TESTS: tuple[tuple[str, ...], ...] = (
-    tuple(f"tests/proof/test_{each}.py" for each in WHOLE),
-    ("tests/proof/test_model.py",),
-)
-"""The model in processes of its own: its world patches what other tests run on."""
+STACK = "tests/proof/test_scenarios_on_a_stack.py"
+"""In real time, in which the sweep comes once a minute: ten minutes, of which most are waited."""
+TESTS = ("tests/proof", f"--ignore={STACK}")
 ODD = ("-k", "test_odd_", "tests/proof")
 
 LEAST_KILLED = "50"
@@ -53,7 +49,12 @@ def _mutants(given: argparse.Namespace) -> int:
 
 def _tests(_given: argparse.Namespace) -> int:
     """A small part of each, and whether each goes red when a promise is broken."""
-    return max([_pytest(*each) for each in TESTS])
+    return _pytest(*TESTS)
+
+
+def _stack(_given: argparse.Namespace) -> int:
+    """The scenarios as `make e2e` runs them, against the stack of `once up`."""
+    return _pytest(STACK)
 
 
 def _odd(given: argparse.Namespace) -> int:
@@ -90,6 +91,7 @@ def _module(name: str) -> Part:
 
 PARTS: dict[str, Part] = {
     "tests": _tests,
+    "stack": _stack,
     "matrix": _matrix,
     "schedules": _schedules,
     "model": _module("model.exploration"),

@@ -26,7 +26,7 @@ def test_every_part_of_the_proof_is_there() -> None:
 def test_tests_of_the_proof_decide_its_end_and_print_into_its_json(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], arguments: tuple[str, ...], passed: bool
 ) -> None:
-    monkeypatch.setattr(command, "TESTS", (arguments,))
+    monkeypatch.setattr(command, "TESTS", arguments)
     assert command.main(["--only", "tests", "--json"]) == int(not passed)
     [(part, result)] = json.loads(capfd.readouterr().out).items()
     assert (part, result["passed"]) == ("tests", passed)
