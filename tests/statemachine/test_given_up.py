@@ -92,6 +92,38 @@ def test_a_duplicate_is_answered_however_long_the_table_throttles(cloud: LocalCl
         assert run(cloud, charge(), "full").output["disposition"] == "REPLAYED"
 
 
+@pytest.mark.parametrize(
+    ("state", "script", "status"),
+    [
+        ("Finalize", {"return": 1}, "COMPLETED"),
+        ("RecordFailure", {"raise": "PermanentError"}, "FAILED"),
+        ("RecordQuarantine", {"raise": "NeedsAttention"}, "QUARANTINED"),
+    ],
+)
+def test_what_came_of_it_is_written_down_however_long_the_table_throttles(
+    cloud: LocalCloud, latches: Latches, state: str, script: dict[str, Any], status: str
+) -> None:
+    """In the full lane business logic does not run again only because this write fails for an hour."""
+    request = scripted(script)
+    with cloud.intercept(outage(cloud, 3600, "ThrottlingException", state)):
+        run(cloud, request, "full")
+    assert (record_of(cloud, request)["status"], latches.starts()) == (status, 1)
+
+
+def test_who_finds_the_record_too_late_for_business_logic_hands_over(cloud: LocalCloud) -> None:
+    """Else AWS would end the execution, after 300 seconds, while business logic runs."""
+
+    def late(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        if call.state == "ReadRecord" and ":express:" in call.execution_arn:
+            cloud.clock.advance(250)  # type: ignore[attr-defined]  # the clock of tests is virtual
+        return proceed()
+
+    with cloud.intercept(late):
+        assert run(cloud, charge(), "fast").output["disposition"] == "IN_PROGRESS"
+    [heir] = operations(cloud)
+    assert (heir.name[:6], heir.output["disposition"]) == ("first-", "EXECUTED")
+
+
 def test_who_is_accepted_by_http_finds_the_answer_some_time(cloud: LocalCloud, client: Client) -> None:
     payload = charge()["payload"]
     with cloud.intercept(outage(cloud, 250, "ThrottlingException", "AcquireLock")):

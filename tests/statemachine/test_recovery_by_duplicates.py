@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from latches import Latches
+from late_calls import answers
 from scenario import A_LEASE, LANES, begun_again, believed_dead, died, record_of, result, scripted
 
 from oncekit.local import Execution, LocalCloud
@@ -81,6 +82,17 @@ def test_a_live_owner_with_an_old_lease_is_met_as_onconflict_says(
     assert "CheckOwner" in duplicate.states
     latches.open("go")
     assert (result(cloud, cloud.wait(owner)), latches.starts()) == ("mine", 1)
+
+
+def test_an_owner_whose_description_is_too_large_counts_as_alive(cloud: LocalCloud, latches: Latches) -> None:
+    request = scripted({"await": "go", "then": {"return": "mine"}})
+    cloud.start(request)
+    latches.wait_for_starts(1)
+    cloud.clock.advance(A_LEASE)
+    with cloud.intercept(answers({"status": "ABORTED", "input": "x" * 300_000}, state="CheckOwner", nth=1)):
+        duplicate = cloud.run(request)
+    assert (duplicate.error, duplicate.output["disposition"]) == (None, "IN_PROGRESS")
+    latches.open("go")
 
 
 def test_owner_that_completes_before_the_take_over_keeps_its_answer(cloud: LocalCloud, latches: Latches) -> None:
