@@ -27,7 +27,6 @@ GAP = "  "
 """Between two cells of a row."""
 INDENT = 4
 """At most, of what goes on below the first cell of a row."""
-ARROW = " → "
 _COMMAND = re.compile(r"`(?:aws|eval|once|sam) [^`]+`")
 """What people paste: in a text, no line ends in it."""
 _SPACE = "\0"

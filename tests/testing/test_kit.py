@@ -10,7 +10,7 @@ import pytest
 from kit import APPLICATION, assert_holds, outcomes_of
 
 FEWEST = {
-    "test_faults.py": 23,
+    "test_faults.py": 17,
     "test_matrix.py": 4,
     "test_outside.py": 41,
     "test_page.py": 7,

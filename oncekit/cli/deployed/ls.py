@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -22,8 +21,6 @@ from oncekit.cli.outcomes import COLOURS, mark_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, short, tell
 
-NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
-"""Of a tenant or an operation."""
 HEAD = ("", "status", "lane", "attempts", "age")
 MORE = {
     True: "There are more: raise --limit, or choose with --tenant or --operation.",
@@ -96,9 +93,6 @@ class Asked:
             raise Problem(f"--status {unknown[0]}: there are {', '.join(STATUSES)}")
         if self.is_overdue and set(self.statuses) - {"IN_PROGRESS"}:
             raise Problem("--overdue: only what is IN_PROGRESS has a lease; leave out --status")
-        for option, name in (("--tenant", self.tenant), ("--operation", self.operation)):
-            if name is not None and not NAME.fullmatch(name):
-                raise Problem(f"{option} {name}: there is no such name: a name matches {NAME.pattern}")
 
     @property
     def chosen(self) -> Sequence[str]:

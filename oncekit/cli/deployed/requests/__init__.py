@@ -1,1 +1,1 @@
-"""Requests: read from files, judged by their form, sent, waited for, and found where the stack keeps them."""
+"""Requests: read from files, sent, waited for, and found where the stack keeps them."""
