@@ -14,7 +14,6 @@ from botocore.stub import Stubber
 from oncekit.cli.deployed.place import Place
 from oncekit.cli.deployed.stack import NEEDED, Stack, connect, once_in
 from oncekit.cli.doctor.finding import resources_of
-from oncekit.cli.problem import Problem
 
 ARN = "arn:aws:cloudformation:eu-west-1:123456789012:stack"
 
@@ -70,15 +69,6 @@ def test_the_stack_of_once_is_found_two_stacks_deep(monkeypatch: pytest.MonkeyPa
     assert (stack.name, stack.table) == ("shop-Once-Machine", "shop-Once-Machine.TableName")
 
 
-def test_a_stack_of_once_itself_is_taken_as_it_is() -> None:
-    assert found(described("shop", *NEEDED)).name == "shop"
-
-
-def test_a_stack_without_once_is_named_with_what_it_lacks() -> None:
-    with pytest.raises(Problem, match="the stack shop is not a stack of Once: it has no output StateMachineArn"):
-        found(described("shop"), listed("shop"))
-
-
 def test_the_doctor_sees_the_resources_of_all_stacks_inside_and_once_among_them() -> None:
     """So dead-letter queues that `once new` made in the application are looked at, too."""
     answers = [
@@ -90,8 +80,3 @@ def test_the_doctor_sees_the_resources_of_all_stacks_inside_and_once_among_them(
         queues = [each for each in resources_of(named) if each.type == "AWS::SQS::Queue"]
         inner = once_in(named)
     assert len(queues) == 2 and inner is not None and inner.table == "shop-Once.TableName"
-
-
-def test_an_application_without_once_has_none_inside() -> None:
-    with answering(described("shop"), listed("shop")) as session:
-        assert once_in(Stack("shop", {}, {}, session)) is None
