@@ -10,7 +10,6 @@ from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
 from oncekit.adoption.code import LIBRARY, RECORDS, Code
 from oncekit.adoption.operation import Wanted
-from oncekit.adoption.operations_template import ROLES
 from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
@@ -28,8 +27,8 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
         yield from _of_code(template, function, Code.of(properties, template.path.parent))
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
-                f"the role of {function} is not in the template: add its name to {' and '.join(ROLES)} of Machine in "
-                f"{OPERATIONS}, or its steps and large answers are refused"
+                f"the role of {function} is not in the template: give it what docs/adopting.md shows, or its steps and "
+                "large answers are refused"
             )
         timeout = properties.get("Timeout", 3)
         if isinstance(timeout, int) and timeout > BUSINESS_TIMEOUT:

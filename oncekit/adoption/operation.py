@@ -86,7 +86,7 @@ class Additions:
         function = self._new_function(wanted) if wanted.function is None else self._known_function(wanted.function)
         self.operations.add_operation(wanted.operation, function, wanted.payload_only)
         if not wanted.payload_only:
-            self._allow_effects(wanted.function or f"{wanted.operation.camel}Function")
+            self._allow_effects(wanted.operation, wanted.function or f"{wanted.operation.camel}Function")
         if wanted.trigger is not None:
             self._add_trigger(wanted.operation, wanted.trigger)
         self._add_tests(wanted)
@@ -109,7 +109,7 @@ class Additions:
         if wanted.payload_only:
             raise Problem(f"{there}, and {wanted.function}, which gets the payload alone, needs no more")
         self.operations.give_request(wanted.operation)
-        self._allow_effects(wanted.function)
+        self._allow_effects(wanted.operation, wanted.function)
 
     def _new_function(self, wanted: Wanted) -> str:
         """Its parameter."""
@@ -134,11 +134,11 @@ class Additions:
         self._tell(f"{logical_id}Arn", value, f"ARN of {logical_id}.")
         return f"{logical_id}Arn"
 
-    def _allow_effects(self, logical_id: str) -> None:
-        """Let the function keep large answers and note steps."""
+    def _allow_effects(self, operation: Operation, logical_id: str) -> None:
+        """Let the function keep large answers of its operation and note steps in its records."""
         if (role := self.template.role_of(logical_id)) is not None:
             self._tell(role, f"!Ref {role}", f"Name of the role of {logical_id}.")
-            self.operations.allow_effects(role)
+            self.operations.allow_effects(operation, role)
 
     def _add_trigger(self, operation: Operation, trigger: Trigger) -> None:
         if (source := trigger.source) is not None:

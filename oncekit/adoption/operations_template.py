@@ -11,7 +11,6 @@ from oncekit.adoption.texts import parts
 from oncekit.adoption.yaml_file import YamlFile
 
 _SETTINGS = ("Resources", "Machine", "Properties", "Parameters")
-ROLES = ("FunctionRoles", "StepRoles")
 PAYLOAD_ONLY = "PayloadOnlyOperations"
 _WATCHED = {
     "Errors": "fails. Its log says why; attempts are repeated or quarantined.",
@@ -47,11 +46,10 @@ class OperationsTemplate(YamlFile):
             places = {**operation.places, "Metric": metric, "what": what, "function": function}
             self.append_parts(parts("alarm.yaml", **places))
 
-    def allow_effects(self, role: str) -> None:
-        """Let a role, named by a parameter, keep large answers and note steps."""
-        for setting in ROLES:
-            if {"Ref": role} not in self._list(setting):
-                self._enlist(setting, f"!Ref {role}")
+    def allow_effects(self, operation: Operation, role: str) -> None:
+        """Let a role, named by a parameter, keep large answers of an operation and note steps in its records."""
+        if f"{operation.camel}EffectsPolicy" not in self.value["Resources"]:
+            self.append_parts(parts("effects.yaml", **operation.places, role=role))
 
     def give_request(self, operation: Operation) -> None:
         """Its function gets the request, where it got the payload alone."""

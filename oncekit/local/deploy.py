@@ -39,7 +39,6 @@ from oncekit.local.template import FILE_SCHEME, Template, load
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
-MANAGED_POLICY = "AWS::IAM::ManagedPolicy"
 _NOT_MOTOS = (NESTED, "AWS::Lambda::Function")
 
 
@@ -143,8 +142,6 @@ class _Deployment:
     """Logical ids of the applications around it."""
     file: str = "the template"
     """What people call the file of its template: of an application inside, the path from the outermost folder."""
-    told_in: str = ""
-    """Where an application inside is given its parameters: `Once in the template`."""
     cache: Path | None = None
     inner: dict[str, _Deployment] = field(default_factory=dict)
     sources: set[Path] = field(default_factory=set)
@@ -310,7 +307,6 @@ class _Deployment:
             within=f"{self.within}{logical_id}",
             taken=self.taken | around,
             file=os.path.normpath(Path(self.file).parent / place.removeprefix(FILE_SCHEME)),
-            told_in=f"{logical_id} in {self.file}",
             cache=self.cache or beside(self.template.folder / path.name),
             sources=self.sources,
         )
@@ -332,12 +328,7 @@ class _Deployment:
         ref = form.ref.format_map(values)
         attributes = {key: text.format_map(values) for key, text in form.attributes.items()}
         reader = _reader(kind, logical_id, attributes, anything=self.dry or kind not in NAMED)
-        return Deployed(kind, properties, ref, reader, kind in NAMED, self._open_by(kind, logical_id))
-
-    def _open_by(self, kind: str, logical_id: str) -> str:
-        written = self.template.section("Resources")[logical_id].get("Properties") or {}
-        named = _referred_to(written.get("Roles")) & self.template.parameters.keys()
-        return f"{min(named)} of {self.told_in}" if self.within and kind == MANAGED_POLICY and named else ""
+        return Deployed(kind, properties, ref, reader, kind in NAMED)
 
     def _made_by_moto(self, kind: str, logical_id: str, properties: dict[str, Any], known: Deployed | None) -> Deployed:
         model = moto_model(kind)
@@ -463,13 +454,6 @@ def _with_whole_paths(properties: dict[str, Any], folder: Path) -> dict[str, Any
         name: {**each, "S3Key": str(folder / str(each["S3Key"]))} for name, each in places.items() if "S3Key" in each
     }
     return {**properties, **whole}
-
-
-def _referred_to(value: Any) -> set[str]:
-    """What a part of a template refers to."""
-    if isinstance(value, dict):
-        return {str(value["Ref"])} if "Ref" in value else _referred_to(list(value.values()))
-    return set().union(*map(_referred_to, value)) if isinstance(value, list) else set()
 
 
 def _parameter_text(value: Any) -> str:

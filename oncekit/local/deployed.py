@@ -17,5 +17,3 @@ class Deployed:
     attributes: Callable[[str], str]
     is_run: bool = True
     """False for what is only named, because the local cloud does not know its type."""
-    open_by: str = ""
-    """Of a policy in an application inside: where roles are named that have it, `StepRoles of Once in the template`."""

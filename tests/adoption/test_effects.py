@@ -75,7 +75,7 @@ def test_a_function_that_imports_once_later_is_given_what_it_needs_by_once_new_a
     import_once(foreign)
     done = foreign.once(*NEW)
     assert (done.code, done.out) == (0, "template.yaml\nonce/operations.yaml\n"), done.err
-    assert "PayloadOnlyOperations" not in settings(foreign) and settings(foreign)["StepRoles"]
+    assert "PayloadOnlyOperations" not in settings(foreign) and allowed(foreign) == {"BillCustomer": "BillCustomerRole"}
     again = foreign.once(*NEW)
     assert (again.code, again.out) == (0, "") and "nothing to do" in again.err
 
@@ -87,16 +87,17 @@ from test_bill_customer import REQUEST
 def test_hint(once_cloud):
     once_cloud.run(REQUEST)
     told = {each.advice for each in once_cloud.denials()}
-    assert told == {"add the name of BillCustomerRole to StepRoles of Machine in once/operations.yaml"}
+    assert told == {"allow it in the Policies of BillCustomer"}
 """
 
 
-def test_the_hint_of_a_refused_step_names_the_list_that_the_application_has(foreign: Application) -> None:
+def test_the_step_of_another_operation_is_refused(foreign: Application) -> None:
     foreign.once("init")
     import_once(foreign)
     foreign.once(*NEW, *EXAMPLE)
-    operations, lines = foreign.text(OPERATIONS), re.compile(r" +StepRoles: .*\n.*\n.*\n")
-    (foreign.folder / OPERATIONS).write_text(lines.sub("", operations))
+    operations = foreign.text(OPERATIONS)
+    assert operations.count("*#bill-customer#*") == 1
+    (foreign.folder / OPERATIONS).write_text(operations.replace("*#bill-customer#*", "*#bill-others#*"))
     assert_passes(foreign, "-k", "hint", test=HINT)
 
 
@@ -107,7 +108,14 @@ def settings(application: Application) -> dict[str, list[Any]]:
     return {name: each["Fn::Join"][1] for name, each in given.items() if "Fn::Join" in each}
 
 
-def test_each_role_is_named_once_by_the_logical_id_that_the_template_has(foreign: Application) -> None:
+def allowed(application: Application) -> dict[str, str]:
+    """The role of each operation that may note steps and keep large answers."""
+    resources = parse(application.text(OPERATIONS), application.folder)["Resources"].items()
+    policies = {name: each["Properties"] for name, each in resources if name.endswith("EffectsPolicy")}
+    return {name.removesuffix("EffectsPolicy"): each["Roles"][0]["Ref"] for name, each in policies.items()}
+
+
+def test_each_role_is_named_by_the_logical_id_that_the_template_has(foreign: Application) -> None:
     template = foreign.folder / "template.yaml"
     own = "CodeUri: receipts/\n            Role: !GetAtt Clerk.Arn\n"
     template.write_text(template.read_text().replace("CodeUri: receipts/\n", own))
@@ -115,10 +123,10 @@ def test_each_role_is_named_once_by_the_logical_id_that_the_template_has(foreign
     for operation, function in (("bill", "BillCustomer"), ("bill-2", "BillCustomer"), ("write", "WriteReceipt")):
         assert foreign.once("new", operation, "--function", function, "--gets", "request").code == 0
     foreign.once("new", "reserve", "--function", "Warehouse")
-    roles = [{"Ref": "BillCustomerRole"}, {"Ref": "Clerk"}]
-    assert settings(foreign)["FunctionRoles"] == settings(foreign)["StepRoles"] == roles
+    assert allowed(foreign) == {"Bill": "BillCustomerRole", "Bill2": "BillCustomerRole", "Write": "Clerk"}
     given = parse(foreign.text("template.yaml"), foreign.folder)["Resources"]["Once"]["Properties"]["Parameters"]
-    assert [given[each["Ref"]] for each in roles] == roles and "WarehouseRole" not in given
+    assert [given[role] for role in ("BillCustomerRole", "Clerk")] == [{"Ref": "BillCustomerRole"}, {"Ref": "Clerk"}]
+    assert "WarehouseRole" not in given
 
 
 @pytest.mark.parametrize("role", ["arn:aws:iam::123456789012:role/clerk", "!Ref RoleArn"])
@@ -128,10 +136,8 @@ def test_a_role_that_is_not_in_the_template_is_told(foreign: Application, role: 
     template.write_text(template.read_text().replace("CodeUri: billing/\n", own))
     foreign.once("init")
     done = foreign.once(*NEW, "--gets", "request")
-    assert (
-        done.code == 0 and "the role of BillCustomer is not in the template: add its name to FunctionRoles" in done.err
-    )
-    assert "FunctionRoles" not in settings(foreign)
+    assert done.code == 0 and "the role of BillCustomer is not in the template: give it" in done.err
+    assert allowed(foreign) == {}
 
 
 def test_only_the_operation_that_is_named_gets_the_request_from_then_on(foreign: Application) -> None:

@@ -34,8 +34,19 @@ Resources:
         BusinessTimeoutSeconds: !Ref BusinessTimeoutSeconds
         Examples: "no"
         Operations: !Sub charge=${{Charge}}:live
-        FunctionRoles: !Ref ChargeRole
         {parameter}
+  Effects:
+    Type: AWS::IAM::Policy
+    Properties:
+      PolicyName: effects
+      Roles: [!Ref ChargeRole]
+      PolicyDocument:
+        Statement:
+          - Effect: Allow
+            Action: s3:PutObject
+            Resource: !Sub
+              - arn:${{AWS::Partition}}:s3:::${{Bucket}}/responses/*/*/charge/*
+              - {{ Bucket: !GetAtt Once.Outputs.ResponseBucketName }}
 Outputs:
   Machine: {{ Value: !GetAtt Once.Outputs.StateMachineArn }}
 """
@@ -72,7 +83,7 @@ def test_a_function_of_the_outer_template_runs_once_in_each_lane(nested: LocalCl
     assert nested.outputs["Machine"] == nested.outputs["StateMachineArn"] == nested.resources["OperationStateMachine"]
 
 
-def test_a_function_gets_what_the_library_needs_by_its_roles_name_only(cloud: LocalCloud, tmp_path: Path) -> None:
+def test_a_function_gets_what_the_library_needs_by_a_policy_beside_its_role(cloud: LocalCloud, tmp_path: Path) -> None:
     large = {"operation": "charge", "idempotencyKey": "large", "payload": {"bytes": 300_000}}
     with inside(cloud, tmp_path, ROOT / "functions" / "build_report") as deployed:
         assert "resultRef" in deployed.run(large).output

@@ -14,6 +14,7 @@ from scenario import BUSINESS, charge, dies
 from oncekit.local import LocalCloud, VirtualClock
 from oncekit.local.events import Delivery
 from oncekit.local.faults import answer_lost, never_arrives
+from oncekit.local.once_cloud import PREFIX
 from oncekit.proof.simulation.paths import ORDER, request
 
 A_LEASE = 3600
@@ -36,6 +37,9 @@ def executed_and_replayed(cloud: LocalCloud) -> None:
 
 def offloaded_by_the_library(cloud: LocalCloud) -> None:
     cloud.run(another(request("build-report", {"bytes": 300_000})))
+    # A second run of the same attempt meets the object that the first one has written.
+    event = cloud.invocations("build-report")[-1].event
+    cloud.functions.invoke(FunctionName=f"{PREFIX}build-report", Payload=json.dumps(event))
 
 
 def cached_and_cached_again(cloud: LocalCloud) -> None:

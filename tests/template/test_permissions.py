@@ -126,12 +126,18 @@ BOUNDS = [
     ("OperationRole", "s3:PutObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/responses/x"),
     ("FastRole", "s3:PutObject", "<ResponseBucket>/rejected/x", "<ResponseBucket>/responses/x"),
     ("RecoveryRole", "s3:GetObject", "<ResponseBucket>/requests/x", "<ResponseBucket>/responses/x"),
-    ("ChargePaymentRole", "s3:PutObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
+    ("CacheResponseRole", "s3:PutObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
+    (
+        "BuildReportRole",
+        "s3:PutObject",
+        "<ResponseBucket>/responses/30d/acme/build-report/x",
+        "<ResponseBucket>/responses/30d/acme/place-order/x",
+    ),
     ("RequestApiRole", "s3:GetObject", "<ResponseBucket>/responses/x", "<ResponseBucket>/requests/x"),
     ("OperationRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:{OWN}:1"),
     ("FastRole", "lambda:InvokeFunction", f"{FUNCTION}:{OWN}:live", f"{FUNCTION}:other_op-charge-payment:live"),
     ("OperationRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<OrdersTable>"),
-    ("PlaceOrderRole", "dynamodb:UpdateItem", "<IdempotencyTable>", "<ProviderLedgerTable>"),
+    ("PlaceOrderRole", "dynamodb:UpdateItem", "<StockTable>", "<ProviderLedgerTable>"),
     ("ChargePaymentRole", "dynamodb:PutItem", "<ProviderLedgerTable>", "<IdempotencyTable>"),
     ("OperationRole", "states:DescribeExecution", f"{EXECUTION}:<OperationStateMachine>:x", f"{EXECUTION}:Other:x"),
 ]
@@ -154,3 +160,21 @@ def test_a_role_reaches_no_further_than_its_part(
 
     assert found.answer(Need(action, arn(own)))[0] is Answer.ALLOWED
     assert found.answer(Need(action, arn(beyond)))[0] is Answer.NOT_ALLOWED
+
+
+@pytest.mark.parametrize(
+    ("key", "answer"),
+    [
+        ("acme#place-order#k", Answer.ALLOWED),
+        ("acme#charge-payment#k", Answer.NOT_ALLOWED),
+        ("place-order#charge-payment#k", Answer.NOT_ALLOWED),
+        (None, Answer.NOT_ALLOWED),
+    ],
+)
+@pytest.mark.parametrize("action", ["GetItem", "UpdateItem"])
+def test_steps_reach_the_records_of_their_operation_only(
+    shared_cloud: LocalCloud, action: str, key: str | None, answer: Answer
+) -> None:
+    table = shared_cloud.deployed.resources["IdempotencyTable"].attributes("Arn")
+    need = Need(f"dynamodb:{action}", table, (("dynamodb:LeadingKeys", key),))
+    assert shared_cloud.permissions.roles["PlaceOrderRole"].answer(need)[0] is answer

@@ -65,7 +65,7 @@ def told(shared_cloud: LocalCloud) -> Told:
 
 @contextmanager
 def library_calls(cloud: LocalCloud) -> Iterator[None]:
-    """The operation `library-calls`, under the policies that docs/functions.md names and its own table's."""
+    """The operation `library-calls`, under what docs/functions.md shows for it, and its own table's."""
     cloud.add_function("plain-echo", FUNCTIONS / "plain_echo")
     client = cloud.client("dynamodb")
     key = {"AttributeName": "id", "KeyType": "HASH"}
@@ -77,10 +77,19 @@ def library_calls(cloud: LocalCloud) -> Iterator[None]:
     )
     own = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"]
     statement = {"Effect": "Allow", "Action": [f"dynamodb:{each}" for each in own], "Resource": f"{TABLES}/{NOTES}"}
-    properties = {
-        "ManagedPolicyArns": [cloud.resources["FunctionPolicy"], cloud.resources["StepPolicy"]],
-        "Policies": [{"PolicyName": "own", "PolicyDocument": {"Statement": [statement]}}],
+    steps = {
+        "Effect": "Allow",
+        "Action": ["dynamodb:GetItem", "dynamodb:UpdateItem"],
+        "Resource": f"{TABLES}/{cloud.outputs['TableName']}",
+        "Condition": {
+            "ForAllValues:StringLike": {"dynamodb:LeadingKeys": "*#library-calls#*"},
+            "Null": {"dynamodb:LeadingKeys": "false"},
+        },
     }
+    bucket = f"arn:aws:s3:::{cloud.outputs['ResponseBucketName']}"
+    answers = {"Effect": "Allow", "Action": "s3:PutObject", "Resource": f"{bucket}/responses/*/*/library-calls/*"}
+    document = {"Statement": [statement, steps, answers]}
+    properties = {"Policies": [{"PolicyName": "own", "PolicyDocument": document}]}
     arn = f"arn:aws:iam::{ACCOUNT}:role/library-calls"
     role = Deployed("AWS::IAM::Role", properties, "library-calls", lambda _name: arn)
     cloud.permissions.deploy({**cloud.deployed.resources, "LibraryCallsRole": role})
@@ -134,7 +143,7 @@ MISSING = [
     ("RequestPipeRole", "sqs:DeleteMessage", "", every_path.requested_by_a_message),
     ("RequestApiRole", "s3:GetObject", "", every_path.requested_by_http),
     ("RecoveryScheduleRole", "states:StartExecution", "", every_path.recovered_by_the_sweep),
-    ("FunctionPolicy", "s3:PutObject", "responses/", every_path.offloaded_by_the_library),
+    ("BuildReportRole", "s3:PutObject", "responses/", every_path.offloaded_by_the_library),
     ("PlaceOrderRole", "dynamodb:UpdateItem", "StockTable", every_path.executed_and_replayed),
 ]
 """A permission of each kind of role, and a path that does not go without it."""

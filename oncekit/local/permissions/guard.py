@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from oncekit.local.account import ACCOUNT
 from oncekit.local.deployed import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
-from oncekit.local.permissions.policies import Answer, Managed, Permission, Role, managed_of, refusals_of, roles_of
+from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
 
 ANYTHING = None
 """The role of callers that are not checked."""
@@ -85,8 +85,6 @@ class _Deployment:
     """By ARN."""
     refusals: tuple[Permission, ...] = ()
     """From the policies of resources, for any caller."""
-    managed: tuple[Managed, ...] = ()
-    """Policies of the template that a role could be given."""
 
 
 class Permissions:
@@ -100,7 +98,7 @@ class Permissions:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """From now on these resources' roles and no others. Raises TemplateError."""
-        self._deployed = _Deployment(roles_of(resources), refusals_of(resources), managed_of(resources))
+        self._deployed = _Deployment(roles_of(resources), refusals_of(resources))
 
     @property
     def roles(self) -> Mapping[str, Role]:
@@ -132,26 +130,13 @@ class Permissions:
         resource = need.resource or ANY
         why = answer.value.format(action=need.action)
         message = f"User: {user} is not authorized to perform: {need.action} on resource: {resource} {why}"
-        advice = self._way_to_allow(role, need) if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
+        advice = f"allow it in {role.place}" if answer is Answer.NOT_ALLOWED else "a policy denies it explicitly"
         denial = Denial(role.logical_id, caller.session, need.action, resource, message, advice)
         with self._lock:
             self._denials.setdefault((role.logical_id, need.action, resource), denial)
             while len(self._denials) > MOST_DENIALS:
                 del self._denials[next(iter(self._denials))]
         return _error(service, operation, message)
-
-    def _way_to_allow(self, role: Role, need: Need) -> str:
-        """A policy that the template has for this is named: the one call is rarely all that is missing."""
-        allowing = (
-            each for each in self._deployed.managed if any(one.allows and one.is_for(need) for one in each.permissions)
-        )
-        fitting = next(allowing, None)
-        if fitting is None:
-            return f"allow it in {role.place}"
-        if fitting.open_by:
-            return f"add the name of {role.logical_id} to {fitting.open_by}"
-        place = role.place if role.is_sams else f"the ManagedPolicyArns of {role.logical_id}"
-        return f"add !Ref {fitting.logical_id} to {place}"
 
     @property
     def uses(self) -> Mapping[Use, str]:

@@ -108,16 +108,22 @@ def _of_dynamodb(prefix: str, operation: str, parameters: Parameters) -> Iterato
     if operation in ("TransactWriteItems", "TransactGetItems"):
         for item in parameters.get("TransactItems", []):
             for kind, inner in item.items():
-                yield Need(f"dynamodb:{_OF_A_TRANSACTION[kind]}", _table(inner["TableName"]))
+                yield Need(f"dynamodb:{_OF_A_TRANSACTION[kind]}", _table(inner["TableName"]), _leading_key(inner))
     elif operation in ("BatchGetItem", "BatchWriteItem"):
         for table in parameters.get("RequestItems", {}):
             yield Need(f"dynamodb:{operation}", _table(table))
     elif "TableName" in parameters:
         table = _table(parameters["TableName"])
         index = parameters.get("IndexName")
-        yield Need(f"dynamodb:{operation}", f"{table}/index/{index}" if index else table)
+        yield Need(f"dynamodb:{operation}", f"{table}/index/{index}" if index else table, _leading_key(parameters))
     else:
         yield from _of_any_service(prefix, operation, parameters)
+
+
+def _leading_key(parameters: Parameters) -> tuple[tuple[str, str | None], ...]:
+    """The partition key of a table that has no more than that; of another, only its definition tells which it is."""
+    values = list(parameters.get("Key", {}).values())
+    return (("dynamodb:LeadingKeys", next(iter(values[0].values()))),) if len(values) == 1 else ()
 
 
 def _table(name: str) -> str:

@@ -111,27 +111,6 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
     return roles
 
 
-@dataclass(frozen=True)
-class Managed:
-    """A policy of the template that any role can be given."""
-
-    logical_id: str
-    open_by: str
-    """As `Deployed` has it: empty where its template is that of the roles, which name it then."""
-    permissions: tuple[Permission, ...]
-
-
-def managed_of(resources: Mapping[str, Deployed]) -> tuple[Managed, ...]:
-    """The policies of the template that any role can be given, whoever has them now."""
-    return tuple(
-        Managed(logical_id, policy.open_by, tuple(permissions_of(logical_id, policy.properties["PolicyDocument"])))
-        for logical_id, policy in resources.items()
-        if policy.type == "AWS::IAM::ManagedPolicy"
-        and policy.ref
-        and not _says_not(policy.properties["PolicyDocument"])
-    )
-
-
 def refusals_of(resources: Mapping[str, Deployed]) -> tuple[Permission, ...]:
     """What the policies of buckets refuse to everyone. What one allows is left out: a role has its own."""
     return tuple(
