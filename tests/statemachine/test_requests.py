@@ -72,6 +72,13 @@ def test_refused_requests_are_listed_oldest_first(cloud: LocalCloud) -> None:
     assert ages == sorted(ages)
 
 
+def test_a_request_with_a_member_called_http_is_refused_and_kept(cloud: LocalCloud) -> None:
+    """It did not come by HTTP, so its sender was told nothing."""
+    sent = {**charge(), "http": {"method": "POST"}}
+    assert run(cloud, sent, "fast").error == "InvalidRequest"
+    assert [each["input"] for each in cloud.rejected()] == [sent]
+
+
 def test_who_was_told_by_http_finds_nothing_kept(cloud: LocalCloud, client: Client) -> None:
     """20 refusals of one tenant would leave megabytes of payloads, personal data included, with the operators."""
     client.post("charge-payment", "k", charge()["payload"])
