@@ -35,9 +35,10 @@ def copy_of_the_project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def with_send_invoice(copy_of_the_project: Path) -> Path:
-    """The project with the operation that docs/functions.md adds."""
-    [snippet] = re.findall(r"```yaml\n(.*?)```", FUNCTIONS, re.DOTALL)
-    assert len(snippet.splitlines()) <= 15
+    """The project with the operation that docs/functions.md adds, and with what it may have for steps."""
+    snippet, more = re.findall(r"```yaml\n(.*?)```", FUNCTIONS, re.DOTALL)
+    assert len(snippet.splitlines()) <= 15 and "Policies: [!Ref FunctionPolicy]" in snippet
+    snippet = snippet.replace("Policies: [!Ref FunctionPolicy]", f"Policies:\n        - !Ref FunctionPolicy\n{more}")
     template = copy_of_the_project / "template.yaml"
     head, outputs = template.read_text().split("\nOutputs:\n")
     template.write_text(f"{head}\n{snippet}\nOutputs:\n{outputs}")
@@ -79,10 +80,8 @@ def test_missing_permission_of_an_added_operation_is_told_as_the_page_says(with_
     assert "is not authorized to perform: dynamodb:PutItem on resource" in execution["cause"]
 
     template = with_send_invoice / "template.yaml"
-    more = "[!Ref FunctionPolicy, DynamoDBWritePolicy: { TableName: !Ref OrdersTable }]"
-    text, count = re.subn(r"Policies: \[!Ref FunctionPolicy\]", f"Policies: {more}", template.read_text())
-    assert count == 1
-    template.write_text(text)
+    before, policy, after = template.read_text().partition("        - !Ref FunctionPolicy\n")
+    template.write_text(f"{before}{policy}        - DynamoDBWritePolicy: {{ TableName: !Ref OrdersTable }}\n{after}")
     assert send_invoice(with_send_invoice).returncode == 0
 
 
