@@ -22,7 +22,8 @@ from oncekit.local.engine.jsonata import Evaluator
 
 TEMPLATE = Path(__file__).parents[2] / "template.yaml"
 DEFINITION = rendered_definitions(TEMPLATE)["operation"]
-EXPRESSION = DEFINITION["States"]["ReceiveRequest"]["Assign"]["fingerprint"].strip("{% }")
+RULES = DEFINITION["States"]["ReceiveRequest"]["Choices"]
+EXPRESSION = next(each["Assign"] for each in RULES if "fingerprint" in each["Assign"])["fingerprint"].strip("{% }")
 EVALUATOR = Evaluator(VirtualClock(), random.Random(0))
 
 payloads = st.dictionaries(st.text(st.characters(codec="utf-8"), max_size=5), values, max_size=4)
