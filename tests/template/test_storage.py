@@ -56,7 +56,7 @@ def test_whoever_reads_or_writes_what_the_key_encrypts_may_use_it(resources: Res
         # A rollout only moves aliases.
         if resource["Type"] == "AWS::IAM::Role" and not name.endswith(("RuleRole", "RolloutRole")):
             attached = resource["Properties"].get("ManagedPolicyArns", [])
-            assert attached == uses_key or {"Ref": "FunctionPolicy"} in attached, name
+            assert attached in (uses_key, [{"Ref": "FunctionPolicy"}], [{"Ref": "MachinePolicy"}]), name
 
 
 def test_a_function_that_a_user_adds_may_use_the_key_too(resources: Resources) -> None:
