@@ -82,7 +82,7 @@ def test_an_owner_and_its_successor_at_once_have_one_effect(port: int) -> None:
     dynamodb = connect(port)
     came_to: Counter[str] = Counter()
     for number in range(OPERATIONS):
-        old = acquired(dynamodb, f"heir-{number}")
+        old = acquired(dynamodb, f"next-{number}")
 
         def late(old: Lock = old) -> str:
             def write(step: Step) -> JSON:
@@ -95,7 +95,7 @@ def test_an_owner_and_its_successor_at_once_have_one_effect(port: int) -> None:
             except LockLostError:
                 return "lost"
 
-        def heir(old: Lock = old) -> str:
+        def successor(old: Lock = old) -> str:
             def write(step: Step) -> JSON:
                 step.update("stock", {"id": old.id}, "ADD taken :one", {":one": 1})
                 return "new"
@@ -103,7 +103,7 @@ def test_an_owner_and_its_successor_at_once_have_one_effect(port: int) -> None:
             return str(StepLog(acquired(dynamodb, old.id, 2), dynamodb).run("take", write, "take"))
 
         with ThreadPoolExecutor(2) as pool:
-            of_late, of_heir = pool.submit(late), pool.submit(heir)
-        came_to[f"{of_late.result()}, {of_heir.result()}"] += 1
+            of_late, of_successor = pool.submit(late), pool.submit(successor)
+        came_to[f"{of_late.result()}, {of_successor.result()}"] += 1
         assert item(dynamodb, "stock", old.id)["taken"] == {"N": "1"}
     assert set(came_to) <= {"old, old", "lost, new", "lost, old"}  # lost, old: it happened, and then the lock was lost

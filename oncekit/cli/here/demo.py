@@ -10,8 +10,6 @@ import typer
 
 from oncekit import application
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.options import Template
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import tell as info
 
@@ -24,17 +22,17 @@ LEDGER = "ProviderLedgerTable"
 """What only a template with the sample's operations has."""
 
 
-def demo(template: Template = None) -> None:
+def demo() -> None:
     """Show what Once does, and check each step.
 
     The steps are a charge and its duplicates, crashes, a large result, and another payload under the same key.
     The exit code is 1 if a check fails.
     """
-    raise typer.Exit(tell(template))
+    raise typer.Exit(tell())
 
 
-def tell(template: Path | None) -> int:
-    path = stage(template)
+def tell() -> int:
+    path = stage()
     from oncekit.cli.here.report import tell_denials
     from oncekit.cli.here.telling import Telling
     from oncekit.cli.paper import Paper
@@ -51,13 +49,11 @@ def tell(template: Path | None) -> int:
     return 0 if held == made else 1
 
 
-def stage(given: Path | None) -> Path:
+def stage() -> Path:
     """The template that the story is played on: it needs the sample's operations, which an own application has not."""
-    path = find_template(given)
+    path = find_template(None)
     if LEDGER in path.read_text(encoding="utf-8", errors="replace"):
         return path
-    if given is not None:
-        raise Problem(f"{given} has no {LEDGER}: the demo is played on the sample application, without --template")
     info(f"{path} is another application: this is the sample application that comes with once.")
     return application.folder() / application.TEMPLATE
 

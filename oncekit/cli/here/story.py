@@ -58,8 +58,8 @@ def crash_in_mid_work(cloud: LocalCloud, tell: Telling) -> None:
     cloud.clock.advance(LONGER_THAN_LEASE_AND_SWEEP_S)
     cloud.settle()
     tell.check("the next sweep after the lease completes it", "COMPLETED", record(cloud, request)["status"])
-    tell.check("by another execution, under the next fence", [2, True], _fence_and_heir(cloud, request, owner))
-    _path_of_heir(cloud, tell, request)
+    tell.check("by another execution, under the next fence", [2, True], _fence_and_successor(cloud, request, owner))
+    _path_of_successor(cloud, tell, request)
     tell.check("a duplicate gets that answer, and nobody had to send it again", "REPLAYED", outcome(cloud.run(request)))
     tell.check("the provider still charged once", 1, ledger(cloud) - before)
     _both_ledgers(cloud, tell, request, [request["payload"]] * 3, crashes=1)
@@ -93,14 +93,14 @@ def id_of(request: dict[str, Any]) -> str:
     return f"{request['tenant']}#{request['operation']}#{request['idempotencyKey']}"
 
 
-def _fence_and_heir(cloud: LocalCloud, request: dict[str, Any], owner: Execution) -> list[Any]:
+def _fence_and_successor(cloud: LocalCloud, request: dict[str, Any], owner: Execution) -> list[Any]:
     found = record(cloud, request)
     return [found.get("fence"), found.get("owner") != owner.arn]
 
 
-def _path_of_heir(cloud: LocalCloud, tell: Telling, request: dict[str, Any]) -> None:
-    if heir := record(cloud, request).get("owner"):
-        tell.path(cloud.describe(heir))
+def _path_of_successor(cloud: LocalCloud, tell: Telling, request: dict[str, Any]) -> None:
+    if successor := record(cloud, request).get("owner"):
+        tell.path(cloud.describe(successor))
 
 
 def large_report(cloud: LocalCloud, tell: Telling) -> None:

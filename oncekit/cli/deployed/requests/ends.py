@@ -48,7 +48,7 @@ def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
             if refused.response["Error"]["Code"] != "ExecutionDoesNotExist":
                 raise
             return None  # AWS may describe what was started just now a little later
-        return None if described["status"] in ("RUNNING", "PENDING_REDRIVE") else ended(described)
+        return None if described["status"] == "RUNNING" else ended(described)
 
     return _until(look, seconds, f"{arn}: still without an end after {seconds:g} s; it goes on by itself")
 
