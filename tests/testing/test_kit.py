@@ -12,7 +12,7 @@ from kit import APPLICATION, assert_holds, outcomes_of
 FEWEST = {
     "test_faults.py": 17,
     "test_matrix.py": 4,
-    "test_outside.py": 41,
+    "test_outside.py": 28,
     "test_page.py": 7,
     "test_strikes.py": 33,
 }

@@ -52,7 +52,7 @@ def line_in(function: str) -> str:
 
 @pytest.mark.parametrize(
     ("client", "scheme"),
-    [*((client, scheme) for client in OF_HTTP for scheme in ("https", "http")), ("by a socket with tls", "https")],
+    [*((client, "https") for client in OF_HTTP), ("by urllib", "http"), ("by a socket with tls", "https")],
 )
 def test_what_any_client_sends_is_answered_and_counted(application: TestCloud, client: str, scheme: str) -> None:
     url = f"{scheme}://api.provider.example/charges"
@@ -72,7 +72,7 @@ def test_each_request_over_one_connection_is_of_its_line(application: TestCloud)
 # ---- what nobody answers ----
 
 
-@pytest.mark.parametrize("client", ["by httpx", "by aiohttp", "whatever comes of it"])
+@pytest.mark.parametrize("client", ["by aiohttp", "whatever comes of it"])
 def test_a_url_that_the_test_does_not_answer_fails_it(application: TestCloud, client: str) -> None:
     write = r'POST https://chat.example/send: write once_cloud.outside.answer\("https://chat.example/send", {...}\)'
     with pytest.raises(Unanswered, match=f"{line_in(client.replace(' ', '_'))}.*: {write}"):
@@ -137,23 +137,10 @@ def test_an_answer_of_the_test_that_raises_fails_it(
     assert not capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("made", "told"),
-    [
-        (lambda _: pytest.fail("not now"), "not now"),
-        (lambda _: {1, 2}, "set is not JSON serializable"),
-        (lambda _: ({}, "402"), "'402' is no status of an answer: give one from 200 to 599"),
-    ],
-)
-def test_an_answer_that_cannot_be_given_fails_the_test(application: TestCloud, made: Any, told: str) -> None:
-    application.outside.answer(CHARGES, made)
-    with pytest.raises(BaseException, match=told):
+def test_an_answer_that_is_not_json_fails_the_test(application: TestCloud) -> None:
+    application.outside.answer(CHARGES, lambda _: {1, 2})  # type: ignore[arg-type, return-value]
+    with pytest.raises(TypeError, match="set is not JSON serializable"):
         application.run(asked("whatever comes of it"))
-
-
-def test_a_status_that_no_provider_answers_is_refused(application: TestCloud) -> None:
-    with pytest.raises(ValueError, match="42 is no status"):
-        application.outside.answer(CHARGES, {}, status=42)
 
 
 DECLINED = {"error": "declined"}
@@ -200,9 +187,8 @@ def test_a_server_that_is_not_there_refuses(application: TestCloud) -> None:
 # ---- the matrix ----
 
 
-@pytest.mark.parametrize("client", ["by httpx", "by aiohttp"])
-def test_a_matrix_strikes_what_any_client_sends(application: TestCloud, once_matrix: RunMatrix, client: str) -> None:
-    report = once_matrix(asked(client), states=False, seconds=600, check=False)
+def test_a_matrix_strikes_what_any_client_sends(application: TestCloud, once_matrix: RunMatrix) -> None:
+    report = once_matrix(asked("by aiohttp"), states=False, seconds=600, check=False)
     [found] = report.findings
     assert (found.kind, found.place, found.what) == ("twice", f"POST {CHARGES}", "2 instead of 1")
     assert {each.partition(" tests/")[0] for each in report.strikes} == {
