@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.account import REGION
-from oncekit.local.ageing import ageing
 from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import count_items, empty_everything
@@ -134,7 +133,6 @@ class Cloud:
         self._repeats = Repeats()
         kept_in = beside(self._path)
         self._stack.enter_context(install(self.clock, self._service_calls, self._repeats, self._dice, kept_in))
-        self._stack.enter_context(ageing(self.clock))
         self._stack.enter_context(aliases_of_state_machines())
         self._exchange = Exchange(self.clock, self._service_calls.direct, self.permissions, self._events)
         self._stack.enter_context(self._exchange.installed())

@@ -1,9 +1,8 @@
 """Deploys a translated template on moto, and adds what moto ignores.
 
 Resources are created in the order of their references, each by the class that moto's own CloudFormation uses for its
-type. What moto ignores is added here and in moto_resources.py, and nowhere else:
+type. What moto ignores is added here, and nowhere else:
 
-    AWS::S3::Bucket                   lifecycle rules
     AWS::StepFunctions::StateMachine  a machine that executes, with its definition rendered and substituted
     ...StateMachineVersion, ...Alias  an alias stands for the machine as it is now
     AWS::Lambda::Function             a function that runs: code folder, layers, timeout, concurrency, environment

@@ -1,4 +1,4 @@
-"""Resources that moto makes, each by the class that its own CloudFormation uses; what moto ignores of them is added."""
+"""Resources that moto makes, each by the class that its own CloudFormation uses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.ageing import lifecycle_of
 from oncekit.local.contents import put_contents, take_contents
 from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import TemplateError
@@ -40,8 +39,6 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
     given["Properties"].pop("SSESpecification", None)  # for which moto loads KMS and makes a key that encrypts nothing
     with faults_named(logical_id, kind):
         made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
-        if kind == "AWS::S3::Bucket" and (rules := lifecycle_of(properties)):
-            made.set_lifecycle(rules)
         put_contents(kind, made.physical_resource_id, held)
     return made
 

@@ -12,7 +12,7 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     states.py, tasks.py    inputs, outputs, Assign, choices; attempts, retries, catches
     limits.py              256 KiB
     timing.py              waits and timestamps from a clock
-    branching.py           Map
+    maps.py                Map
     runs.py, history.py    an execution from its start to its end; its events
     executions.py          starts, stops, redrives
     descriptions.py        the answer of DescribeExecution
@@ -66,12 +66,12 @@ def install(
     """
     check_pins()
     from oncekit.local.engine import (
-        branching,
         dynamodb,
         executions,
         history,
         jsonata,
         limits,
+        maps,
         programs,
         runs,
         services,
@@ -89,7 +89,7 @@ def install(
             states.patch(),
             services.patch(service_calls),
             tasks.patch(service_calls, chance),
-            branching.patch(),
+            maps.patch(),
             timing.patch(clock),
             history.patch(clock),
             runs.patch(),

@@ -85,20 +85,19 @@ class Checkpoint:
     variables: Mapping[str, Any]
 
 
-class Life:
-    """Work in an execution: its run, or a branch of the run."""
+class Run:
+    """One run of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
 
-    def __init__(self, execution: Any, clock: Clock, deadline: float) -> None:
+    def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
         self.execution = execution
+        self.env = env
         self.clock = clock
-        self.deadline = deadline
-        self._over = False
+        self.deadline = math.inf if limit is None else clock.now() + limit
+        self.over = False
+        self.checkpoint: Checkpoint | None = None
         self._lock = threading.Lock()
         self._waiting: list[threading.Event] = []
-
-    @property
-    def over(self) -> bool:
-        return self._over
+        self._done = threading.Event()
 
     def check(self) -> None:
         """Raises Abandoned when the execution is over, TimedOut when its time is.
@@ -126,7 +125,7 @@ class Life:
         """Set the event when this ends while the context is open."""
         with self._lock:
             self._waiting.append(event)
-            if self._over:
+            if self.over:
                 event.set()
         try:
             yield
@@ -134,58 +133,20 @@ class Life:
             with self._lock:
                 self._waiting.remove(event)
 
-    def _end(self) -> None:
-        """With the lock held."""
-        self._over = True
-        for event in self._waiting:
-            event.set()
-
-
-class Branch(Life):
-    """An iteration of a Map: over with its run, or before, when another one has failed."""
-
-    def __init__(self, within: Life) -> None:
-        super().__init__(within.execution, within.clock, within.deadline)
-        self._within = within
-
-    @property
-    def over(self) -> bool:
-        return self._over or self._within.over
-
-    @contextmanager
-    def waking(self, event: threading.Event) -> Iterator[None]:
-        with self._within.waking(event), super().waking(event):
-            yield
-
-    def end(self) -> None:
-        """The result of this is ignored from now on."""
-        with self._lock:
-            self._end()
-        self.clock.wake()
-
-
-class Run(Life):
-    """One run of an execution. `env` is moto's environment of it; `limit` the machine's TimeoutSeconds."""
-
-    def __init__(self, execution: Any, env: Any, clock: Clock, limit: float | None) -> None:
-        super().__init__(execution, clock, math.inf if limit is None else clock.now() + limit)
-        self.env = env
-        self.checkpoint: Checkpoint | None = None
-        self._done = threading.Event()
-
     def end(self, status: ExecutionStatus, details: Details) -> bool:
         """End the execution, unless it has ended already; returns whether this call ended it."""
         execution = self.execution
         with self._lock:
-            if self._over:
+            if self.over:
                 return False
-            self._over = True
+            self.over = True
             kind, field = FINAL_EVENTS[status]
             record(self.env, kind, EventDetails({field: details}), last=True)  # type: ignore[misc]  # by status
             execution.error, execution.cause = details.get("error"), details.get("cause")
             execution.stop_date = instant(self.clock)
             execution.exec_status = status
-            self._end()
+            for event in self._waiting:
+                event.set()
         self._tell_watchers()
         self.clock.wake()
         self.clock.leave()

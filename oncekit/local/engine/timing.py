@@ -1,4 +1,4 @@
-"""Time in the interpreter: waits and timestamps come from the clock."""
+"""Time in the interpreter, and in S3: waits and timestamps come from the clock. Nothing that is old is deleted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
+from moto.s3 import models as s3
 from moto.stepfunctions.parser import models
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.timestamp import Timestamp
 from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
@@ -35,11 +36,15 @@ def patch(clock: Clock) -> Iterator[None]:
             raise FailureEventException(self._create_failure_event(env, text))
         return max(0.0, datetime.datetime.fromisoformat(text).timestamp() - clock.now())
 
+    def utcnow() -> datetime.datetime:
+        return instant(clock).replace(tzinfo=None)
+
     shim = SimpleNamespace(datetime=SimpleNamespace(now=now), timezone=datetime.timezone)
     with replaced(
         (WaitFunction, "_wait_interval", wait_interval),
         (Timestamp, "_get_wait_seconds", seconds_until),
         (execution, "datetime", shim),
         (models, "datetime", shim),
+        (s3, "utcnow", utcnow),
     ):
         yield
