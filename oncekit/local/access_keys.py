@@ -8,13 +8,11 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs
 
 from oncekit.local.account import REGION
 
 # The whole header, from its beginning: moto reads it so, and would otherwise see another service than the guard.
 _IN_HEADER = re.compile(r"AWS4-HMAC-SHA256 +Credential=([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request *(?:,.*)?")
-_SCOPE = re.compile(r"([^/,\s]+)/[^/,\s]*/[^/,\s]*/([^/,\s]+)/aws4_request")
 
 
 def authorization(key: str, service: str) -> str:
@@ -73,20 +71,9 @@ class AccessKeys:
 
 
 def credential_of(environ: Mapping[str, Any]) -> Credential | None:
-    """The credential of a WSGI request: in the header, or else in the query, as a presigned URL has it.
+    """The credential in the header of a WSGI request.
 
     The service is in lower case: moto takes any, and the guard must know it, too.
     """
-    if authorization := environ.get("HTTP_AUTHORIZATION"):
-        signed = _IN_HEADER.fullmatch(authorization)
-        return Credential(signed[1], signed[2].lower()) if signed else None
-    try:
-        query = parse_qs(environ.get("QUERY_STRING", ""))
-    except ValueError:
-        return None
-    for scope in query.get("X-Amz-Credential", ())[:1]:
-        presigned = _SCOPE.fullmatch(scope)
-        return Credential(presigned[1], presigned[2].lower()) if presigned else None
-    for key in query.get("AWSAccessKeyId", ())[:1]:  # signature version 2, which boto3 still makes for S3
-        return Credential(key, "s3")
-    return None
+    signed = _IN_HEADER.fullmatch(environ.get("HTTP_AUTHORIZATION", ""))
+    return Credential(signed[1], signed[2].lower()) if signed else None

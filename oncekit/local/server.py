@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from oncekit.local.access_keys import AccessKeys, authorization, credential_of
+from oncekit.local.access_keys import AccessKeys
 from oncekit.local.loopback import Loopback
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.request_filter import RequestFilter
@@ -56,7 +56,6 @@ class Server:
                 self.get_backend_for_host = functools.cache(super().get_backend_for_host)
 
             def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-                _in_header(environ)
                 answer = watch(environ, guard.refusal(environ) or super().__call__)
                 return answer(environ, start_response)
 
@@ -70,10 +69,3 @@ class Server:
 
     def close(self) -> None:
         self._server.close()
-
-
-def _in_header(environ: dict[str, Any]) -> None:
-    """What is signed in its query, as if it was signed in its header: moto would guess a presigned URL's service."""
-    credential = credential_of(environ)
-    if credential is not None and not environ.get("HTTP_AUTHORIZATION"):
-        environ["HTTP_AUTHORIZATION"] = authorization(credential.key, credential.service)

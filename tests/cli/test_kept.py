@@ -48,9 +48,8 @@ def test_kept_request_is_shown_with_its_place_and_started_unchanged(
 
 def as_the_rule_says(operator: Operator) -> datetime.date:
     """When the bucket's own rule deletes what is kept now."""
-    bucket = operator.cloud.outputs["ResponseBucketName"]
-    rules = operator.cloud.client("s3").get_bucket_lifecycle_configuration(Bucket=bucket)["Rules"]
-    [days] = [each["Expiration"]["Days"] for each in rules if each.get("Filter", each).get("Prefix") == "requests/"]
+    rules = operator.cloud.deployed.resources["ResponseBucket"].properties["LifecycleConfiguration"]["Rules"]
+    [days] = [each["ExpirationInDays"] for each in rules if each.get("Prefix") == "requests/"]
     now = datetime.datetime.fromtimestamp(operator.cloud.clock.now(), datetime.UTC)
     return (now + datetime.timedelta(days=days)).date()
 

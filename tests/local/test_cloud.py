@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import threading
-import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import boto3
 import pytest
 from engine_machines import create, task
+from latches import Latches
 from signing import keys
 
 from oncekit.local import LocalCloud
@@ -38,8 +38,7 @@ def test_waiting_too_long_names_the_state(cloud: LocalCloud, tmp_path: Path) -> 
     cloud.add_function("scripted", FUNCTIONS / "scripted", environment={"LATCHES": str(tmp_path)})
     script = {"operation": "scripted", "idempotencyKey": "w", "payload": {"script": [{"await": "go"}]}}
     arn = cloud.start(script)
-    while not cloud.invocations("scripted"):
-        time.sleep(0.01)
+    Latches(tmp_path).wait_for_starts(1)
     with pytest.raises(TimeoutError, match="ExecuteBusinessLogic"):
         cloud.wait(arn, timeout=0)
     (tmp_path / "go").touch()

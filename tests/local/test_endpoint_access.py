@@ -14,7 +14,6 @@ from urllib.parse import urlencode, urlsplit
 
 import boto3
 import pytest
-from botocore.config import Config
 from botocore.exceptions import ClientError
 from lambda_probe import call
 from scenario import charge, rows
@@ -185,20 +184,6 @@ def test_clients_address_buckets_by_path(cloud: LocalCloud) -> None:
     refused(
         ask(cloud, "GET", "/k", host=f"{bucket}.localhost:{port}", **signed("s3", own(cloud))), "path-style", bucket
     )
-
-
-@pytest.mark.parametrize("version", ["s3", "s3v4"])
-def test_presigned_address_carries_its_key(cloud: LocalCloud, version: str) -> None:
-    bucket = cloud.outputs["ResponseBucketName"]
-    cloud.client("s3").put_object(Bucket=bucket, Key="responses/k", Body=b"what is there")
-    client = boto3.client(
-        "s3", endpoint_url=cloud.endpoint_url, config=Config(signature_version=version), **keys(cloud.environment)
-    )
-    address = client.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": "responses/k"})
-    path = address.removeprefix(cloud.endpoint_url)
-    got = ask(cloud, "GET", path)
-    assert (got.status, got.text) == (200, "what is there")
-    refused(ask(cloud, "GET", path.replace(own(cloud), "LOCAL0")), "not of this run")
 
 
 def test_client_with_another_key_is_told_in_its_own_protocol_where_the_key_is(cloud: LocalCloud) -> None:

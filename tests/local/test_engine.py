@@ -152,6 +152,14 @@ def test_variables_reach_expressions_as_values_and_not_as_source(execute: Execut
 
 
 @pytest.mark.ours
-def test_a_parallel_is_refused_in_words(execute: Execute) -> None:
-    refused = execute({"P": {"Type": "Parallel", "Branches": [{"StartAt": "E", "States": {"E": END}}], "End": True}})
-    assert refused.error == "States.Runtime" and str(refused.cause).endswith("does not run Parallel states")
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"Type": "Parallel", "Branches": [{"StartAt": "E", "States": {"E": END}}]}, "does not run Parallel states"),
+        ({"Type": "Pass", "QueryLanguage": "JSONPath"}, "state machines whose QueryLanguage is JSONata"),
+    ],
+)
+def test_what_the_engine_does_not_run_is_refused_in_words(cloud: LocalCloud, state: dict[str, Any], said: str) -> None:
+    language = state.get("QueryLanguage", "JSONata")
+    refused = executes(cloud)({"S": {**state, "End": True}}, QueryLanguage=language)
+    assert refused.error == "States.Runtime" and str(refused.cause).endswith(said)

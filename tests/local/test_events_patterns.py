@@ -29,11 +29,6 @@ from oncekit.local.events.patterns import PatternError, check, matches
         ({"a": {"b": [3]}}, {"a": [{"b": 1}, {"b": 2}]}, False),
         ({"a": [{"prefix": "st"}]}, {"a": "states"}, True),
         ({"a": [{"prefix": "st"}]}, {"a": 1}, False),
-        ({"a": [{"suffix": ".png"}]}, {"a": "x.png"}, True),
-        ({"a": [{"equals-ignore-case": "FAILED"}]}, {"a": "failed"}, True),
-        ({"a": [{"numeric": [">", 0, "<=", 5]}]}, {"a": 5}, True),
-        ({"a": [{"numeric": [">", 0, "<=", 5]}]}, {"a": 0}, False),
-        ({"a": [{"numeric": ["=", 1]}]}, {"a": "1"}, False),
         ({"a": [{"anything-but": "x"}]}, {"a": "y"}, True),
         ({"a": [{"anything-but": ["x", "y"]}]}, {"a": "y"}, False),
         ({"a": [{"anything-but": "x"}]}, {"a": None}, True),
@@ -43,9 +38,6 @@ from oncekit.local.events.patterns import PatternError, check, matches
         ({"a": [{"exists": False}]}, {}, True),
         ({"a": [{"exists": True}]}, {"a": {"b": 1}}, False),
         ({"a": {"b": [{"exists": False}]}}, {}, True),
-        ({"$or": [{"a": [1]}, {"b": [2]}]}, {"b": 2}, True),
-        ({"$or": [{"a": [1]}, {"b": [2]}]}, {"a": 2, "b": 1}, False),
-        ({"a": {"$or": [{"b": [1]}, {"c": [2], "d": [3]}]}}, {"a": {"c": 2, "d": 3}}, True),
     ],
 )
 def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any], expected: bool) -> None:
@@ -53,8 +45,8 @@ def test_pattern_matches_as_on_aws(pattern: dict[str, Any], event: dict[str, Any
     assert matches(pattern, event) is expected
 
 
-@pytest.mark.aws("EventBridge User Guide, Event patterns", "An event pattern either matches an event or it doesn't.")
-@pytest.mark.parametrize("pattern", [{"a": "x"}, {"a": [{"wildcard": "a*c"}]}, {"a": [{"prefix": 1}]}, {"$or": [1]}])
+@pytest.mark.ours
+@pytest.mark.parametrize("pattern", [{"a": "x"}, {"a": [{"numeric": ["=", 1]}]}, {"$or": [{"a": [1]}, {"b": [2]}]}])
 def test_pattern_that_the_local_cloud_does_not_support_is_refused(pattern: dict[str, Any]) -> None:
     with pytest.raises(PatternError, match="the pattern"):
         check(pattern)

@@ -26,7 +26,6 @@ from moto.stepfunctions.parser.asl.component.state.choice.state_choice import St
 from moto.stepfunctions.parser.asl.component.state.exec.execute_state import ExecutionState
 from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
-from moto.stepfunctions.parser.asl.utils.json_path import NoSuchJsonPathError
 
 from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import record
@@ -107,15 +106,11 @@ def hand_on(env: Any, value: Any) -> None:
 
 def _eval_body(self: Any, env: Any) -> None:
     enter(self, env)
-    if self.input_path:
-        self.input_path.eval(env)
-    else:
-        env.stack.append(env.states._states_data["input"])
-    try:
-        self._eval_state(env)
-    except NoSuchJsonPathError as error:
-        cause = f"The JSONPath '{error.json_path}' could not be found in the input '{text_of(error.data)}'"
-        raise failure(env, StatesErrorNameType.StatesRuntime, cause) from error
+    if self._is_language_query_jsonpath():
+        told = "the local cloud runs state machines whose QueryLanguage is JSONata"
+        raise failure(env, StatesErrorNameType.StatesRuntime, told)
+    env.stack.append(env.states._states_data["input"])
+    self._eval_state(env)
     if not env.is_running():
         return
     self._eval_state_output(env=env)
@@ -163,24 +158,13 @@ def _go_where_chosen(self: Any, env: Any) -> None:
 
 @contextmanager
 def patch() -> Iterator[None]:
-    give_by_path = CommonStateField._eval_state_output
-    give_task_output_by_path = ExecutionState._eval_state_output
-
-    def eval_state_output(self: Any, env: Any) -> None:
-        if self._is_language_query_jsonpath():
-            give_by_path(self, env)
-        else:
-            give_output(self, env)
-
-    def eval_task_output(self: Any, env: Any) -> None:
-        """A JSONata Task has given its output already, where an error in it can be caught."""
-        if self._is_language_query_jsonpath():
-            give_task_output_by_path(self, env)
+    def nothing(self: Any, env: Any) -> None:
+        """A Task has given its output already, where an error in it can be caught."""
 
     with replaced(
         (CommonStateField, "_eval_body", _eval_body),
-        (CommonStateField, "_eval_state_output", eval_state_output),
-        (ExecutionState, "_eval_state_output", eval_task_output),
+        (CommonStateField, "_eval_state_output", give_output),
+        (ExecutionState, "_eval_state_output", nothing),
         (StateChoice, "_eval_state", choose),
         (StateChoice, "_eval_state_output", _go_where_chosen),
         (AssignDecl, "_eval_body", _eval_assign),

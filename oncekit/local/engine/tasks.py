@@ -85,13 +85,10 @@ def patch(service_calls: ServiceCalls, dice: random.Random) -> Iterator[None]:
             Where(env.run, context["State"]["Name"], context["State"].get("RetryCount", 0), env.stack.pop())
         )
         self._eval_execution(env)
-        if self._is_language_query_jsonpath():
-            _take_result_by_path(self, env)
-        else:
-            env.states._states_data["result"] = env.stack[-1]
-            if self.assign_decl:
-                self.assign_decl.eval(env=env)
-            give_output(self, env)
+        env.states._states_data["result"] = env.stack[-1]
+        if self.assign_decl:
+            self.assign_decl.eval(env=env)
+        give_output(self, env)
 
     def handle_retry(self: Any, env: Any, failure_event: Any) -> RetryOutcome:
         error = failure_event.error_name.error_name if failure_event.error_name else None
@@ -108,15 +105,3 @@ def patch(service_calls: ServiceCalls, dice: random.Random) -> Iterator[None]:
         (ExecutionState, "_handle_retry", handle_retry),
     ):
         yield
-
-
-def _take_result_by_path(state: Any, env: Any) -> None:
-    env.states.set_result(env.stack[-1])
-    if state.assign_decl:
-        state.assign_decl.eval(env=env)
-    if state.result_selector:
-        state.result_selector.eval(env=env)
-    if state.result_path:
-        state.result_path.eval(env)
-    else:
-        env.states.reset(input_value=env.stack.pop())

@@ -150,4 +150,4 @@ def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
     for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items():
         if each.properties.get("DesiredState") != "STOPPED":
             with readable(logical_id):
-                yield pipe_of(logical_id, each.ref, each.properties)
+                yield pipe_of(each.ref, each.properties)

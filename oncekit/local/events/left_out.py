@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from oncekit.local.deployed import Deployed
-from oncekit.local.events.rules import is_supported
+from oncekit.local.events import pipes, rules
 from oncekit.local.events.targets import is_target
 
 MAPPING = "AWS::Lambda::EventSourceMapping"
+PIPE = "AWS::Pipes::Pipe"
 RULE = "AWS::Events::Rule"
 SCHEDULE = "AWS::Scheduler::Schedule"
 
@@ -26,7 +27,9 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
 def is_run(each: Deployed) -> bool:
     """Whether the local cloud does what a resource does on AWS, as far as an operation can tell."""
     if each.type == RULE:
-        return is_supported(each.properties)
+        return rules.is_supported(each.properties)
+    if each.type == PIPE:
+        return pipes.is_supported(each.properties)
     if each.type == SCHEDULE:
         return is_target(each.properties["Target"]["Arn"])
     return each.is_run and each.type != MAPPING

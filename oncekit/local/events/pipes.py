@@ -34,7 +34,6 @@ from oncekit.local.events.deliveries import Delivery, Refusal
 from oncekit.local.events.delivery_queue import DeliveryQueue
 from oncekit.local.events.patterns import check, matches
 from oncekit.local.events.templates import check_template, piped
-from oncekit.local.intrinsics import TemplateError
 from oncekit.local.permissions import Caller, Guard
 
 Ship = Callable[[Shipment], None]
@@ -80,28 +79,36 @@ def looked_into(body: str) -> Any:
     return value if isinstance(value, (dict, list)) else body
 
 
-def pipe_of(logical_id: str, name: str, properties: Mapping[str, Any]) -> Pipe:
-    """A pipe from its properties. Raises TemplateError."""
-    source, target = str(properties["Source"]), str(properties["Target"])
-    given = properties.get("SourceParameters") or {}
-    parameters = properties.get("TargetParameters") or {}
-    way = (parameters.get("StepFunctionStateMachineParameters") or {}).get("InvocationType")
-    from_queue_to_machine = source.split(":")[2] == "sqs" and target.split(":")[2] == "states"
-    if not from_queue_to_machine or way != "FIRE_AND_FORGET" or "Enrichment" in properties:
-        raise TemplateError(
-            f"{logical_id}: the local cloud supports only pipes from a queue to a state machine, with InvocationType "
-            "FIRE_AND_FORGET and without enrichment"
-        )
-    size = int((given.get("SqsQueueParameters") or {}).get("BatchSize", 10))
-    template = parameters.get("InputTemplate")
+def is_supported(properties: Mapping[str, Any]) -> bool:
+    """Whether it is from a queue to a state machine, and the local cloud has all that it needs."""
+    way = properties.get("TargetParameters", {}).get("StepFunctionStateMachineParameters", {}).get("InvocationType")
+    services = [str(properties[end]).split(":")[2] for end in ("Source", "Target")]
     try:
-        patterns = [json.loads(each["Pattern"]) for each in (given.get("FilterCriteria") or {}).get("Filters", [])]
-        for pattern in patterns:
-            check(pattern, "the filter")
-        check_template(template or "")
-    except ValueError as error:
-        raise TemplateError(f"{logical_id}: {error}") from error
-    return Pipe(name, source, target, size, tuple(patterns), template, properties.get("RoleArn"))
+        for pattern in _patterns_of(properties):
+            check(pattern)
+        check_template(properties.get("TargetParameters", {}).get("InputTemplate", ""))
+    except ValueError:
+        return False
+    return services == ["sqs", "states"] and way == "FIRE_AND_FORGET" and "Enrichment" not in properties
+
+
+def _patterns_of(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    filters = properties.get("SourceParameters", {}).get("FilterCriteria", {}).get("Filters", [])
+    return [json.loads(each["Pattern"]) for each in filters]
+
+
+def pipe_of(name: str, properties: Mapping[str, Any]) -> Pipe:
+    """A pipe that is supported, from its properties."""
+    size = properties.get("SourceParameters", {}).get("SqsQueueParameters", {}).get("BatchSize", 10)
+    return Pipe(
+        name,
+        str(properties["Source"]),
+        str(properties["Target"]),
+        int(size),
+        tuple(_patterns_of(properties)),
+        properties.get("TargetParameters", {}).get("InputTemplate"),
+        properties.get("RoleArn"),
+    )
 
 
 def record_of(message: Any, queue: Any) -> dict[str, Any]:
