@@ -97,7 +97,7 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 	@echo "To read it: $(PYTHON) -m http.server --directory build/site --bind 127.0.0.1"
 
 reference: setup ## Generate the pages of parameters, alarms and states again, from the template and the definitions
-	@$(BIN)/python -m oncekit.local.write_reference --to docs
+	@$(BIN)/python tests/docs/write_reference.py --to docs
 
 bench: development ## Count what each path costs, and tell how many requests a second each lane can handle
 	@$(BIN)/python -m oncekit.bench

@@ -12,11 +12,11 @@ import pytest
 import yaml
 from reading import DOCS, PAGES, ROOT, anchors, links, name_of, prose
 from typer.main import get_command
+from write_reference import pages as written
 
 from oncekit.cli.main import COMMANDS, app
 from oncekit.local.deploy import rendered_definitions
 from oncekit.local.template import parse
-from oncekit.local.write_reference import pages as written
 
 README = ROOT / "README.md"
 SITE = ROOT / "mkdocs.yml"

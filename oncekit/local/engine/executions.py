@@ -296,28 +296,12 @@ def _method(ours: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def patch(clock: Clock, repeats: Repeats) -> Iterator[None]:
     api = ExecutionApi(clock, repeats)
-    with _quiet(), _watching(api.note), closing(repeats), replaced(*api.in_place_of_motos):
-        yield
-
-
-@contextmanager
-def _watching(note: Callable[[Any], None]) -> Iterator[None]:
-    watchers.append(note)
-    try:
-        yield
-    finally:
-        watchers.remove(note)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """moto logs every failure of a state as an error, also those that the state handles."""
-    names = ("moto.stepfunctions", "moto.stepfunctions.parser")
-    levels = {name: logging.getLogger(name).level for name in names}
-    for name in names:
+    for name in ("moto.stepfunctions", "moto.stepfunctions.parser"):
+        # moto logs every failure of a state as an error, also those that the state handles.
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    watchers.append(api.note)
     try:
-        yield
+        with closing(repeats), replaced(*api.in_place_of_motos):
+            yield
     finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)
+        watchers.remove(api.note)

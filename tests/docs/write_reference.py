@@ -1,4 +1,4 @@
-"""Writes the descriptions in a template as pages: `python -m oncekit.local.write_reference --to docs`.
+"""Writes the descriptions in a template as pages: `python tests/docs/write_reference.py --to docs`.
 
 parameters.md    its parameters by group, and its outputs
 alarms.md        its alarms
@@ -109,7 +109,7 @@ def pages(template: Path) -> dict[str, str]:
 
 def main() -> None:
     """Write the pages of a template's parameters, outputs, alarms and states."""
-    parser = argparse.ArgumentParser(prog="python -m oncekit.local.write_reference", description=main.__doc__)
+    parser = argparse.ArgumentParser(prog="write_reference.py", description=main.__doc__)
     parser.add_argument("--template", type=Path, default=Path("template.yaml"))
     parser.add_argument("--to", type=Path, required=True, help="the folder to write to")
     arguments = parser.parse_args()
