@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,9 +42,7 @@ def refusal(runtime: LambdaRuntime, **parameters: object) -> tuple[str, str, int
 
 
 @pytest.mark.aws(model="lambda", says="If present, indicates that an error occurred during function execution.")
-@pytest.mark.parametrize(
-    "payload", [b'{"a": [1, null, "\xc3\xbc"]}', '{"a": [1, null, "ü"]}', io.BytesIO(b'{"a": [1, null, "\\u00fc"]}')]
-)
+@pytest.mark.parametrize("payload", [b'{"a": [1, null, "\xc3\xbc"]}', '{"a": [1, null, "ü"]}'])
 def test_answer_has_the_shape_of_boto3(runtime: LambdaRuntime, payload: object) -> None:
     answer = runtime.invoke(FunctionName="probe", Payload=payload)
     assert (answer["StatusCode"], answer["ExecutedVersion"], "FunctionError" in answer) == (200, "$LATEST", False)

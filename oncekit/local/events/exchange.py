@@ -50,7 +50,7 @@ class Exchange:
 
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
-        resources = {logical_id: each for logical_id, each in resources.items() if _is_run(logical_id, each)}
+        resources = {name: each for name, each in resources.items() if each.ref and _is_run(name, each)}
         wanted = _of_type(resources, "AWS::Events::Rule")
         schedules = []
         for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items():

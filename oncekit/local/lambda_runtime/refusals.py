@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from botocore.exceptions import ClientError
 
-MAX_REQUEST_BYTES = 6_291_456
-"""The limit of a synchronous invocation, 6 MiB: Lambda's quotas."""
-
 
 def _refusal(status: int, code: str, message: str, **more: str) -> ClientError:
     return ClientError(
@@ -34,20 +31,6 @@ def throttled() -> ClientError:
     """The function already has its maximum of running invocations."""
     reason = "ReservedFunctionConcurrentInvocationLimitExceeded"
     return _refusal(429, "TooManyRequestsException", "Rate Exceeded.", Reason=reason, Type="User")
-
-
-def request_too_large(size: int) -> ClientError:
-    """The event is over MAX_REQUEST_BYTES."""
-    message = (
-        f"{size} byte payload is too large for the RequestResponse invocation type (limit {MAX_REQUEST_BYTES} bytes)"
-    )
-    return _refusal(413, "RequestTooLargeException", message, Type="User")
-
-
-def request_is_no_json(reason: str) -> ClientError:
-    """The event is not JSON."""
-    message = f"Could not parse request body into json: {reason}"
-    return _refusal(400, "InvalidRequestContentException", message, Type="User")
 
 
 def not_offered(invocation_type: str) -> ClientError:

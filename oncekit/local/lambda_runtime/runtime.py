@@ -185,7 +185,7 @@ class LambdaRuntime:
         `$LATEST` or the number of the version), InvocationType (RequestResponse); others are ignored.
 
         Raises ClientError, as boto3 does: ResourceNotFoundException, TooManyRequestsException (over the function's
-        concurrency), RequestTooLargeException, InvalidRequestContentException, InvalidParameterValueException.
+        concurrency), InvalidParameterValueException.
         What fails later is a FunctionError; its Payload says how.
         """
         name, qualifier = name_and_qualifier(parameters["FunctionName"], parameters.get("Qualifier"))
@@ -193,7 +193,7 @@ class LambdaRuntime:
         invocation_type = parameters.get("InvocationType") or "RequestResponse"
         if invocation_type != "RequestResponse":
             raise refusals.not_offered(invocation_type)
-        event = _event(payload)
+        event = json.loads(payload)
         request_id = str(uuid.uuid4())
         function, version, environment = self._take(name, qualifier, request_id)
         try:
@@ -298,15 +298,6 @@ def _payload(given: Any) -> bytes:
     if hasattr(given, "read"):
         given = given.read()
     return (given.encode() if isinstance(given, str) else bytes(given or b"")) or b"{}"
-
-
-def _event(payload: bytes) -> Any:
-    if len(payload) > refusals.MAX_REQUEST_BYTES:
-        raise refusals.request_too_large(len(payload))
-    try:
-        return json.loads(payload)
-    except ValueError as error:
-        raise refusals.request_is_no_json(str(error)) from error
 
 
 def _abort(environments: Iterable[Environment]) -> None:
