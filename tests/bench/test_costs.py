@@ -90,22 +90,6 @@ def test_the_page_says_how_much_cheaper_the_fast_lane_is(costs: Costs) -> None:
     assert len(ratios) == 12 and (least, most) == (int(ratios[0]), int(ratios[-1]))
 
 
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        (r"a duplicate costs 1/(\d+), a new", ["duplicate, 1 KB result"]),
-        (r"small result 1/(\d+) to 1/(\d+), one", ["new request, 1 KB result", "new request, 300-byte result"]),
-        (r"large result 1/(\d+) to 1/(\d+)\.", ["new request of 8 KB, 1 KB result", "new request, 20 KB result"]),
-        (r"tried again costs 1/(\d+), one that fails 1/(\d+),", ["second attempt succeeds", "fails for good"]),
-        (r"quarantined 1/(\d+), .* refused 1/(\d+)\.", ["quarantined after a crash", "payload mismatch"]),
-    ],
-    ids=lambda each: each[0] if isinstance(each, list) else "",
-)
-def test_the_page_says_how_much_cheaper_each_kind_of_request_is(costs: Costs, pattern: str, names: list[str]) -> None:
-    ratios = [costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in names]
-    assert said(pattern) == pytest.approx(ratios, abs=1)
-
-
 @pytest.mark.parametrize("path", ["new request, 1 KB result", "duplicate, 1 KB result", "duplicate while in progress"])
 def test_a_request_by_http_pays_for_the_fast_lane_and_for_one_call_of_the_api(costs: Costs, path: str) -> None:
     cost, direct = costs.of(HTTP, path), costs.of("fast", path)
