@@ -63,7 +63,7 @@ class Client:
 
     def hang_up(self, operation: str, key: str, payload: object) -> None:
         """Request an operation, and go away before the answer."""
-        path, body = f"/operations/{operation}", json.dumps(payload)
+        path, body = f"/default/{operation}", json.dumps(payload)
         headers = {"Content-Type": "application/json", KEY: key, **self._signature("POST", path, body.encode())}
         where = urlsplit(self._cloud.http_url)
         connection = http.client.HTTPConnection(str(where.hostname), where.port, timeout=60)
@@ -75,18 +75,14 @@ class Client:
         SigV4Auth(self._keys, "execute-api", "us-east-1").add_auth(request)
         return {name: str(value) for name, value in request.headers.items()}
 
-    def post(self, operation: str, key: str, payload: object, tenant: str | None = None, **headers: str) -> Response:
+    def post(self, operation: str, key: str, payload: object, tenant: str = "default", **headers: str) -> Response:
         """Request an operation."""
         headers = {"Content_Type": "application/json", "Idempotency_Key": key, **headers}
-        return self.send("POST", f"{_of(tenant)}/operations/{operation}", json.dumps(payload), **headers)
+        return self.send("POST", f"/{tenant}/{operation}", json.dumps(payload), **headers)
 
-    def get(self, operation: str, key: str, tenant: str | None = None) -> Response:
+    def get(self, operation: str, key: str, tenant: str = "default") -> Response:
         """Ask how an operation stands."""
-        return self.send("GET", f"{_of(tenant)}/operations/{operation}/{quote(key, safe='')}")
-
-
-def _of(tenant: str | None) -> str:
-    return "" if tenant is None else f"/tenants/{tenant}"
+        return self.send("GET", f"/{tenant}/{operation}/{quote(key, safe='')}")
 
 
 def token(cloud: LocalCloud, secret: str | None = None, **claims: Any) -> str:

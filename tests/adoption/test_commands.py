@@ -118,7 +118,7 @@ def started_by(document: dict[str, Any]) -> set[str]:
 
 
 def payload_of(document: dict[str, Any], operation: str) -> dict[str, Any]:
-    body = document["paths"][f"/operations/{operation}"]["post"]["requestBody"]
+    body = document["paths"][f"/{{tenant}}/{operation}"]["post"]["requestBody"]
     schema: dict[str, Any] = body["content"]["application/json"]["schema"]
     return schema
 

@@ -163,7 +163,7 @@ def test_the_readmes_calls_by_http_are_answered_as_the_page_on_http_says() -> No
     answers = [line for line in shown.split("; }\n")[1].splitlines() if line not in ("$ charge", "...")]
     assert len(answers) == 6
     assert not [line for line in answers if line not in page]
-    for part in ("--aws-sigv4 aws:amz:us-east-1:execute-api", "http://127.0.0.1:4601/operations/charge-payment"):
+    for part in ("--aws-sigv4 aws:amz:us-east-1:execute-api", "http://127.0.0.1:4601/default/charge-payment"):
         assert part in shown and part in page
 
 

@@ -163,7 +163,7 @@ def requested_by_http(cloud: LocalCloud) -> None:
         started = client.post(operation, key, payload)
         client.get(operation, key)
         if "location" in started.headers:
-            client.send("GET", started.headers["location"].removeprefix(".."))
+            client.send("GET", f"/default/{started.headers['location']}")
 
 
 def _pass(cloud: LocalCloud, seconds: float) -> None:

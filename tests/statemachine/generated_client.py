@@ -11,10 +11,10 @@ import sys
 sys.path.insert(0, sys.argv[1])
 
 from once_client import AuthenticatedClient  # type: ignore[import-not-found]
-from once_client.api.default import look_up_operation_of_tenant as look_up  # type: ignore[import-not-found]
-from once_client.api.default import request_charge_payment_of_tenant as request  # type: ignore[import-not-found]
+from once_client.api.default import look_up_operation as look_up  # type: ignore[import-not-found]
+from once_client.api.default import request_charge_payment as request  # type: ignore[import-not-found]
 from once_client.models import (  # type: ignore[import-not-found]
-    RequestChargePaymentOfTenantPayloadOfChargePayment as Payload,
+    RequestChargePaymentPayloadOfChargePayment as Payload,
 )
 
 

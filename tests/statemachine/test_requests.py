@@ -85,7 +85,7 @@ def test_who_was_told_by_http_finds_nothing_kept(cloud: LocalCloud, client: Clie
     assert client.post("charge-payment", "k", {"card": "4111"}).status == 422
     assert client.post("charge-payment", "", charge()["payload"]).status == 400
     assert client.send(
-        "POST", "/operations/charge-payment", '{"a":1e400}', Content_Type="application/json", Idempotency_Key="n"
+        "POST", "/default/charge-payment", '{"a":1e400}', Content_Type="application/json", Idempotency_Key="n"
     ).status in (400, 422)
     assert refused_objects(cloud) == []
     assert not operations(cloud)

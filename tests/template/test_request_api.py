@@ -41,14 +41,6 @@ def templates(source: Json) -> Iterator[tuple[str, str]]:
         yield from ((f"{name}.{part}", text) for part, text in parts.items())
 
 
-def test_the_paths_with_a_tenant_do_what_those_without_one_do() -> None:
-    found = {name: method["x-amazon-apigateway-integration"] for name, method in methods()}
-    for name, integration in found.items():
-        if "/tenants/{tenant}" in name:
-            assert integration == found[name.replace("/tenants/{tenant}", "")], name
-    assert len(found) == 6
-
-
 @pytest.mark.parametrize(("given", "scheme"), [({}, "iam"), ({"HttpUserPoolArn": POOL}, "userPool")])
 def test_nobody_calls_without_a_signature_or_a_token(given: dict[str, str], scheme: str) -> None:
     assert {json.dumps(method["security"]) for _, method in methods(**given)} == {json.dumps([{scheme: []}])}
@@ -121,9 +113,9 @@ def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:
 
 def answered(body: str, **headers: str) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """What the template of the answer makes of what Step Functions says, and the overrides."""
-    post = dict(methods())["post /operations/{operation}"]
+    post = dict(methods())["post /{tenant}/{operation}"]
     context = new_context("live", "POST", 0, {})
-    sent = Sent(Method("POST", "", {}), {"operation": "charge"}, {}, headers, "")
+    sent = Sent(Method("POST", "", {}), {"tenant": "default", "operation": "charge"}, {}, headers, "")
     template = post["x-amazon-apigateway-integration"]["responses"]["default"]["responseTemplates"]["application/json"]
     return json.loads(rendered(template, body, sent, context)), context["responseOverride"]
 
@@ -182,10 +174,10 @@ def test_an_execution_that_cannot_tell_the_result_is_a_problem(end: Json, status
 
 def looked_up(answer: Json, now: float = 0) -> tuple[Any, Json]:
     """What the template of the answer makes of what DynamoDB says, and the overrides."""
-    get = dict(methods())["get /operations/{operation}/{key}"]
+    get = dict(methods())["get /{tenant}/{operation}/{key}"]
     template = get["x-amazon-apigateway-integration"]["responses"]["default"]["responseTemplates"]["application/json"]
     context = new_context("live", "GET", now, {})
-    sent = Sent(Method("GET", "", {}), {"operation": "a", "key": "k"}, {}, {}, "")
+    sent = Sent(Method("GET", "", {}), {"tenant": "default", "operation": "a", "key": "k"}, {}, {}, "")
     return json.loads(rendered(template, json.dumps(answer), sent, context)), context["responseOverride"]
 
 
@@ -228,7 +220,7 @@ def test_a_record_that_has_expired_is_unknown() -> None:
 def test_only_the_record_of_a_tenant_and_an_operation_is_looked_up(
     tenant: str, operation: str, key: str, id: str
 ) -> None:
-    get = dict(methods())["get /tenants/{tenant}/operations/{operation}/{key}"]
+    get = dict(methods())["get /{tenant}/{operation}/{key}"]
     sent = Sent(Method("GET", "", {}), {"tenant": tenant, "operation": operation, "key": key}, {}, {}, "")
     template = get["x-amazon-apigateway-integration"]["requestTemplates"]["application/json"]
     call = json.loads(rendered(template, "", sent, new_context("live", "GET", 0, {})))
@@ -255,7 +247,7 @@ GOOD = {"tenant": "acme", "days": "30d", "operation": "pay", "hash": "a" * 64, "
     [{"tenant": ".."}, {"days": "30"}, {"hash": "../x"}, {"hash": "a" * 63}, {"object": "x.json"}, {"operation": "A"}],
 )
 def test_only_what_is_a_result_by_its_name_is_fetched(wrong: dict[str, str]) -> None:
-    get = dict(methods())["get /tenants/{tenant}/results/{days}/{operation}/{hash}/{object}"]
+    get = dict(methods())["get /{tenant}/_results/{days}/{operation}/{hash}/{object}"]
     template = get["x-amazon-apigateway-integration"]["requestTemplates"]["application/json"]
     for path, fetched in ((GOOD, GOOD), (GOOD | wrong, {})):
         context = new_context("live", "GET", 0, {})
@@ -321,7 +313,7 @@ def test_the_document_of_the_api_is_what_the_template_says() -> None:
 def test_the_document_is_openapi_and_has_the_payloads_of_the_operations() -> None:
     described = yaml.safe_load((ROOT / "docs/openapi.yaml").read_text())
     validate(described)
-    charge = described["paths"]["/operations/charge-payment"]["post"]["requestBody"]["content"]["application/json"]
+    charge = described["paths"]["/{tenant}/charge-payment"]["post"]["requestBody"]["content"]["application/json"]
     assert charge["schema"]["title"] == "Payload of charge-payment"
     ids = [method["operationId"] for methods in described["paths"].values() for method in methods.values()]
     assert len(set(ids)) == len(ids)

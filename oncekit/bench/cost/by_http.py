@@ -26,7 +26,7 @@ def http_paths(bench: Bench) -> Iterator[tuple[str, Cost]]:
     yield LOOKED_UP, _looked_up(bench, "http")
     found: list[Cost] = []
     with bench.cloud.intercept(before(lambda: found.append(_posted(bench, "http-busy")), action="invoke")):
-        _call(bench, "POST", f"/operations/{OPERATION}", "http-busy", 1024)
+        _call(bench, "POST", f"/default/{OPERATION}", "http-busy", 1024)
     yield "duplicate while in progress", found[0]
     yield "payload mismatch", _posted(bench, "http", 2048)
 
@@ -35,10 +35,10 @@ def _posted(bench: Bench, key: str, size: int = 1024) -> Cost:
     """What a request takes, and the fetching of its result where that is large."""
     with bench.counting() as count:
         known = _executions(bench)
-        where = _counted(count, "POST", f"/operations/{OPERATION}", key, size)
+        where = _counted(count, "POST", f"/default/{OPERATION}", key, size)
         if where:
             count.cost.gets += 1
-            _counted(count, "GET", where.removeprefix(".."))
+            _counted(count, "GET", f"/default/{where}")
         for arn in _executions(bench) - known:
             count(bench.cloud.wait(arn))
     return count.cost
@@ -48,7 +48,7 @@ def _looked_up(bench: Bench, key: str) -> Cost:
     """What a GET of the operation takes: one read of the record."""
 
     def ask() -> dict[str, Any]:
-        _counted(count, "GET", f"/operations/{OPERATION}/{key}")
+        _counted(count, "GET", f"/default/{OPERATION}/{key}")
         return {}
 
     with bench.counting() as count:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Document = dict[str, Any]
 API = "AWS::ApiGateway::RestApi"
-STARTS = "/operations/{operation}"
+STARTS = "/{tenant}/{operation}"
 """The path of Once's API that no other API of an application has."""
 OBJECT: Document = {"type": "object"}
 LOCAL_URL = "http://127.0.0.1:4601"

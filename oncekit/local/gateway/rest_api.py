@@ -23,7 +23,7 @@ class Method:
     name: str
     """In capitals."""
     resource: str
-    """The path as the document writes it, as /operations/{operation}."""
+    """The path as the document writes it, as /{tenant}/{operation}."""
     description: Mapping[str, Any]
 
     @property
