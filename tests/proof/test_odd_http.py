@@ -45,7 +45,7 @@ class Asked:
 
     @property
     def path(self) -> str:
-        return f"{'' if self.tenant is None else f'/tenants/{self.tenant}'}/operations/{self.operation}"
+        return f"/{self.tenant or 'default'}/{self.operation}"
 
     def sent(self, client: Client) -> Response:
         headers = {HEADERS[name]: value for name, value in self.policy.items()} | self.stray
@@ -121,7 +121,7 @@ def exchanges(cloud: LocalCloud, sent: Asked) -> Iterator[tuple[Response, dict[s
     yield sent.sent(client), sent.meant()
     key = quote(sent.key, safe="") or "k"
     request = {"operation": sent.operation, "tenant": sent.tenant or "default", "idempotencyKey": unquote(key)}
-    named = f"/tenants/{request['tenant']}/operations/{sent.operation}/{key}"
+    named = f"/{request['tenant']}/{sent.operation}/{key}"
     yield client.send("GET", named), request if cloud.record(odd.id_of(request)) else None
 
 

@@ -22,7 +22,7 @@ def api(scene: Scene) -> None:
 
 
 def post(scene: Scene, request: Request, **headers: str) -> Answer:
-    path = f"/tenants/{request['tenant']}/operations/{request['operation']}"
+    path = f"/{request['tenant']}/{request['operation']}"
     given = {"Idempotency-Key": request["idempotencyKey"], "Content-Type": "application/json"}
     given |= {name.replace("_", "-"): value for name, value in headers.items()}
     return call(scene.backend.stack, "POST", path, given, json.dumps(request["payload"]).encode())
