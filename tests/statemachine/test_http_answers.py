@@ -279,5 +279,5 @@ def test_who_does_not_sign_is_turned_away_before_anything_is_read(client: Client
         ),
         client.send("GET", "/nowhere"),
     ):
-        assert (answer.status, answer.problem["title"]) == (403, "Forbidden")
+        assert (answer.status, answer.problem["type"]) == (403, "about:blank")
     assert rows(cloud, "ProviderLedgerTable") == 0

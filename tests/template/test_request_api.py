@@ -105,7 +105,7 @@ def test_every_refusal_of_api_gateway_is_a_problem_document() -> None:
     again = {
         kind for kind, each in refusals.items() if "gatewayresponse.header.Retry-After" in each["responseParameters"]
     }
-    assert again == {"THROTTLED", "QUOTA_EXCEEDED", "INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"}
+    assert again == {"THROTTLED", "INTEGRATION_TIMEOUT", "INTEGRATION_FAILURE"}
 
 
 # ---- what Step Functions refuses ----
