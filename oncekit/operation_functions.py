@@ -39,9 +39,9 @@ class OperationFunctions:
 
 
 def parsed(operations: str) -> dict[str, Named]:
-    """The parameter Operations: `charge=my-charge:live, refund=arn:aws:lambda:...`. The first entry of two counts."""
+    """The parameter Operations: `charge=my-charge:live,refund=arn:aws:lambda:...`. The first entry of two counts."""
     found: dict[str, Named] = {}
-    for entry in operations.replace(" ", "").split(","):
+    for entry in operations.split(","):
         operation, equals, function = entry.partition("=")
         name, _, qualifier = function.rpartition(":function:")[2].partition(":")
         if equals and operation not in found:
