@@ -386,7 +386,6 @@ def test_a_sweep_publishes_what_the_alarms_look_at(cloud: LocalCloud, latches: L
         "QuarantinedOperations": 0,
         "RecoveredOperations": 0,
         "RejectedRequests": 0,
-        "OldestRejectedRequest": 0,
     }
     assert published(cloud, recover) == none
     cloud.run(scripted({"raise": "NeedsAttention"}))
@@ -401,10 +400,9 @@ def test_a_sweep_publishes_what_the_alarms_look_at(cloud: LocalCloud, latches: L
     assert published(cloud, recover)["RecoveredOperations"] == 1
 
 
-def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalCloud, recover: Recover) -> None:
+def test_refused_requests_are_counted_over_several_pages(cloud: LocalCloud, recover: Recover) -> None:
     for lane in ("full", "fast"):
         cloud.run({"operation": "charge-payment"}, lane=lane)  # type: ignore[arg-type]
-        cloud.clock.advance(100)
     bucket = cloud.outputs["ResponseBucketName"]
     for n in range(450):  # more than two pages
         cloud.client("s3").put_object(Bucket=bucket, Key=f"rejected/2199-01-01T00-00-00Z-{n}.json", Body=b"{}")
@@ -412,7 +410,6 @@ def test_refused_requests_and_the_age_of_the_oldest_are_counted(cloud: LocalClou
     counted = published(cloud, recover)
     cloud.client("s3").delete_object(Bucket=bucket, Key="rejected/")
     assert counted["RejectedRequests"] == 452
-    assert 200 <= counted["OldestRejectedRequest"] <= 230
 
 
 def _largest(operation: str, what: str) -> dict[str, Any]:
