@@ -68,6 +68,7 @@ def test_what_a_metric_of_an_alarm_is_about_is_shown(widgets: list[dict[str, Any
     shown = {(each[0], each[1]) for each in metrics if len(each) > 1}
     seen_elsewhere = {
         ("AWS/SQS", "ApproximateAgeOfOldestMessage"),  # the number of those that wait is shown
+        ("AWS/SQS", "NumberOfMessagesSent"),
         ("AWS/DynamoDB", "ReadThrottleEvents"),
         ("AWS/Lambda", "Throttles"),
     }

@@ -248,7 +248,9 @@ class ExecutionApi:
         execution = self._standard(response)
         if (seen := views.seen(execution, self._clock.now())) is None:
             raise ExecutionDoesNotExist(f"Execution Does Not Exist: '{execution.exec_arn}'")
-        return ActionResult(seen)
+        # "Only metadata", says AWS's guide; that an execution's input and output are none is unconfirmed.
+        left_out = ("input", "output") if response._get_param("includedData") == "METADATA_ONLY" else ()
+        return ActionResult({name: value for name, value in seen.items() if name not in left_out})
 
     def answer_list(self, response: Any) -> Any:
         """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
