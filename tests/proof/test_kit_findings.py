@@ -1,13 +1,15 @@
-"""The matrix of the test kit finds the mistakes that are planted in functions, and nothing in those without any."""
+"""The matrix of the test kit: each of its strikes arrives, and it finds what is planted in functions, and nothing else."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from kit import assert_holds, outcomes_of
 
-FILE, FEWEST = "test_matrix_findings.py", 12
+FEWEST = {"test_matrix_findings.py": 12, "test_strikes.py": 33}
 
 
-def test_what_is_planted_is_found_and_nothing_else(tmp_path: Path) -> None:
-    assert_holds(outcomes_of([FILE], tmp_path)[FILE], FEWEST)
+@pytest.mark.parametrize("file", FEWEST)
+def test_strikes_arrive_and_what_is_planted_is_found(file: str, tmp_path: Path) -> None:
+    assert_holds(outcomes_of([file], tmp_path)[file], FEWEST[file])
