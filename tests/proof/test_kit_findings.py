@@ -1,4 +1,4 @@
-"""The matrix of the test kit: each of its strikes arrives, and it finds what is planted in functions, and nothing else."""
+"""The test kit's matrix: each of its strikes arrives; it finds what is planted in functions, and nothing else."""
 
 from __future__ import annotations
 
