@@ -127,6 +127,8 @@ def releases(operator: Watched) -> None:
     operator.watch("release", ID, "--yes")
     _refused(operator)
     operator.watch("release", "--rejected", "--error", "InvalidRequest", "--yes")
+    operator.keep_refused("y", "Unavailable", input=operator.request())
+    operator.watch("release", ID, "--forget", "--yes")
 
 
 def _refused(operator: Watched) -> None:

@@ -23,6 +23,9 @@ CLOCK_AHEAD = 300
 (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html)."""
 CLOCKS_DIFFER = 3600
 """Seconds: a released record has expired on every clock that is less wrong than that."""
+FORGOTTEN = "what was kept of its request was removed; a new request starts afresh"
+NO_FINGERPRINT = "0" * 64
+"""Of no payload."""
 START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
 
@@ -67,7 +70,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
     values: dict[str, Any] = {
         ":operator": owner,
         ":next": fence,
-        ":at": _now(stack),
+        ":at": _iso(stack.now()),
         ":expiresAt": int(stack.now()) + stack.number("RetentionDays") * 86400,
         ":status": "FAILED" if result is None else "COMPLETED",
     }
@@ -114,27 +117,67 @@ def _owner_has_ended(stack: Stack, record: Record, not_done: str) -> str:
 
 def release(stack: Stack, shown: Record) -> dict[str, Any]:
     """Let the record expire now, so that the next request starts afresh. Not deleted: the fence goes on growing."""
-    fence = shown["fence"] + 1
+    over = stack.now() - CLOCKS_DIFFER
+    fence = _end(stack, shown, "the lock was released; a new request starts afresh", stack.now(), over)["fence"]
+    return {"id": shown["id"], "status": "RELEASED", "fence": fence}
+
+
+def may_be_forgotten(stack: Stack, record: Record) -> None:
+    """Raises Changed for a record whose owner may be alive."""
+    if record["status"] in OPEN:
+        _owner_has_ended(stack, record, "not forgotten")
+
+
+def hold(stack: Stack, shown: Record) -> Record:
+    """Remove what the record has of its request, and keep others from it until `let_go`, for an hour at most.
+
+    Else the objects of a new request could be deleted with those of the old one. Until then a request is told that the
+    operation was released: it cannot try again what failed in the future. The fingerprint stays, for another one would
+    refuse the request, and keep it.
+    """
+    later = stack.now() + CLOCKS_DIFFER
+    return _end(stack, shown, FORGOTTEN, later, later, remove=", #result, resultRef, #steps")
+
+
+def let_go(stack: Stack, held: Record) -> int:
+    """Let a record that is held expire now, and forget the fingerprint: a short payload can be guessed by it."""
+    over = stack.now() - CLOCKS_DIFFER
+    return int(_end(stack, held, FORGOTTEN, stack.now(), over, fingerprint=NO_FINGERPRINT)["fence"])
+
+
+def _end(
+    stack: Stack,
+    shown: Record,
+    message: str,
+    at: float,
+    expires: float,
+    remove: str = "",
+    fingerprint: str | None = None,
+) -> Record:
+    """End a record as released by an operator, under the next fence; what of it the next write needs is returned."""
+    then = {"owner": new_operator(stack), "fence": shown["fence"] + 1, "status": "FAILED"}
     values = {
-        ":operator": new_operator(stack),
-        ":next": fence,
-        ":status": "FAILED",
-        ":at": _now(stack),
-        ":over": int(stack.now()) - CLOCKS_DIFFER,
-        ":error": {"name": RELEASED, "message": "the lock was released; a new request starts afresh"},
+        ":operator": then["owner"],
+        ":next": then["fence"],
+        ":status": then["status"],
+        ":at": _iso(at),
+        ":over": int(expires),
+        ":error": {"name": RELEASED, "message": message},
+        **({} if fingerprint is None else {":fingerprint": fingerprint}),
     }
     update = (
         "SET #status = :status, #owner = :operator, fence = :next, finishedAt = :at, expiresAt = :over, "
-        "#error = :error REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
+        f"#error = :error{'' if fingerprint is None else ', fingerprint = :fingerprint'} "
+        f"REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain{remove}"
     )
-    write(stack, shown, update, values, {"owner": values[":operator"], "fence": fence, "status": "FAILED"})
-    return {"id": shown["id"], "status": "RELEASED", "fence": fence}
+    write(stack, shown, update, values, then)
+    return {"id": shown["id"], **then}
 
 
 def _size(text: str) -> int:
     return sum(1 if " " <= each <= "~" else 4 for each in text)
 
 
-def _now(stack: Stack) -> str:
-    at = datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
-    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _iso(at: float) -> str:
+    told = datetime.datetime.fromtimestamp(at, datetime.UTC)
+    return told.isoformat(timespec="milliseconds").replace("+00:00", "Z")

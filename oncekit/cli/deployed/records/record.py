@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import check
+from oncekit.cli.deployed.records.attributes import OPEN, check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.items import plain_item
@@ -70,7 +70,7 @@ def has_expired(stack: Stack, record: Record) -> bool:
 
 
 def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], then: Mapping[str, Any]) -> None:
-    """Update the record if status, owner, fence and lease are still those shown. Raises Changed otherwise.
+    """Update the record if status, owner, fence and the lease of an open one are still those shown; else raise Changed.
 
     `then` is what the record has after this very call: botocore repeats a call whose answer was lost, and the second
     one finds what the first one wrote.
@@ -80,14 +80,11 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
 
     encode = TypeSerializer().serialize
     names = {f"#{name}": name for name in ("status", "owner", "request", "result", "error", "steps")}
-    # The lease, which every open record has: a revived owner gets a new one under the same fence.
-    condition = "#status = :was AND #owner = :theirs AND fence = :fence AND leaseExpiresAt = :lease"
-    shown_values = {
-        ":was": shown["status"],
-        ":theirs": shown["owner"],
-        ":fence": shown["fence"],
-        ":lease": shown["leaseExpiresAt"],
-    }
+    condition = "#status = :was AND #owner = :theirs AND fence = :fence"
+    shown_values = {":was": shown["status"], ":theirs": shown["owner"], ":fence": shown["fence"]}
+    if shown["status"] in OPEN:  # a revived owner gets a new lease under the same fence
+        condition += " AND leaseExpiresAt = :lease"
+        shown_values[":lease"] = shown["leaseExpiresAt"]
     try:
         stack.client("dynamodb").update_item(
             TableName=stack.table,

@@ -57,7 +57,7 @@ def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST
     `id` is None where the request has none, `refusedBy` the execution that refused it.
     """
     done: list[dict[str, Any]] = []
-    for each in _kept(stack):
+    for each in refused(stack):
         if len(done) == limit:
             break
         if which.error in (None, each.error) and which.wanted(each.id):
@@ -78,7 +78,8 @@ def keys_of(stack: Stack) -> Iterator[str]:
         yield from (each["Key"] for each in page.get("Contents", ()))
 
 
-def _kept(stack: Stack) -> Iterator[Rejected]:
+def refused(stack: Stack) -> Iterator[Rejected]:
+    """All that are there now, the oldest first."""
     client = stack.client("s3")
     for key in list(keys_of(stack)):  # at once: what is refused again meanwhile is not of these
         try:
