@@ -13,7 +13,7 @@ import select
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -59,6 +59,9 @@ class Systems(Protocol):
 
     def answers(self, place: Place) -> bool:
         """Whether a connection is taken."""
+
+    def handshake(self) -> AbstractContextManager[None]:
+        """Around one of TLS."""
 
     def refused(self, told: str, place: Place, why: str = "") -> str:
         """A connection is not taken, or ends because of what came. Returns what the function is told."""
@@ -167,16 +170,17 @@ class _Connection(BaseHTTPRequestHandler):
                 _pass_on(self.connection, server)
 
     def _secure(self, place: Place) -> None:
-        try:
-            self.request = self.server.authority.context(place[0]).wrap_socket(self.connection, server_side=True)
-        except ssl.SSLEOFError:
-            self.close_connection = True
-        except ssl.SSLError as error:
-            self.server.systems.refused(self.told, place, f"its client does not trust the test ({error.reason})")
-            self.close_connection = True
-        else:
-            self.scheme = "https"
-            self.setup()
+        with self.server.systems.handshake():
+            try:
+                self.request = self.server.authority.context(place[0]).wrap_socket(self.connection, server_side=True)
+            except ssl.SSLEOFError:
+                self.close_connection = True
+            except ssl.SSLError as error:
+                self.server.systems.refused(self.told, place, f"its client does not trust the test ({error.reason})")
+                self.close_connection = True
+            else:
+                self.scheme = "https"
+                self.setup()
 
     # ---- requests ----
 

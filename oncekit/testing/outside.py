@@ -15,7 +15,8 @@ import hashlib
 import http.client
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
@@ -66,6 +67,7 @@ class Outside:
         self._unanswered: list[str] = []
         self._raised: list[BaseException] = []
         self._lock = threading.Lock()
+        self._handshakes, self._shaken = 0, threading.Condition(self._lock)
         self._server = Connections(self)
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
@@ -100,7 +102,9 @@ class Outside:
 
     def check(self) -> None:
         """Raises what an answer of the test has raised since the last check, or Unanswered for what has none."""
-        with self._lock:
+        with self._shaken:
+            # Its client has given up before the server here has heard of it, and told so.
+            self._shaken.wait_for(lambda: not self._handshakes, 1)
             told, self._unanswered = self._unanswered, []
             raised, self._raised = self._raised, []
         if raised:
@@ -114,6 +118,18 @@ class Outside:
         """What uses the ports of HTTP is looked at, so that an error can name the whole URL."""
         places = {_place_of(url) for url in self._answers}
         return place in places or place[1] in USUAL_PORTS.values()
+
+    @contextmanager
+    def handshake(self) -> Iterator[None]:
+        """Around one: `check` waits for its end."""
+        with self._shaken:
+            self._handshakes += 1
+        try:
+            yield
+        finally:
+            with self._shaken:
+                self._handshakes -= 1
+                self._shaken.notify_all()
 
     def refused(self, told: str, place: Place, why: str = "") -> str:
         name = "{}:{}".format(*place)

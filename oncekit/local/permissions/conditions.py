@@ -69,7 +69,8 @@ def _part_holds(operator: str, key: str, expected: list[str], known: Mapping[str
     if name == "null":
         return str(value is None).lower() in expected
     alike, wanted = _OPERATORS[name]
-    if value is None:  # AWS: matches nothing, so that only a negated operator holds; all values of none are as they should
+    # AWS: a key that is not there matches nothing, so that only a negated operator holds; for all of no values holds.
+    if value is None:
         return operator.lower().endswith("ifexists") or operator.lower().startswith("forallvalues:") or not wanted
     return any(alike(each, value) for each in expected) is wanted
 
