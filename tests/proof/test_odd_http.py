@@ -125,7 +125,7 @@ def exchanges(cloud: LocalCloud, sent: Asked) -> Iterator[tuple[Response, dict[s
     yield client.send("GET", named), request if cloud.record(odd.id_of(request)) else None
 
 
-@cases(100)
+@cases(60)
 @given(sent=asked)
 @example(sent=Asked(body=b'{"a":"\xff"}', key='"%22,%22tenant"', tenant="acme"))
 @example(sent=Asked(body=b'\\",\\"tenant\\":\\"other'))

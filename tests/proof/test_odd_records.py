@@ -77,7 +77,7 @@ ended = {
 }
 
 
-@cases(50)
+@cases(30)
 @given(
     status=st.sampled_from((*ended, "dead")),
     odd_ones=spoilt(),

@@ -47,7 +47,7 @@ envelopes = st.one_of(
 forged = st.builds(lambda envelope, more: {**envelope, **more}, envelopes, sealed)
 
 
-@cases(60)
+@cases(40)
 @given(reply=st.one_of(odd.values, forged))
 @example(reply={"onceResult": "[1,]", "replyToken": None})
 @example(reply={"onceResultRef": {"key": f"responses/30d/acme/{'b' * 64}/1-{'0' * 16}.json"}})
@@ -93,7 +93,7 @@ said = st.builds(
 )
 
 
-@cases(60)
+@cases(40)
 @given(said=st.one_of(said, odd.values), careful=st.booleans())
 # Found by the fuzzer before this: no text, half a character, an end that is cut off, escapes that are none.
 @example(said={"errorType": "E", "errorMessage": 5}, careful=False)

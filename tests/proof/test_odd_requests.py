@@ -18,7 +18,7 @@ SANE = {"operation": OPERATION, "idempotencyKey": "k", "payload": {}}
 lanes = st.sampled_from(("full", "fast"))
 
 
-@cases(120)
+@cases(60)
 @given(sent=odd.inputs(), lane=lanes)
 @example(sent={**SANE, "payload": {"tenant": "other", "": "${TableName}", "{% $uuid() %}": [-0.0]}}, lane="fast")
 @example(sent={"body": SANE}, lane="full")
