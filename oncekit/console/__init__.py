@@ -2,6 +2,7 @@
 
     visible.py    characters that can be seen
     requests.py   what a request says of itself
+    summary.py    what happened, in plain words: one text for the page, `once show` and `once run`
     run.py        a run, made of the events of GetExecutionHistory
     events.py     how these events name what they say
     drawing/      a state machine as SVG

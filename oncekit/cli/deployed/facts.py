@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from contextlib import suppress
 from typing import Any
@@ -14,9 +15,10 @@ from oncekit.cli.deployed.stack import Stack, is_denied
 from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
+from oncekit.console.summary import part_of, summary
 
 KEYS = (
-    *("id", "expired", "record", "lane", "ownerStatus", "steps", "request", "requestKept", "log", "console"),
+    *("id", "summary", "expired", "record", "lane", "ownerStatus", "steps", "request", "requestKept", "log", "console"),
     *("execution", "logGroup", "attempts", "notFound", "logCommand"),
 )
 
@@ -36,7 +38,8 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     try:
         record = find(stack, id_in(run.input or "") or "")
     except Problem:
-        return {**dict.fromkeys(KEYS), "id": id_in(run.input or ""), "execution": runs.as_json(run)}
+        told = {"id": id_in(run.input or ""), "summary": summary([part_of(run)]), "execution": runs.as_json(run)}
+        return {**dict.fromkeys(KEYS), **told}
     return _told(stack, record, run)
 
 
@@ -47,6 +50,9 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
     request, kept_where = _request(stack, record)
     return {
         "id": record["id"],
+        "summary": summary(
+            [part_of(run)] if run else [], record, datetime.datetime.fromtimestamp(stack.now(), datetime.UTC)
+        ),
         "expired": has_expired(stack, record),
         "record": record,
         "lane": stack.lane_of(record["owner"]),

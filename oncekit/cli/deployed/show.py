@@ -56,9 +56,9 @@ def show(
 ) -> None:
     """Show all that is known about an id, and what to do next.
 
-    That is its record, its request and until when this is kept, its owner with the path that it took, and what business
-    logic printed and logged in each attempt; --json has the input and output of each state. For the ARN of an
-    execution, the same about the id of its request, with the path of that execution.
+    That is what happened in plain words, its record, its request and until when this is kept, its owner with the path
+    that it took, and what business logic printed and logged in each attempt; --json has the input and output of each
+    state. For the ARN of an execution, the same about the id of its request, with the path of that execution.
 
     An owner in the fast lane cannot be looked up. Its status comes from the record: MAY_RUN until its lease is over,
     LEASE_OVER after that, or ENDED if it holds no lock any more. It has no path: --draw refuses it.
@@ -68,10 +68,10 @@ def show(
 
     With --draw alone, the state machine of the template in this folder is drawn.
 
-    JSON: {id, expired, record, lane, ownerStatus, steps, request, requestKept, log, console, execution: {execution,
-    status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId, stream,
-    lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input, output,
-    errors}, `at` is in epoch ms.
+    JSON: {id, summary, expired, record, lane, ownerStatus, steps, request, requestKept, log, console,
+    execution: {execution, status, startedAt, endedAt, error, cause, states}, logGroup, attempts: [{attempt, requestId,
+    stream, lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
+    output, errors}, `at` is in epoch ms.
     """
     place = Place(stack, profile, region)
     if draw is not None:
@@ -107,6 +107,7 @@ def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:
     """The same for people."""
     if shown["record"] is None:
         yield Entry("", f"{shown['id'] or 'a request without an id'}  there is no record")
+        yield Entry("  ", shown["summary"])
     else:
         yield from _about_the_record(shown, now)
         yield from _about_the_owner(shown)
@@ -122,6 +123,7 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
     expired = "  EXPIRED: the next request with this id starts afresh" if shown["expired"] else ""
     was_released = record.get("error", {}).get("name") == RELEASED
     yield Entry("", f"{shown['id']}  {'RELEASED' if was_released else record['status']}{expired}")
+    yield Entry("  ", shown["summary"])
     if record["status"] == "IN_PROGRESS":
         lease = record["leaseExpiresAt"]
         yield f"  lease       {'over since ' + since(now, lease) if lease < now else f'{lease - now:.0f} s more'}"

@@ -11,6 +11,9 @@ from oncekit.cli.here.effects import SideEffects
 from oncekit.cli.outcomes import COLOURS, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
+from oncekit.console.here import run_here
+from oncekit.console.requests import id_of
+from oncekit.console.summary import Part, part_of, summary
 from oncekit.local import Execution
 from oncekit.local.lanes import lane_of
 
@@ -67,7 +70,17 @@ def exit_code(executions: Sequence[Execution]) -> int:
 
 
 def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
-    say_json({"executions": [as_json(e) for e in executions], "sideEffects": effects.as_json()})
+    told = {"executions": [as_json(e) for e in executions], "summaries": summaries(executions)}
+    say_json({**told, "sideEffects": effects.as_json()})
+
+
+def summaries(executions: Sequence[Execution]) -> dict[str, str]:
+    """What happened to each id, in plain words."""
+    parts: dict[str, list[Part]] = {}
+    for each in executions:
+        if id := id_of(each.input):
+            parts.setdefault(id, []).append(part_of(run_here(each)))
+    return {id: summary(of_id) for id, of_id in parts.items()}
 
 
 def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
@@ -87,6 +100,8 @@ def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
     paper = Paper(error=False)
     paper.table(head, rows, [COLOURS[mark(each)] for each in executions], failures)
     paper.line()
+    for id, text in summaries(executions).items():
+        paper.paragraph(f"{id}: {text}")
     paper.paragraph(_told(effects))
 
 

@@ -43,7 +43,7 @@ def run(
     as_json: Json = False,
     template: Template = None,
 ) -> None:
-    """Run requests in the local cloud. Shows the result of each.
+    """Run requests in the local cloud. Shows the result of each, and says in plain words what happened to each id.
 
     Without --lane, they start in the lane that the template's parameter Lane names, as with `once send` and the
     triggers. Executions of the full lane to which the fast lane hands a request over are shown, too.
@@ -51,7 +51,7 @@ def run(
     The exit code is that of `once send --wait`: 1 if a request failed, else 3 if one is in conflict or in progress.
     IN_PROGRESS does not count once the result under that id is known.
 
-    JSON: {executions: [...], sideEffects: {businessLogicStarts, tables}}.
+    JSON: {executions: [...], summaries: {id: text}, sideEffects: {businessLogicStarts, tables}}.
     """
     raise typer.Exit(_run(events, times, concurrently, chosen(lane), given(parameter), as_json, template))
 

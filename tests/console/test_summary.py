@@ -1,0 +1,175 @@
+"""What happened, in plain words: five prepared stories, each with an execution's own sentence and the operation's."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+
+import pytest
+from scenario import charge, id_of
+
+from oncekit.cli.here.chosen_faults import fault_of
+from oncekit.cli.here.console import LocalActions
+from oncekit.console.here import run_here
+from oncekit.console.summary import of_one, part_of, summary
+from oncekit.local import Execution, LocalCloud, VirtualClock
+from oncekit.local.faults import before, fails
+from oncekit.local.lanes import MACHINES
+
+LEASE_AND_SWEEP_S = 160
+ASKING = charge() | {"operation": "ask-somebody"}
+
+
+def story(cloud: LocalCloud, request: dict[str, object] = charge()) -> str:  # noqa: B008 never changed
+    known = [each for output in MACHINES.values() for each in cloud.executions.of(cloud.outputs[output])]
+    runs = sorted((run_here(cloud.describe(each.exec_arn)) for each in known), key=lambda run: run.started_at)
+    now = datetime.datetime.fromtimestamp(cloud.clock.now(), datetime.UTC)
+    return summary([part_of(run) for run in runs], cloud.record(id_of(request)), now)
+
+
+def itself(execution: Execution) -> str:
+    return of_one(part_of(run_here(execution)))
+
+
+@pytest.fixture
+def actions(cloud: LocalCloud) -> LocalActions:
+    return LocalActions(cloud, Path())
+
+
+def dying(cloud: LocalCloud) -> None:
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.start(json.dumps(charge()), "dying")
+        cloud.settle()
+
+
+def recover(cloud: LocalCloud) -> None:
+    assert isinstance(cloud.clock, VirtualClock)
+    with cloud.delivering():
+        cloud.clock.advance(LEASE_AND_SWEEP_S)
+        cloud.settle()
+
+
+@pytest.mark.parametrize("lane", ["full", "fast"])
+def test_a_new_request_and_its_duplicates(cloud: LocalCloud, lane: str) -> None:
+    first, *duplicates = (cloud.run(charge(), lane=lane) for _ in range(4))  # type: ignore[arg-type]
+    assert itself(first) == "Your function ran once, and its answer is stored."
+    assert {itself(each) for each in duplicates} == {
+        "The operation was done: it got the stored answer. Your function did not run."
+    }
+    assert story(cloud) == "Your function ran once, and its answer is stored. 3 duplicates got the stored answer."
+
+
+def test_an_owner_that_died_after_the_charge_and_recovery_that_ran_it_again(cloud: LocalCloud) -> None:
+    dying(cloud)
+    died = "The owner was stopped (OwnerDied) while your function ran (attempt 1): its effect may have happened."
+    assert story(cloud) == f"{died} When its lease is over, a sweep starts it again."
+    cloud.run(charge())
+    recover(cloud)
+    cloud.run(charge())
+    again = "Recovery took over. Your function ran again with the same key (attempt 2), and its answer is stored."
+    assert story(cloud) == (
+        f"{died} {again} 1 duplicate came while it was in progress. 1 duplicate got the stored answer."
+    )
+    owner = cloud.describe((cloud.record(id_of(charge())) or {})["owner"])
+    assert itself(owner) == f"Its owner before (dying) ended before it was done. {again}"
+
+
+def test_a_failure_for_good_that_duplicates_get_too(cloud: LocalCloud) -> None:
+    first, duplicate = cloud.run(charge(amount=-5)), cloud.run(charge(amount=-5))
+    assert "failed for good (PermanentError: " in itself(first) and "the failure is stored" in itself(first)
+    assert itself(duplicate).startswith("The operation had failed for good: it got the same error.")
+    assert story(cloud).endswith("the failure is stored. 1 duplicate got the stored failure.")
+
+
+def test_a_quarantined_operation_that_a_person_resolved(cloud: LocalCloud, actions: LocalActions) -> None:
+    first, duplicate = cloud.run(ASKING), cloud.run(ASKING)
+    quarantined = "It was quarantined (NeedsAttention: somebody has to look at it)."
+    assert itself(first) == quarantined and "a person decides" in itself(duplicate)
+    assert story(cloud, ASKING) == (
+        f"{quarantined} Nothing happens until a person decides. 1 duplicate came while it was quarantined."
+    )
+    actions.resolve(id_of(ASKING), '{"chargeId": "ch_1"}', None)
+    cloud.run(ASKING)
+    assert story(cloud, ASKING) == (
+        f"{quarantined} A person resolved it, and gave its result. "
+        "1 duplicate came while it was quarantined. 1 duplicate got the stored answer."
+    )
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda do, id: do.resolve(id, None, "not charged"), "A person resolved it as failed (not charged)."),
+        (lambda do, id: do.release(id), "A person released it: the next request runs your function anew."),
+    ],
+)
+def test_what_else_a_person_decided(cloud: LocalCloud, actions: LocalActions, act: object, said: str) -> None:
+    cloud.run(ASKING)
+    act(actions, id_of(ASKING))  # type: ignore[operator]
+    assert said in story(cloud, ASKING)
+
+
+def test_an_operation_that_a_person_had_started_again(cloud: LocalCloud, actions: LocalActions) -> None:
+    cloud.run(ASKING)
+    actions.retry(id_of(ASKING))
+    cloud.settle()
+    assert "A person had it started again. It was quarantined" in story(cloud, ASKING)
+
+
+def test_the_same_key_with_another_payload(cloud: LocalCloud) -> None:
+    cloud.run(charge())
+    refused = cloud.run(charge(amount=9900))
+    assert itself(refused).startswith("It was refused (PayloadMismatch: another payload was sent before")
+    assert story(cloud).endswith("its answer is stored. 1 request with another payload under this key was refused.")
+
+
+def test_a_second_charge_after_a_release_says_why(cloud: LocalCloud) -> None:
+    """Told only that an order was charged twice, one finds out why."""
+    cloud.run(charge())
+    cloud.clock.advance(40 * 86_400)  # type: ignore[attr-defined]
+    cloud.run(charge())
+    assert "Its record had expired or was released, so the next request began anew. Your function ran" in story(cloud)
+
+
+def test_attempts_that_failed_are_told(cloud: LocalCloud) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 3))):
+        cloud.run(charge())
+    assert story(cloud) == (
+        "Attempts 1 to 2 failed (Lambda.UnknownException). "
+        "Attempt 3 of your function went well, and its answer is stored."
+    )
+
+
+def test_a_failed_operation_that_was_tried_again(cloud: LocalCloud) -> None:
+    cloud.run(charge(amount=-5))
+    cloud.clock.advance(1)  # type: ignore[attr-defined]
+    cloud.run(charge(amount=-5, onFailed="retry"))
+    assert "A request with onFailed retry had it tried again. Your function failed for good" in story(cloud)
+
+
+def test_a_request_that_was_refused_alone_and_one_that_nobody_knows(cloud: LocalCloud) -> None:
+    bad = charge(onConflict="perhaps")
+    cloud.run(bad)
+    assert story(cloud, bad).startswith("It was refused (InvalidRequest: onConflict must be")
+    assert summary([]) == "Nothing is known of it any more."
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        (charge(), "Your function was started once, and its answer is stored."),
+        (ASKING, "Your function was started once. It was quarantined (NeedsAttention: somebody has to look at it)."),
+    ],
+)
+def test_the_record_alone_says_what_it_knows(cloud: LocalCloud, request_: dict[str, object], said: str) -> None:
+    """As of an owner in the fast lane, of which AWS keeps no history."""
+    cloud.run(request_)
+    assert summary([], cloud.record(id_of(request_))).startswith(said)
+
+
+def test_an_owner_that_is_at_work_says_so(cloud: LocalCloud) -> None:
+    seen: list[str] = []
+    with cloud.intercept(before(lambda: seen.append(story(cloud)), state="ExecuteBusinessLogic")):
+        cloud.run(charge())
+    assert seen == ["Your function is running (attempt 1)."]
