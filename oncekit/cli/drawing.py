@@ -59,6 +59,7 @@ def _drawn(definition: Any, lane: Lane, run: Run | None, name: str) -> str:
     heading = f"State machine {MACHINES[lane]}"
     if run is not None:
         from oncekit.console.run_view import kind_and_outcome
+        from oncekit.console.summary import part_of
 
-        heading += f": the path of {name}, {kind_and_outcome(run.status, run.output, run.error)[1]}"
+        heading += f": the path of {name}, {kind_and_outcome(run, part_of(run))[1]}"
     return picture(definition, run, heading)

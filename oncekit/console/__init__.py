@@ -12,7 +12,7 @@
     json_text.py  JSON as people read it, and its members; words.py: times and durations
     rows.py       what is listed: executions, what waits; actions.py: what can be done from the page
     local_source.py   what the pages read of the local cloud; local_log.py: what functions printed there
-    listing.py    which requests are listed, and in which order
+    listing.py    operations as they are listed: one for each id
     pages/        templates, style and script; server/: what serves them
 
 Importing this package imports nothing else: each command pays for what it uses.

@@ -1,106 +1,143 @@
-"""Which executions the page of requests lists, and in which order."""
+"""Which operations the page of requests lists: one row for each id, the one that something happened to last on top."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from oncekit.console.rows import Row
+from oncekit.console.summary import summary
 
 CHUNK = 100
 """Rows that are sent at first; the page asks for as many more as it is scrolled."""
-KINDS = {
-    "running": "Running",
-    "succeeded": "Executed",
-    "replayed": "Answered",
-    "failed": "Failed",
-    "stopped": "Stopped",
+STATUSES = {
+    "IN_PROGRESS": "In progress",
+    "COMPLETED": "Completed",
+    "FAILED": "Failed",
+    "QUARANTINED": "Quarantined",
+    "REFUSED": "Refused",
 }
-"""By class: what a filter calls it."""
+"""What a filter calls them; the same words as in records, but for a request that none was made for."""
+Known = Mapping[str, object] | None
+"""A record, if there is one."""
 
 
 @dataclass(frozen=True)
 class Filter:
     """What is asked for; what is empty matches all."""
 
-    kind: str = ""
+    status: str = ""
     operation: str = ""
     tenant: str = ""
     text: str = ""
-    grouped: bool = False
     most: int = CHUNK
 
     @classmethod
     def of(cls, asked: Mapping[str, str]) -> Filter:
         most = asked.get("most", "")
         return cls(
-            **{name: asked.get(name, "").strip() for name in ("kind", "operation", "tenant", "text")},
-            grouped=asked.get("group") == "id",
+            **{name: asked.get(name, "").strip() for name in ("status", "operation", "tenant", "text")},
             most=int(most) if most.isdecimal() and len(most) < 9 else CHUNK,
         )
 
-    def matches(self, row: Row) -> bool:
-        """Whatever its class is."""
+    def matches(self, listed: Operation) -> bool:
+        """Whatever its status is."""
         text = self.text.lower()
         return (
-            self.operation in ("", row.operation)
-            and self.tenant in ("", row.tenant)
-            and (not text or any(text in each.lower() for each in (row.id, row.outcome, row.name)))
+            self.operation in ("", listed.operation)
+            and self.tenant in ("", listed.tenant)
+            and (not text or any(text in each.lower() for row in listed.rows for each in (row.id, row.name, row.given)))
         )
 
 
 @dataclass(frozen=True)
-class Listed:
-    row: Row
-    follows: bool
-    """Whether it is of the same id as the one above it, in a list that is grouped."""
-    owner: Row | None
-    """The execution that did the work for its id, the last one that had begun when this one ended."""
+class Operation:
+    """The executions of an id, the newest first; of a request without one, the one that refused it."""
+
+    id: str
+    rows: Sequence[Row]
+    record_of: Callable[[str], Known]
+
+    @cached_property
+    def record(self) -> Known:
+        """Read only where it may say more than the executions do: what is open, a person may have ended."""
+        is_running = any(row.part.role == "running" or row.kind == "running" for row in self.rows)
+        asks = bool(self.id) and not is_running and self._status in ("IN_PROGRESS", "QUARANTINED")
+        return self.record_of(self.id) if asks else None
+
+    @cached_property
+    def _status(self) -> str:
+        """As the executions say."""
+        decided = (row.part.status for row in self.rows if row.part.status)
+        return next(decided, "REFUSED" if all(row.part.role == "refused" for row in self.rows) else "IN_PROGRESS")
+
+    @property
+    def status(self) -> str:
+        return status_of(self.record) if self.record else self._status
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        tenant, operation, key = self.id.split("#", 2) if self.id else ("", "", "")
+        return tenant, operation, key
+
+    @property
+    def tenant(self) -> str:
+        return self.parts[0]
+
+    @property
+    def operation(self) -> str:
+        return self.parts[1]
+
+    @property
+    def key(self) -> str:
+        return self.parts[2] or self.rows[0].name
+
+    @property
+    def duplicates(self) -> int:
+        return sum(row.part.role == "duplicate" for row in self.rows)
+
+    def told(self) -> str:
+        return summary([row.part for row in reversed(self.rows)], self.record)
 
 
 @dataclass(frozen=True)
 class Listing:
-    rows: Sequence[Listed]
+    operations: Sequence[Operation]
     counts: Mapping[str, int]
-    """By class, over all that match whatever class is asked for."""
+    """By status, over all that match whatever status is asked for."""
     more: int
     """How many to ask for to see more; 0 where these are all."""
-    operations: Sequence[str]
+    names: Sequence[str]
+    """Of operations."""
     tenants: Sequence[str]
     total: int
 
 
-def listing(rows: Sequence[Row], asked: Filter) -> Listing:
-    found = [row for row in rows if asked.matches(row)]
-    counts = Counter(row.kind for row in found)
-    matching = [row for row in found if asked.kind in ("", row.kind)]
-    shown = (_grouped(matching) if asked.grouped else matching)[: asked.most]
-    ids = {row.id for row in shown}
-    executed = [row for row in rows if row.outcome == "EXECUTED" and row.id in ids]
-    before = ["", *(row.id for row in shown)]
-    return Listing(
-        rows=[
-            Listed(row, asked.grouped and bool(row.id) and before[n] == row.id, _owner(row, executed))
-            for n, row in enumerate(shown)
-        ],
-        counts={kind: counts[kind] for kind in KINDS},
-        more=asked.most + CHUNK if len(matching) > asked.most else 0,
-        operations=sorted({row.operation for row in rows if row.operation}),
-        tenants=sorted({row.tenant for row in rows if row.tenant}),
-        total=len(rows),
-    )
-
-
-def _owner(row: Row, executed: Iterable[Row]) -> Row | None:
-    """After a record has expired, its id is executed again: that one gave no answer before."""
-    ended = row.ended_at
-    return next((one for one in executed if one.id == row.id and (ended is None or one.started_at <= ended)), None)
-
-
-def _grouped(rows: Iterable[Row]) -> list[Row]:
-    """The ids by their newest execution; of each, first the one that did the work, then the newest."""
+def listing(rows: Iterable[Row], asked: Filter, record_of: Callable[[str], Known]) -> Listing:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.id or row.arn, []).append(row)
-    return [row for group in groups.values() for row in sorted(group, key=lambda row: row.outcome != "EXECUTED")]
+    every = [Operation(group[0].id, group, record_of) for group in groups.values()]
+    found = [each for each in every if asked.matches(each)]
+    matching = [each for each in found if asked.status in ("", each.status)]
+    counts = Counter(each.status for each in found)
+    return Listing(
+        operations=matching[: asked.most],
+        counts={status: counts[status] for status in STATUSES},
+        more=asked.most + CHUNK if len(matching) > asked.most else 0,
+        names=sorted({each.operation for each in every if each.operation}),
+        tenants=sorted({each.tenant for each in every if each.tenant}),
+        total=len(every),
+    )
+
+
+RELEASED = "ReleasedByOperator"
+"""The error of a record whose lock an operator released: nothing failed."""
+
+
+def status_of(record: Mapping[str, object]) -> str:
+    error = record.get("error")
+    is_released = record.get("status") == "FAILED" and isinstance(error, Mapping) and error.get("name") == RELEASED
+    return "RELEASED" if is_released else str(record.get("status", ""))

@@ -11,12 +11,12 @@ from typing import Any
 
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
-from oncekit.console.json_text import members_of
 from oncekit.console.local_log import log_of
 from oncekit.console.requests import id_of
 from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
+from oncekit.console.summary import part_of
 from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
@@ -25,6 +25,8 @@ from oncekit.local.once_cloud import LocalCloud
 
 INDEX = "open-operations"
 MOST_OPEN = 500
+LONGEST_GIVEN = 2000
+"""Characters of an input in which one searches."""
 
 
 class LocalSource:
@@ -78,23 +80,19 @@ class LocalSource:
 
     def _row(self, arn: str, execution: Any) -> Row:
         run = run_here(execution_of(execution))
-        kind, outcome = kind_and_outcome(run.status, run.output, run.error)
-        id = id_of(execution.input_data) or ""
-        tenant, operation, key = id.split("#", 2) if id else ("", "", "")
+        part = part_of(run)
+        kind, outcome = kind_and_outcome(run, part)
         row = Row(
             arn=arn,
             name=run.name,
-            id=id,
-            operation=operation,
-            tenant=tenant,
-            key=key,
+            id=id_of(execution.input_data) or "",
             lane=lane_of(arn),
             kind=kind,
             outcome=outcome,
             started_at=run.started_at if run.events else execution.start_date,
             ended_at=run.ended_at,
-            attempt=members_of(run.output).get("attempt"),
-            way=[(each.state, each.outcome) for each in run.visits],
+            part=part,
+            given=(run.input or "")[:LONGEST_GIVEN],
         )
         with self._changed:
             if run.status != RUNNING and str(execution.status) == run.status:
@@ -137,10 +135,20 @@ class LocalSource:
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""
+        ids = [item["id"]["S"] for item in self._open()]
+        return [record for record in map(self._cloud.record, ids[:MOST_OPEN]) if record is not None]
+
+    def waiting(self) -> int:
+        """How many requests wait for a person: quarantined, or refused and kept."""
+        quarantined = sum(str(item["openShard"]["S"]).startswith("QUARANTINED") for item in self._open())
+        bucket, prefix = self._cloud.outputs["ResponseBucketName"], "rejected/"
+        pages = self._cloud.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        return quarantined + sum(int(page["KeyCount"]) for page in pages)
+
+    def _open(self) -> Iterator[Mapping[str, Any]]:
         table = self._cloud.outputs["TableName"]
         pages = self._cloud.client("dynamodb").get_paginator("scan").paginate(TableName=table, IndexName=INDEX)
-        ids = [item["id"]["S"] for page in pages for item in page["Items"]]
-        return [record for record in map(self._cloud.record, ids[:MOST_OPEN]) if record is not None]
+        return (item for page in pages for item in page["Items"])
 
     def queues(self) -> dict[str, int]:
         """Messages in each queue, by its name."""

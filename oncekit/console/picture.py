@@ -5,7 +5,15 @@ from __future__ import annotations
 from oncekit.console.drawing.graph import NOTHING_TAKEN, Definition, Mark, Taken, edges, nodes
 from oncekit.console.run import Outcome, Run, Visit
 
-SIGNS: dict[Outcome, str] = {"succeeded": "✓", "caught": "↷", "failed": "✗", "stopped": "■", "running": "●"}
+SIGNS: dict[Outcome, str] = {
+    "succeeded": "✓",
+    "unmet": "○",
+    "caught": "↷",
+    "failed": "✗",
+    "stopped": "■",
+    "running": "●",
+}
+WORDS = {"caught": "failed, caught", "unmet": "its condition did not hold"}
 
 
 def picture(definition: Definition, run: Run | None, heading: str) -> str:
@@ -40,7 +48,7 @@ def taken(run: Run, links: bool = False) -> Taken:
 def words_of(outcome: Outcome, retries: int) -> str:
     """`failed, caught, 2 retries`."""
     again = "" if not retries else f", {retries} {'retry' if retries == 1 else 'retries'}"
-    return ("failed, caught" if outcome == "caught" else outcome) + again
+    return WORDS.get(outcome, outcome) + again
 
 
 def _mark(visit: Visit, retries: int) -> Mark:

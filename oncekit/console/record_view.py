@@ -1,29 +1,25 @@
-"""What a page says of a record: what it is, and each write to it that an execution of its id made or was refused."""
+"""What a page says of a record."""
 
 from __future__ import annotations
 
 import datetime
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.console.json_text import members_of
-from oncekit.console.run import Attempt, Run, Visit
+from oncekit.console.listing import status_of
+from oncekit.console.summary import OPERATOR
 from oncekit.console.words import duration
 
-WRITES = ("dynamodb:updateItem", "dynamodb:putItem", "dynamodb:deleteItem", "dynamodb:transactWriteItems")
-REFUSED = "ConditionalCheckFailed"
 KINDS = {
     "IN_PROGRESS": "running",
     "COMPLETED": "succeeded",
     "FAILED": "failed",
     "QUARANTINED": "stopped",
     "RELEASED": "stopped",
+    "REFUSED": "failed",
 }
-RELEASED = "ReleasedByOperator"
-"""The error of a record whose lock an operator released: nothing failed."""
 FACTS = {
     "fence": "Fence",
     "attempts": "Attempts",
@@ -32,22 +28,6 @@ FACTS = {
     "finishedAt": "Finished",
 }
 DATA = ("error", "result", "resultRef", "request", "requestRef")
-TOLD = {"status": "status", "attempts": "attempts", "leaseExpiresAt": "lease until", "error": "error"}
-"""Attributes that the page shows of a write, and what it calls them."""
-
-
-@dataclass(frozen=True)
-class Write:
-    """A call that wanted to change the record."""
-
-    at: datetime.datetime
-    run: Run
-    visit: Visit
-    kind: str
-    ended: str
-    fence: str
-    changes: str
-    """What it set, or wanted to set."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +38,7 @@ class RecordView:
     """Empty where there is no record."""
     facts: Mapping[str, str]
     owner: str
-    """The ARN of its execution."""
+    """The ARN of its execution; empty where it is a person."""
     owner_name: str
     expired: bool
     """Whether it counts no more, though it is still there."""
@@ -78,8 +58,7 @@ class RecordView:
 
 def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> RecordView:
     error = record.get("error") or {}
-    is_released = record.get("status") == "FAILED" and error.get("name") == RELEASED
-    status = "RELEASED" if is_released else str(record.get("status", ""))
+    status = status_of(record)
     owner = ":".join(str(record.get("owner", "")).split(":")[:9])  # in the fast lane a nonce follows
     lease = float(record["leaseExpiresAt"]) if status == "IN_PROGRESS" else None
     return RecordView(
@@ -87,8 +66,8 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
         kind=KINDS.get(status, "stopped"),
         status=status,
         facts={said: str(record[name]) for name, said in FACTS.items() if name in record},
-        owner=owner,
-        owner_name=owner.split(":")[7] if owner.count(":") > 6 else owner,
+        owner="" if OPERATOR in owner else owner,
+        owner_name="a person" if OPERATOR in owner else owner.split(":")[7] if owner.count(":") > 6 else owner,
         expired=record.get("expiresAt", now.timestamp()) < now.timestamp(),
         lease="" if lease is None else _lease(lease, now),
         lease_ends=lease,
@@ -106,56 +85,3 @@ def _text(value: Any) -> str:
 def _lease(ends: float, now: datetime.datetime) -> str:
     left = ends - now.timestamp()
     return f"{duration(left)} more" if left > 0 else f"over since {duration(-left)}" if ends else "was ended"
-
-
-def writes(runs: Iterable[Run]) -> Sequence[Write]:
-    """Those in the histories of these runs, by time; what a function writes by itself is in `steps`."""
-
-    def found() -> Iterator[Write]:
-        for run in runs:
-            for visit in run.visits:
-                yield from (_write(run, visit, each) for each in visit.attempts if each.resource in WRITES)
-
-    return sorted(found(), key=lambda each: each.at)
-
-
-def _write(run: Run, visit: Visit, attempt: Attempt) -> Write:
-    error = attempt.failure.error or "failed" if attempt.failure else ""
-    call = members_of(attempt.parameters)
-    sets = assignments(call)
-    has = {} if error else members_of(visit.output).get("Attributes") or {}
-    mine = (call.get("ExpressionAttributeValues") or {}).get(":mine")
-    return Write(
-        at=attempt.began_at,
-        run=run,
-        visit=visit,
-        kind="failed" if error else "succeeded",
-        ended="refused" if REFUSED in error else error or "written",
-        fence=_plain(has.get("fence")) or sets.get("fence", "") or _plain(mine),
-        changes=", ".join(f"{TOLD[name]} {_told(name, sets[name])}" for name in TOLD if name in sets),
-    )
-
-
-def _told(name: str, value: str) -> str:
-    """A lease as a time of day."""
-    if name != "leaseExpiresAt":
-        return value
-    return "its end" if value == "0" else f"{datetime.datetime.fromtimestamp(int(value), datetime.UTC):%H:%M:%S}"
-
-
-def assignments(call: Mapping[str, Any]) -> dict[str, str]:
-    """What an UpdateItem sets to a value of its own, by attribute."""
-    names, values = call.get("ExpressionAttributeNames") or {}, call.get("ExpressionAttributeValues") or {}
-    sets = str(call.get("UpdateExpression", "")).partition("SET ")[2].partition("REMOVE ")[0]
-    return {
-        str(names.get(name, name)): _plain(values.get(value))
-        for name, value in re.findall(r"([#\w.]+)\s*=\s*(:\w+)(?=\s*(?:,|$))", sets)
-    }
-
-
-def _plain(typed: Any) -> str:
-    """A value under its type; of a map, such as an error, its members."""
-    if not typed:
-        return ""
-    kind, value = next(iter(typed.items()))
-    return ": ".join(map(_plain, value.values())) if kind == "M" else str(value)

@@ -32,12 +32,3 @@ def id_in(text: str) -> str | None:
         return id_of(json.loads(text))
     except (ValueError, RecursionError):
         return None
-
-
-def parts_of(text: str) -> dict[str, str]:
-    """Operation, tenant and key of the request in an execution's input; empty where it does not say."""
-    id = id_in(text)
-    if id is None:
-        return {}
-    tenant, operation, key = id.split("#", 2)
-    return {"Operation": operation, "Tenant": tenant, "Key": key}

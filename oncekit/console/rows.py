@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from oncekit.console.run import Outcome
+from oncekit.console.summary import Part
 
 Log = Mapping[tuple[int, int], Sequence[str]]
 """Lines that a function printed, by the number of the visit and of its attempt, which counts from 0."""
@@ -24,9 +24,6 @@ class Row:
     name: str
     id: str
     """Empty where its input names none."""
-    operation: str
-    tenant: str
-    key: str
     lane: str
     kind: str
     """The class of its colour and sign: succeeded, replayed, failed, stopped or running."""
@@ -34,10 +31,10 @@ class Row:
     """EXECUTED, REPLAYED, IN_PROGRESS, an error's name, or the status."""
     started_at: datetime.datetime
     ended_at: datetime.datetime | None
-    attempt: int | None = None
-    """Of its business logic, as its answer says; None where it does not."""
-    way: Sequence[tuple[str, Outcome]] = ()
-    """The states that it entered, and what became of each."""
+    part: Part
+    """What it did for its operation."""
+    given: str
+    """The beginning of its input, as text, in which one searches."""
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,10 @@ from oncekit.console.events import (
     moment,
 )
 
-Outcome = Literal["succeeded", "caught", "failed", "stopped", "running"]
-"""How a visit ended: `caught` left by a Catch, `stopped` had the execution ended from outside."""
+Outcome = Literal["succeeded", "unmet", "caught", "failed", "stopped", "running"]
+"""How a visit ended: `caught` left by a Catch, `unmet` so because the condition of its write did not hold, as when a
+record is there already; `stopped` had the execution ended from outside."""
+CONDITION = "ConditionalCheckFailed"
 RUNNING = "RUNNING"
 
 
@@ -180,7 +182,7 @@ def _belongs_to(event: Raw, kind: str, visits: Sequence[Visit]) -> int:
 def _noted(visit: Visit, event: Raw, kind: str, at: datetime.datetime) -> Visit:
     if EXITED in event:
         exit = event[EXITED]
-        outcome: Outcome = "caught" if visit.outcome == "failed" else "succeeded"
+        outcome: Outcome = _left_by_catch(visit) if visit.outcome == "failed" else "succeeded"
         output, variables = exit.get("output"), exit.get("assignedVariables")
         return replace(visit, outcome=outcome, exited_at=at, output=output, variables=variables)
     if SCHEDULED in event:
@@ -193,6 +195,10 @@ def _noted(visit: Visit, event: Raw, kind: str, at: datetime.datetime) -> Visit:
         return replace(visit, outcome="failed")
     failed = next((name for name in (*FAILURES, *ENDS) if name in event), None)
     return visit if failed is None else _failed(visit, failed, event[failed], at)
+
+
+def _left_by_catch(visit: Visit) -> Outcome:
+    return "unmet" if visit.failures and CONDITION in str(visit.failures[-1].error) else "caught"
 
 
 def _failed(visit: Visit, name: str, details: Mapping[str, Any], at: datetime.datetime) -> Visit:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from oncekit.console.json_text import members_of
 from oncekit.console.picture import SIGNS
-from oncekit.console.requests import parts_of
 from oncekit.console.run import RUNNING, Run, Visit
-from oncekit.console.words import day_and_time, duration
+from oncekit.console.summary import Part
+from oncekit.console.words import duration
 from oncekit.local.lanes import lane_of
 
 BAR = 1000
@@ -53,14 +53,18 @@ class Span:
         return [(*self.bar(visit.entered_at, visit.exited_at), "wait" if calls else "part"), *calls]
 
 
-def kind_and_outcome(status: str, output: str | None, error: str | None) -> tuple[str, str]:
-    """The class of an execution's colour and sign, and its end in a word."""
-    if status == RUNNING:
+def kind_and_outcome(run: Run, part: Part) -> tuple[str, str]:
+    """The class of an execution's colour and sign, and its end in the word that commands use, too.
+
+    What a duplicate gets is an answer, also where that is the failure of another one.
+    """
+    if run.status == RUNNING:
         return "running", "RUNNING"
-    if status != "SUCCEEDED":
-        return ("failed" if status == "FAILED" else "stopped"), error or status
-    disposition = members_of(output).get("disposition")
-    return ("replayed" if disposition in ("REPLAYED", "IN_PROGRESS") else "succeeded"), str(disposition or status)
+    if run.status != "SUCCEEDED":
+        kind = "failed" if run.status == "FAILED" else "stopped"
+        return ("replayed" if part.role == "duplicate" else kind), run.error or run.status
+    disposition = str(members_of(run.output).get("disposition") or run.status)
+    return ("succeeded" if disposition in ("EXECUTED", run.status) else "replayed"), disposition
 
 
 def sign_of(kind: str) -> str:
@@ -72,16 +76,8 @@ _SIGNS = {str(outcome): sign for outcome, sign in SIGNS.items()} | {"replayed": 
 
 def facts(run: Run, span: Span) -> dict[str, str]:
     return {
-        **parts_of(run.input or ""),
         "Lane": lane_of(run.arn),
         "Execution": run.name,
-        "Started": day_and_time(run.started_at),
         "Duration": duration(span.seconds),
         "Transitions": str(run.transitions),
     }
-
-
-def message(cause: str | None) -> str:
-    """What a cause says to people, out of the JSON that it may be."""
-    told = members_of(cause)
-    return str(told.get("message") or told.get("errorMessage") or cause or "")

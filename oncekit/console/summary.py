@@ -36,11 +36,11 @@ OF_DUPLICATES = {
     ),
     "AcknowledgeDuplicate": (
         "came while it was in progress",
-        "Another execution was at work on it, and it was told so at once.",
+        "Another execution was at work on the operation: this one was told so at once.",
     ),
     "OperationInProgress": (
         "came while it was in progress, and asked for an error then",
-        "Another execution was at work on it, and it asked for an error in that case.",
+        "Another execution was at work on the operation: this one asked for an error then.",
     ),
     "LockLost": ("found no record any more", "Its record had expired or was released: there is no answer to give."),
 }

@@ -10,50 +10,14 @@ from scenario import charge
 
 from oncekit.console.here import run_here
 from oncekit.console.json_text import set_out
-from oncekit.console.listing import Filter, listing
 from oncekit.console.local_log import log_of
 from oncekit.console.record_view import record_view
 from oncekit.console.requests import id_of
-from oncekit.console.rows import Row
-from oncekit.console.run_view import kind_and_outcome
 from oncekit.local import LocalCloud
 from oncekit.local.faults import times_out
 
 ID = "acme#charge-payment#order-1"
 NOON = datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)
-
-
-def row(name: str, outcome: str, began: float = 0, ended: float | None = None, id: str = ID, kind: str = "x") -> Row:
-    start, end = (None if each is None else NOON + datetime.timedelta(seconds=each) for each in (began, ended))
-    assert start is not None
-    return Row(f"arn:{name}", name, id, "charge-payment", "acme", "order-1", "full", kind, outcome, start, end)
-
-
-# ---- listings ----
-
-
-def test_the_owner_of_an_answer_is_no_execution_that_began_after_it() -> None:
-    """After a record has expired, its id is executed again."""
-    rows = [
-        row("running", "RUNNING", 9),
-        row("again", "EXECUTED", 5, 6),
-        row("waited", "REPLAYED", 1, 3),
-        row("first", "EXECUTED", 2, 2.5),
-        row("refused", "PayloadMismatch", 1, 1),
-    ]
-    owners = {each.row.name: each.owner and each.owner.name for each in listing(rows, Filter()).rows}
-    assert owners == {"running": "again", "again": "again", "waited": "first", "first": "first", "refused": None}
-
-
-def test_rows_that_name_no_id_are_no_group() -> None:
-    rows = [row(str(n), "InvalidRequest", id=id) for n, id in enumerate(("", "a#b#c", "", ""))]
-    found = listing(rows, Filter(grouped=True))
-    assert [(each.row.name, each.follows) for each in found.rows] == [(str(n), False) for n in range(4)]
-
-
-def test_an_answer_in_progress_executed_nothing() -> None:
-    outputs = [f'{{"disposition": "{each}"}}' for each in ("IN_PROGRESS", "EXECUTED")]
-    assert [kind_and_outcome("SUCCEEDED", each, None)[0] for each in outputs] == ["replayed", "succeeded"]
 
 
 @pytest.mark.parametrize("part", ["tenant", "operation"])

@@ -37,7 +37,7 @@ def rows_of(text: str) -> list[str]:
 
 
 def listed(text: str) -> list[tuple[str, str]]:
-    """Outcome and key of each row."""
+    """Status and key of each row."""
     found = [re.search(r"</span><span>(.*?)</span>.*?<b>(.*?)</b>", row, re.DOTALL) for row in rows_of(text)]
     return [(html.unescape(each[1]), html.unescape(each[2])) for each in found if each]
 
@@ -45,52 +45,40 @@ def listed(text: str) -> list[tuple[str, str]]:
 # ---- requests ----
 
 
-def test_requests_are_listed_with_what_became_of_them_the_newest_first(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_there_is_one_row_for_each_operation_with_what_happened(cloud: LocalCloud, visitor: Visitor) -> None:
     assert "once send events/charge-payment.json" in visitor.get("/").text
-    for request in (charge(), charge(), asking("order-2"), charge(amount=1)):
+    for request in (charge(), charge(), asking("order-2"), charge(amount=1), charge("order-4", onConflict="x")):
         cloud.run(request)
     cloud.run(charge("fast"), lane="fast")
+    cloud.run("{}")
     page = visitor.get("/").text
-    assert listed(page) == [
-        ("EXECUTED", "fast"),
-        ("PayloadMismatch", "order-1"),
-        ("NeedsAttention", "order-2"),
-        ("REPLAYED", "order-1"),
-        ("EXECUTED", "order-1"),
+    assert listed(page)[1:] == [
+        ("COMPLETED", "fast"),
+        ("REFUSED", "order-4"),
+        ("COMPLETED", "order-1"),
+        ("QUARANTINED", "order-2"),
     ]
-    assert 'Executed <b data-count="succeeded">2</b>' in page
+    assert "REFUSED" in rows_of(page)[0] and "has no id" in rows_of(page)[0]
+    assert "1 duplicate got the stored answer. 1 request with another payload" in rows_of(page)[3]
+    assert "×1<" in rows_of(page)[3] and 'Completed <b data-count="COMPLETED">2</b>' in page
     assert "Nothing matches this filter" in visitor.get("/?text=nothing-like-it").text
 
 
 @pytest.mark.parametrize(
     ("asked", "keys"),
     [
-        ("kind=failed", ["order-2"]),
+        ("status=QUARANTINED", ["order-2"]),
         ("operation=ask-somebody", ["order-2"]),
-        ("tenant=acme&kind=replayed", ["order-1"]),
-        ("text=ORDER-1", ["order-1", "order-1"]),
-        ("text=needsattention", ["order-2"]),
-        ("group=id&text=order", ["order-2", "order-1", "order-1"]),
-        ("kind=stopped", []),
+        ("tenant=acme&status=COMPLETED", ["order-1"]),
+        ("text=ORDER-1", ["order-1"]),
+        ("text=4200", ["order-2", "order-1"]),
+        ("status=FAILED", []),
     ],
 )
 def test_requests_are_filtered(cloud: LocalCloud, visitor: Visitor, asked: str, keys: list[str]) -> None:
     for request in (charge(), charge(), asking("order-2")):
         cloud.run(request)
     assert [key for _, key in listed(visitor.get(f"/?{asked}").text)] == keys
-
-
-def test_in_a_group_who_did_the_work_stands_above_who_was_answered(cloud: LocalCloud, visitor: Visitor) -> None:
-    for key in ("order-1", "order-2", "order-1", "order-1"):
-        cloud.run(charge(key))
-    text = visitor.get("/?group=id").text
-    assert listed(text) == [
-        ("EXECUTED", "order-1"),
-        ("REPLAYED", "order-1"),
-        ("REPLAYED", "order-1"),
-        ("EXECUTED", "order-2"),
-    ]
-    assert text.count(" follows") == 2
 
 
 def test_more_rows_come_when_they_are_asked_for(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -103,12 +91,12 @@ def test_more_rows_come_when_they_are_asked_for(cloud: LocalCloud, visitor: Visi
     assert len(rows_of(visitor.get("/?most=²").text)) == CHUNK
 
 
-def test_a_duplicate_names_its_owner_and_attempt_and_leads_to_it(cloud: LocalCloud, visitor: Visitor) -> None:
-    owner, duplicate = cloud.run(charge()), cloud.run(charge())
-    rows = rows_of(visitor.get("/").text)
-    assert f'href="{run_at(owner.arn)}" title="The execution that did the work' in rows[0] and ">itself<" in rows[1]
-    assert all("attempt </span>1" in row for row in rows)
-    assert f'<a href="{run_at(owner.arn)}">' in visitor.get(run_at(duplicate.arn)).text
+def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visitor) -> None:
+    cloud.run(asking())
+    assert '<b id="waits" class="badge">1</b>' in visitor.get("/").text
+    visitor.post(record_at(ASKED).replace("/record/", "/act/release/"), {})
+    page = visitor.get("/").text
+    assert listed(page) == [("RELEASED", "order-1")] and 'class="badge" hidden' in page
 
 
 # ---- runs ----
@@ -119,7 +107,7 @@ def test_a_run_has_its_path_and_each_state(cloud: LocalCloud, visitor: Visitor) 
         ended = cloud.run(charge())
     page = visitor.get(run_at(ended.arn)).text
     assert "<title>AcquireLock (succeeded, 1 retry): " in page and "✓ ↻1" in page and record_at(ID) in page
-    assert page.count('<li id="visit-') == len(ended.states) and f"once show {ended.arn} --draw run.svg" in page
+    assert page.count('<li id="visit-') == len(ended.states)
     lock, work = (visitor.get(f"/visit/{number}/{ended.arn}").text for number in (2, 3))
     assert "DynamoDB.ThrottlingException" in lock and "Attempt 2" in lock and "<summary>log</summary>" not in lock
     assert "<summary>log</summary>" in work, "what its function printed"
@@ -130,7 +118,6 @@ def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor
     ended = cloud.run(charge(), lane="fast")
     page = visitor.get(run_at(ended.arn)).text
     assert "ReadRecord" in page and page.count('<li id="visit-') == len(ended.states)
-    assert f"once show {ended.arn}" not in page, "AWS keeps no history of it"
 
 
 def test_what_is_not_there_is_said(visitor: Visitor) -> None:
@@ -165,20 +152,13 @@ def test_an_owner_is_killed_on_its_page_but_in_the_fast_lane(
 # ---- records ----
 
 
-def test_a_record_shows_who_wrote_it_and_which_write_was_refused(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_an_operation_shows_its_executions_and_what_each_did(cloud: LocalCloud, visitor: Visitor) -> None:
     owner, duplicate = cloud.run(charge()), cloud.run(charge())
     page = visitor.get(record_at(ID)).text
-    writes = re.findall(r'#visit-(\d+)"><b>(\w+)</b></a> <span class="ended">(.*?)</span>', page)
-    assert writes == [("2", "AcquireLock", "written"), ("5", "Finalize", "written"), ("2", "AcquireLock", "refused")]
-    assert "COMPLETED" in page and page.count("fence 1") == 2
-    assert f"{run_at(duplicate.arn)}#visit-2" in page and f"{run_at(owner.arn)}#visit-5" in page
-
-
-def test_an_attempt_after_a_crash_is_seen_in_the_record(cloud: LocalCloud, visitor: Visitor) -> None:
-    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)):
-        cloud.run(charge())
-    page = visitor.get(record_at(ID)).text
-    assert ">fence 2<" in page and "attempts 2" in page
+    assert "COMPLETED" in page and "Your function ran once, and its answer is stored. 1 duplicate got" in page
+    executions = re.findall(r'<a href="(/run/.*?)">.*?</span> (\w+) .*?<span class="told">(.*?)</span>', page)
+    assert [each[:2] for each in executions] == [(run_at(owner.arn), "EXECUTED"), (run_at(duplicate.arn), "REPLAYED")]
+    assert executions[1][2].endswith("Your function did not run.")
 
 
 def test_the_owner_of_a_record_in_the_fast_lane_leads_to_its_execution(cloud: LocalCloud, visitor: Visitor) -> None:
@@ -201,13 +181,15 @@ def test_a_large_result_comes_when_it_is_asked_for(cloud: LocalCloud, visitor: V
 
 def test_a_quarantined_operation_is_resolved_from_its_record(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
-    page = html.unescape(visitor.get(record_at(ASKED)).text)
-    assert "QUARANTINED" in page and all(f"once {each} '{ASKED}'" in page for each in ("retry", "release", "resolve"))
+    page = visitor.get(record_at(ASKED)).text
+    assert "QUARANTINED" in page and all(f">{each}</button>" in page for each in ("Resolve it", "Run it again"))
     act = record_at(ASKED).replace("/record/", "/act/resolve/")
-    refused = visitor.post(act, {"result": "", "failed": ""})
+    refused = visitor.post(act, {"result": "{", "failed": "typed"})
     assert refused.status_code == 409 and "say either what its result is" in refused.text
+    assert ">{</textarea>" in refused.text and 'value="typed"' in refused.text, "what was typed survives"
     assert visitor.post(act, {"result": '{"a": 1.10}', "failed": ""}).status_code == 303
     assert (cloud.record(ASKED) or {})["result"] == '{"a":1.1}'
+    assert "<dt>Owner</dt><dd>a person</dd>" in visitor.get(record_at(ASKED)).text
     again = visitor.post(act.replace("resolve", "retry"), {})
     assert again.status_code == 409 and "COMPLETED, not" in html.unescape(again.text)
 
@@ -238,7 +220,9 @@ def test_what_waits_is_shown_open_operations_refused_requests_and_queues(cloud: 
     assert "<span>RequestDeadLetterQueue</span> <b>0</b>" in page
 
 
-def test_refused_requests_are_started_again_when_they_can_succeed(cloud: LocalCloud, visitor: Visitor) -> None:
+def test_refused_requests_are_started_again_when_they_can_succeed(
+    cloud: LocalCloud, source: LocalSource, visitor: Visitor
+) -> None:
     cloud.run(charge())
     cloud.run(charge(amount=1))
     assert "its key belongs to another payload" in visitor.get("/waiting").text
@@ -247,14 +231,14 @@ def test_refused_requests_are_started_again_when_they_can_succeed(cloud: LocalCl
     assert "its key belongs to another payload" not in visitor.get("/waiting").text
     assert "1%20of%201" in visitor.post("/replay", {"error": "PayloadMismatch"}).headers["Location"]
     cloud.settle()
-    assert len(rows_of(visitor.get("/").text)) == 3
+    assert [row.outcome for row in source.rows(ID)][-1:] == ["EXECUTED"] and len(source.rows(ID)) == 3
 
 
 def test_refused_requests_are_discarded_by_their_error(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(BAD)
     for amount in (1, 2, 3):
         cloud.run(charge("order-2", amount=amount))
-    assert "once release --rejected --error PayloadMismatch" in visitor.get("/waiting").text
+    assert "Delete all refused requests with PayloadMismatch" in visitor.get("/waiting").text
     nothing = visitor.post("/discard", {})
     assert nothing.status_code == 409 and "lost on purpose" in nothing.text
     done = visitor.post("/discard", {"error": "PayloadMismatch"})
@@ -279,10 +263,9 @@ def test_only_a_clock_that_can_be_moved_is_moved(visitor: Visitor) -> None:
 
 def test_a_pasted_request_is_started_as_often_as_asked(cloud: LocalCloud, visitor: Visitor) -> None:
     answer = visitor.post("/start", {"request": json.dumps(charge()), "times": "3", "lane": "full"})
-    assert (answer.status_code, answer.headers["Location"]) == (303, "/?group=id&text=acme%23charge-payment%23order-1")
+    assert (answer.status_code, answer.headers["Location"]) == (303, record_at(ID))
     cloud.settle()
-    owner, *duplicates = listed(visitor.get("/?group=id").text)
-    assert owner == ("EXECUTED", "order-1") and len(duplicates) == 2
+    assert "2 duplicates" in visitor.get(record_at(ID)).text
     assert "charge-payment" in visitor.get("/start").text, "events of the folder"
 
 
@@ -326,22 +309,33 @@ def test_what_goes_wrong_on_purpose_is_brought_to_its_end(
         cloud.settle()
     assert (cloud.record(ID) or {})["status"] == "COMPLETED"
     page = visitor.get(record_at(ID)).text
-    assert f"<b>{path}</b>" in page
     shown = "".join(visitor.get(address).text for address in set(re.findall(r'href="(/run/[^"#]*)"', page)))
+    assert f">{path} <" in shown
     assert any(each in shown for each in ("OwnerDied", "failed, caught", " retr")), "it is seen"
 
 
-def test_an_event_that_cannot_be_read_does_not_hide_the_others(source: LocalSource, tmp_path: Path) -> None:
+def test_an_event_that_cannot_be_read_does_not_hide_the_others(
+    cloud: LocalCloud, source: LocalSource, tmp_path: Path
+) -> None:
     events = tmp_path / "events"
     events.mkdir()
     (events / "good.json").write_text('{"is": "good"}')
     (events / "folder.json").mkdir()
     (events / "lost.json").symlink_to("nowhere")
     Path(os.fsdecode(os.fsencode(events) + b"/\xff.json")).write_text("{}")
-    page = Visitor(source, LocalActions(None, tmp_path)).get("/start?event=good")  # type: ignore[arg-type]
+    page = Visitor(source, LocalActions(cloud, tmp_path)).get("/start?event=good")
     assert page.status_code == 200 and "is&#34;: &#34;good" in page.text
     listed = re.findall(r'href="/start\?event=.*?>(.*?)</a>', page.text)
     assert sorted(listed) == ["good", "\N{REPLACEMENT CHARACTER}"]
+
+
+@pytest.mark.parametrize(("fresh", "key"), [("", "order-1"), ("&fresh=1", "order-1-")])
+def test_a_request_is_sent_again_or_with_a_new_key(cloud: LocalCloud, visitor: Visitor, fresh: str, key: str) -> None:
+    ended = cloud.run([charge()])
+    page = html.unescape(visitor.get(f"/start?again={ended.arn}{fresh}").text)
+    request = json.loads(re.findall(r"<textarea.*?>(.*?)</textarea>", page, re.DOTALL)[0])
+    assert request["payload"] == charge()["payload"] and request["idempotencyKey"].startswith(key)
+    assert (request["idempotencyKey"] == "order-1") is not bool(fresh)
 
 
 # ---- what changes ----

@@ -28,11 +28,6 @@ def record_address(id: str) -> str:
     return f"/record/{_part(id)}"
 
 
-def rows_address(id: str) -> str:
-    """The requests of an id: the execution that did the work first."""
-    return f"/?group=id&text={_part(id)}"
-
-
 def _part(text: str) -> str:
     """As a part of an address."""
     return quote(text, safe="", errors="replace")

@@ -21,7 +21,7 @@ async function refresh() {
   if (asking) { again = true; return; }
   asking = true;
   try {
-    const answer = await fetch(filter ? "/?" + query(most) : location.pathname);
+    const answer = await fetch(filter ? "/?" + query(most) : location.pathname + location.search);
     if (answer.ok) show(parsed(await answer.text()));
   } catch { lost(true); }
   asking = false;
@@ -49,6 +49,7 @@ function show(page) {
   if (had.size && !asked) all("#rows li", part).forEach(each => each.classList.toggle("new", !had.has(each.id)));
   asked = false;
   all("[data-count]").forEach(each => { each.textContent = one(`[data-count="${each.dataset.count}"]`, page).textContent; });
+  one("#waits").replaceWith(one("#waits", page));
   wake(part);
 }
 
@@ -62,9 +63,9 @@ function path(element) {
   const item = element.closest("[id]");
   return item === element || !part.contains(item) ? "#" + CSS.escape(element.id || "none") : `#${CSS.escape(item.id)} ${element.localName}`;
 }
+// What somebody typed is not taken away.
 function typing() {
-  const at = document.activeElement;
-  return part.contains(at) && at.matches("input, textarea") && at.value;
+  return all("input, textarea", part).some(each => each.value !== each.defaultValue);
 }
 
 // A browser keeps six connections to a host open, so that a tab that nobody sees gives its own back.
@@ -83,7 +84,7 @@ function listen(address) {
 
 // ---- requests: filter, and more rows at the end ----
 
-let most = "", waiting;
+let most = new URLSearchParams(location.search).get("most") || "", waiting;
 let asked = false; // whether other rows were asked for: none of them is new
 function query(rows) {
   const said = new URLSearchParams();
@@ -96,10 +97,15 @@ function filtered() {
   most = "";
   asked = true;
   waiting = setTimeout(() => {
-    history.replaceState(null, "", "/" + (query() ? "?" + query() : ""));
     scrollTo(0, 0);
-    refresh();
+    addressed();
   }, 90);
+}
+// The address says what is shown, so that Back finds it again.
+function addressed() {
+  const said = query(most);
+  history.replaceState(null, "", "/" + (said ? "?" + said : ""));
+  refresh();
 }
 const end = new IntersectionObserver(seen => {
   if (seen.some(each => each.isIntersecting)) more(one("#more button"));
@@ -107,7 +113,7 @@ const end = new IntersectionObserver(seen => {
 function more(button) {
   most = button.dataset.most;
   asked = true;
-  refresh();
+  addressed();
 }
 
 // ---- what is chosen: a state of the picture, a row that a link names ----
@@ -153,6 +159,7 @@ document.addEventListener("toggle", async event => {
 
 async function copy(button, text) {
   const said = button.textContent;
+  if (said === "Copied") return;
   try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = "Not copied"; }
   setTimeout(() => { button.textContent = said; }, 1200);
 }
@@ -168,6 +175,11 @@ function toFirst() {
 }
 const clicks = {
   "[data-copy]": target => copy(target, one("pre", target.closest(".said")).textContent),
+  "[data-back]": (target, event) => {
+    if (!/^\/(\?|$)/.test(document.referrer.slice(location.origin.length)) || history.length < 2) return;
+    event.preventDefault();
+    history.back();
+  },
   "[data-copy-text]": target => copy(target, target.dataset.copyText),
   "[data-larger]": () => { part.classList.toggle("large"); sized(); toFirst(); },
   "#more button": more,
@@ -195,6 +207,7 @@ document.addEventListener("submit", event => {
   event.preventDefault();
   const dialog = one("#confirm");
   one("#confirm-text").textContent = question;
+  one("#confirm [value=yes]").textContent = form.dataset.verb;
   dialog.returnValue = "no";
   dialog.onclose = () => {
     if (dialog.returnValue !== "yes") return;
@@ -210,6 +223,11 @@ function wake(within = document) {
   sized();
   end.disconnect();
   if (one("#more")) end.observe(one("#more"));
+  const today = new Date().toDateString();
+  for (const each of all("time[datetime]", within)) {
+    const at = new Date(each.dateTime);
+    each.textContent = (at.toDateString() === today ? "" : at.toLocaleDateString() + " ") + at.toLocaleTimeString();
+  }
   for (const lease of all("[data-ends]", within)) {
     const ahead = Number(lease.dataset.now) * 1000 - Date.now();
     const tell = () => {

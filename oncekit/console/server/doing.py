@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import secrets
 from collections import Counter
 from collections.abc import Callable
 from urllib.parse import quote as in_url
@@ -10,8 +12,9 @@ from markupsafe import escape
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Actions, Refused
-from oncekit.console.pages import rows_address
+from oncekit.console.pages import record_address
 from oncekit.console.record_view import record_view
+from oncekit.console.requests import opened
 from oncekit.console.server.frame import Console, elsewhere
 
 MOST_TIMES = 1000
@@ -20,9 +23,10 @@ MOST_AHEAD_S = 7 * 86_400
 
 
 def start_page(console: Console, request: Request, refused: str = "") -> Response:
-    events = console.actions.events()
-    name = request.args.get("event", "") or next(iter(events), "")
-    text = escape(request.form.get("request", "") or events.get(name, ""))  # its lines stay lines
+    events, again = console.actions.events(), request.args.get("again", "")
+    name = request.args.get("event", "") or ("" if again else next(iter(events), ""))
+    given = _again(console.source.run(again).input or "", bool(request.args.get("fresh"))) if again else ""
+    text = escape(request.form.get("request", "") or given or events.get(name, ""))  # its lines stay lines
     values = {"events": events, "name": name, "text": text, "refused": refused, "faults": console.actions.faults()}
     return console.page("start.html", "start", 422 if refused else 200, **values)
 
@@ -34,7 +38,15 @@ def start(console: Console, request: Request) -> Response:
         id = console.actions.start(said.get("request", ""), times, said.get("lane", ""), said.get("fault", ""))
     except Refused as refused:
         return start_page(console, request, str(refused))
-    return elsewhere(rows_address(id))
+    return elsewhere(record_address(id) if id else "/")
+
+
+def _again(text: str, fresh: bool) -> str:
+    """A request as it came, to be sent once more; with a new key, if asked."""
+    request = opened(json.loads(text))
+    if fresh and isinstance(request, dict):
+        request = request | {"idempotencyKey": f"{request.get('idempotencyKey', 'key')}-{secrets.token_hex(3)}"}
+    return json.dumps(request, indent=2, ensure_ascii=False)
 
 
 def waiting(console: Console, request: Request, refused: str = "") -> Response:
@@ -52,8 +64,7 @@ def waiting(console: Console, request: Request, refused: str = "") -> Response:
         errors=sorted(Counter(each.error for each in rejected).items()),
         queues=console.source.queues(),
         now=now.timestamp() if console.source.ticks else None,
-        time=now,
-        ahead=console.actions.ahead(),
+        at=now,
         done=request.args.get("done", ""),
         refused=refused,
     )

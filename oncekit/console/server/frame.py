@@ -36,7 +36,8 @@ class Console:
     actions: Actions
 
     def page(self, template: str, here: str, status: int = 200, **values: Any) -> Response:
-        return html(template, status, here=here, **values)
+        """Each has what waits for a person, and how far the clock was moved."""
+        return html(template, status, here=here, waits=self.source.waiting(), ahead=self.actions.ahead(), **values)
 
     def lasted(self, row: Row) -> str:
         end = row.ended_at or self.source.now()

@@ -2,33 +2,39 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from urllib.parse import quote as in_url
 
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
+from oncekit.console.listing import Operation
 from oncekit.console.pages import record_address
-from oncekit.console.record_view import record_view, writes
+from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.rows import Unknown
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.server.runs import MOST_RUNS
+from oncekit.console.summary import of_one, summary
 
 
 def record(console: Console, request: Request, id: str, refused: str = "") -> Response:
     found, rows, now = console.source.record(id), console.source.rows(id), console.source.now()
     if found is None and not rows:
         raise Unknown(f"there is no record and no execution of {id}")
+    view, operation = record_view(id, found or {}, now), Operation(id, rows, console.source.record)
+    status = view.status or (operation.status if rows and operation.status == "REFUSED" else "")
     return console.page(
         "record.html",
         "requests",
         409 if refused else 200,
-        view=record_view(id, found or {}, now),
-        writes=writes(console.source.run(row.arn) for row in reversed(rows[:MOST_RUNS])),
-        rows=[(row, console.lasted(row)) for row in rows],
+        view=view,
+        ends=status,
+        kind=KINDS.get(status, "stopped"),
+        told=summary([row.part for row in reversed(rows)], found, now),
+        of_one=of_one,
+        rows=[(row, console.lasted(row)) for row in rows[:MOST_RUNS]],
+        left_out=max(0, len(rows) - MOST_RUNS),
         now=now.timestamp() if console.source.ticks else None,
-        commands={name: f"once {name} {quote(id)}" for name in ("show", "retry", "release")}
-        | {"resolve": f"once resolve {quote(id)} --result FILE"},
+        typed={name: request.form.get(name, "") for name in ("result", "failed")},
         done=request.args.get("done", ""),
         refused=refused,
     )

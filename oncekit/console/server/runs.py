@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 from markupsafe import Markup
 from werkzeug.wrappers import Request, Response
 
@@ -13,8 +11,9 @@ from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
 from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import Span, facts, kind_and_outcome, message
+from oncekit.console.run_view import Span, facts, kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
+from oncekit.console.summary import of_one, part_of
 from oncekit.console.words import duration
 from oncekit.local.lanes import FAST, lane_of
 
@@ -24,10 +23,9 @@ MOST_RUNS = 50
 
 def run(console: Console, request: Request, arn: str, refused: str = "") -> Response:
     found = console.source.run(arn)
-    span = Span.of(found, console.source.now())
-    kind, outcome = kind_and_outcome(found.status, found.output, found.error)
+    span, part = Span.of(found, console.source.now()), part_of(found)
+    kind, outcome = kind_and_outcome(found, part)
     id = id_in(found.input or "")
-    others = [row for row in console.source.rows(id) if row.arn != arn][:MOST_RUNS] if id else []
     return console.page(
         "run.html",
         "requests",
@@ -37,23 +35,15 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         kind=kind,
         outcome=outcome,
         id=id,
+        told=of_one(part),
         facts=facts(found, span),
-        message=message(found.cause),
         picture=Markup(picture_in_page(console.source.definition(arn), found)),  # noqa: S704 escaped there
-        scale=[duration(span.seconds * part) for part in (0, 0.5, 1)] if span.seconds else [],
-        others=sorted(others, key=lambda row: row.outcome != "EXECUTED"),
-        commands=_commands(id, arn),
+        scale=[duration(span.seconds * share) for share in (0, 0.5, 1)] if span.seconds else [],
+        others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
         is_fast=lane_of(arn) == FAST,
         refused=refused,
     )
-
-
-def _commands(id: str | None, arn: str) -> dict[str, str]:
-    """Of the fast lane Step Functions keeps no history, so that no command can read one."""
-    if lane_of(arn) == FAST:
-        return {"show": f"once show {quote(id)}"} if id else {}
-    return {"show": f"once show {quote(arn)}", "draw": f"once show {quote(arn)} --draw run.svg"}
 
 
 def visit(console: Console, request: Request, number: int, arn: str) -> Response:
