@@ -6,7 +6,7 @@ import random
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from oncekit.local.clock import Clock, VirtualClock
 from oncekit.local.contents import count_items, empty_everything
 from oncekit.local.deploy import Stack, deploy
 from oncekit.local.deployed import Deployed
+from oncekit.local.engine.patching import when_asked
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Delivery, Fate, lost
@@ -28,15 +29,13 @@ from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
-from oncekit.local.lambda_runtime.descriptions import serve_descriptions
-from oncekit.local.lambda_runtime.moto_functions import CreatedFunctions
-from oncekit.local.lambda_runtime.moto_invocations import serve_moto_invocations
+from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.quick_start import import_interpreter
 from oncekit.local.resources import aliases_of_state_machines
 from oncekit.local.server import Server
-from oncekit.local.stack_answers import serve_stack
+from oncekit.local.stack_answers import answering
 from oncekit.local.template import Template, load
 from oncekit.local.without_collections import without_collections
 
@@ -122,13 +121,9 @@ class Cloud:
         self._stack.callback(self._server.close)
         self.functions = LambdaRuntime(self.environment, self._on_output, self._keys)
         self._stack.callback(self.functions.close)
-        self._stack.enter_context(serve_moto_invocations(self.functions))
-        self._stack.enter_context(
-            serve_stack(lambda: self.outputs, lambda: self.parameters, lambda: self.deployed.resources)
-        )
-        self._created = CreatedFunctions(self.functions, self._functions_of_the_template, self._folder_of_layer)
-        self._stack.enter_context(self._created.served())
-        self._stack.enter_context(serve_descriptions(lambda: self.functions.functions, self._created.told))
+        self._stack.enter_context(when_asked(self._describing, "cloudformation"))
+        self._lambda_api = LambdaApi(self.functions, self._functions_of_the_template, self._folder_of_layer)
+        self._stack.enter_context(self._lambda_api.served())
         self._service_calls = ServiceCalls(self.functions, self.permissions, self._keys.own)
         self._repeats = Repeats()
         kept_in = beside(self._path)
@@ -148,6 +143,9 @@ class Cloud:
     def _watched(self, _environ: Any, application: Any) -> Any:
         """What answers a request at the endpoint; the test kit stands before it."""
         return application
+
+    def _describing(self) -> AbstractContextManager[None]:
+        return answering(lambda: self.outputs, lambda: self.parameters, lambda: self.deployed.resources)
 
     # ---- what is there ----
 
@@ -370,7 +368,7 @@ class Cloud:
             else:
                 self.functions.register(name, self.deployed.functions[name])
         self._added.clear()
-        self._created.clear()
+        self._lambda_api.clear()
         empty_everything()
 
     def _fall_silent(self) -> None:

@@ -15,8 +15,9 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypedDict, Unpack
 
-from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.exceptions import ConnectionClosedError
 
+from oncekit.local.client_errors import client_error
 from oncekit.local.engine.repeats import Again
 from oncekit.local.engine.service_calls import Call, Interceptor
 
@@ -66,11 +67,7 @@ def fails(code: str, *, status: int = 400, **select: Unpack[Select]) -> Intercep
     """The service refuses the call with an error code."""
 
     def strike(call: Call, _proceed: Proceed) -> dict[str, Any]:
-        error = {
-            "Error": {"Code": code, "Message": code},
-            "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "local"},
-        }
-        raise ClientError(error, call.action)  # type: ignore[arg-type]  # botocore's stubs want more metadata
+        raise client_error(code, code, call.action, status)
 
     return _striking(strike, select)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError
 from werkzeug.wrappers import Response
 
 from oncekit.local.access_keys import credential_of
+from oncekit.local.client_errors import client_error
 from oncekit.local.permissions.http import in_protocol
 from oncekit.local.request_rules import Rule, refusal
 
@@ -44,8 +44,7 @@ def _refused(environ: WSGIEnvironment, why: str) -> Response:
     credential = credential_of(environ)
     if credential is None:
         return Response(f"{why}\n", 403, content_type="text/plain; charset=utf-8")
-    refused: Any = {"Error": {"Code": CODE, "Message": why}, "ResponseMetadata": {"HTTPStatusCode": 403}}
-    return in_protocol(credential.service, environ, ClientError(refused, "HTTP"))
+    return in_protocol(credential.service, environ, client_error(CODE, why, "HTTP", 403))
 
 
 def _without_cors(start_response: StartResponse) -> StartResponse:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
@@ -17,30 +16,8 @@ Values = Callable[[], Mapping[str, str]]
 
 
 @contextmanager
-def serve_stack(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
-    """While it is open, moto describes this stack, and says of any other that it does not exist.
-
-    Ready when CloudFormation is first asked: importing moto's takes a second, since it brings every service there is.
-    """
-    from moto import backends
-
-    theirs, lock, answers = backends.get_backend, threading.Lock(), ExitStack()
-    asked = False
-
-    def get_backend(name: str) -> Any:
-        nonlocal asked
-        with lock:
-            if name == "cloudformation" and not asked:
-                answers.enter_context(_answering(outputs, parameters, resources))
-                asked = True
-        return theirs(name)
-
-    with answers, replaced((backends, "get_backend", get_backend)):
-        yield
-
-
-@contextmanager
-def _answering(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
+def answering(outputs: Values, parameters: Values, resources: Callable[[], Mapping[str, Deployed]]) -> Iterator[None]:
+    """While it is open, moto describes this stack, and says of any other that it does not exist."""
     from moto.cloudformation.exceptions import ValidationError
     from moto.cloudformation.responses import CloudFormationResponse
     from moto.core.responses import ActionResult

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 _MISSING = object()
@@ -24,3 +25,23 @@ def replaced(*changes: tuple[Any, str, Any]) -> Iterator[None]:
                 delattr(owner, name)
             else:
                 setattr(owner, name, old)
+
+
+@contextmanager
+def when_asked(answering: Callable[[], AbstractContextManager[None]], *names: str) -> Iterator[None]:
+    """Opens `answering` when moto is first asked for a service by one of its names: importing one can take a second."""
+    from moto import backends
+
+    theirs, lock, opened = backends.get_backend, threading.Lock(), ExitStack()
+    asked = False
+
+    def get_backend(name: str) -> Any:
+        nonlocal asked
+        with lock:
+            if name in names and not asked:
+                opened.enter_context(answering())
+                asked = True
+        return theirs(name)
+
+    with opened, replaced((backends, "get_backend", get_backend)):
+        yield

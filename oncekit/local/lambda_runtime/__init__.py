@@ -2,13 +2,12 @@
 
 spec.py              the data of a function, of an invocation, and of a line of the log
 runtime.py           the service: functions by name, warm environments, throttling, the shapes of boto3
-refusals.py          the errors of the service when it does not invoke a function
 environment.py       one execution environment: one invocation at a time, its time limit and its end
 runtime_api.py       the Runtime API of one environment, on a port of its own
 process.py           the process of one environment, and what it prints
 variables.py         the environment variables that Lambda gives a function
 entry.py             the code that runs first in that process
-moto_invocations.py  `aws lambda invoke` through moto's endpoint
+api.py               Lambda's API at moto's endpoint
 """
 
 from oncekit.local.lambda_runtime.runtime import LambdaRuntime

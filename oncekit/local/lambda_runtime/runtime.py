@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
+from oncekit.local.client_errors import client_error, function_not_found, throttled
 from oncekit.local.function_names import function_arn, name_and_qualifier
-from oncekit.local.lambda_runtime import refusals
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
@@ -192,7 +192,8 @@ class LambdaRuntime:
         payload = _payload(parameters.get("Payload"))
         invocation_type = parameters.get("InvocationType") or "RequestResponse"
         if invocation_type != "RequestResponse":
-            raise refusals.not_offered(invocation_type)
+            message = f"InvocationType {invocation_type} is not supported in the local cloud: use RequestResponse"
+            raise client_error("InvalidParameterValueException", message, "Invoke", Type="User")
         event = json.loads(payload)
         request_id = str(uuid.uuid4())
         function, version, environment = self._take(name, qualifier, request_id)
@@ -217,7 +218,7 @@ class LambdaRuntime:
     def _find(self, name: str, qualifier: str | None) -> _Function:
         function = None if self._closed else self._functions.get(name)
         if function is None or qualifier not in (None, LATEST, str(function.version), *function.spec.aliases):
-            raise refusals.function_not_found(function_arn(name, qualifier))
+            raise function_not_found(function_arn(name, qualifier))
         return function
 
     def _take(self, name: str, qualifier: str | None, request_id: str) -> tuple[_Function, int, Environment]:
@@ -226,7 +227,7 @@ class LambdaRuntime:
             function = self._find(name, qualifier)
             cap = function.spec.concurrency
             if cap is not None and self._at_work(function) >= cap:
-                raise refusals.throttled()
+                raise throttled()
             function.waiting += 1
             try:
                 self._quiet.wait_for(lambda: self._closed or function.idle or self._starting() < MOST_STARTING)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from botocore.exceptions import ClientError
 
 from oncekit.local.account import ACCOUNT
+from oncekit.local.client_errors import client_error
 from oncekit.local.deployed import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
@@ -136,7 +137,8 @@ class Permissions:
             self._denials.setdefault((role.logical_id, need.action, resource), denial)
             while len(self._denials) > MOST_DENIALS:
                 del self._denials[next(iter(self._denials))]
-        return _error(service, operation, message)
+        code, status = _CODES.get(service, "AccessDeniedException"), 400 if service in _STATUS_400 else 403
+        return client_error(code, message, operation, status)
 
     @property
     def uses(self) -> Mapping[Use, str]:
@@ -155,21 +157,3 @@ class Permissions:
         with self._lock:
             self._uses.clear()
             self._denials.clear()
-
-
-def _error(service: str, operation: str, message: str) -> ClientError:
-    code = _CODES.get(service, "AccessDeniedException")
-    status = 400 if service in _STATUS_400 else 403
-    return ClientError(
-        {
-            "Error": {"Code": code, "Message": message},
-            "ResponseMetadata": {
-                "HTTPStatusCode": status,
-                "RequestId": "local",
-                "HostId": "",
-                "HTTPHeaders": {},
-                "RetryAttempts": 0,
-            },
-        },
-        operation,
-    )

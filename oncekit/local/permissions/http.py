@@ -21,6 +21,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response
 
 from oncekit.local.access_keys import credential_of
+from oncekit.local.client_errors import client_error
 from oncekit.local.permissions.guard import Caller, Guard
 
 Environ = dict[str, Any]
@@ -62,8 +63,7 @@ class HttpGuard:
 
 def _refused(service: str, environ: Environ) -> Response:
     message = "the local cloud refuses what it cannot hold against the caller's role: botocore knows no such operation"
-    error: Any = {"Error": {"Code": "AccessDenied", "Message": message}, "ResponseMetadata": {"HTTPStatusCode": 403}}
-    return in_protocol(service, environ, ClientError(error, "unknown"))
+    return in_protocol(service, environ, client_error("AccessDenied", message, "unknown", 403))
 
 
 def asked_for(service: str, environ: Environ) -> Asked | None:

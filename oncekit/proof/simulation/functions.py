@@ -140,7 +140,7 @@ class Functions:
             elif name in self.cloud.functions.functions:
                 self._handlers[name] = _loaded(self.cloud.functions.functions[name].code)
             else:
-                from oncekit.local.lambda_runtime.refusals import function_not_found
+                from oncekit.local.client_errors import function_not_found
 
                 raise function_not_found(name)
         return self._handlers[name]

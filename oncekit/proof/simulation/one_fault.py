@@ -9,11 +9,11 @@ from typing import Any, NoReturn, Protocol
 from botocore.exceptions import ClientError, ConnectionClosedError
 
 from oncekit.local.boundaries import Boundary
+from oncekit.local.client_errors import throttled
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
-from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.promises.faults import Fault
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.functions import Died, Point

@@ -11,11 +11,11 @@ from typing import Any
 from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local.boundaries import Boundary
+from oncekit.local.client_errors import throttled
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
-from oncekit.local.lambda_runtime.refusals import throttled
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.late import WRITES

@@ -1,0 +1,25 @@
+"""Errors of AWS's services as a boto3 client raises them: ClientError."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+
+def client_error(code: str, message: str, operation: str, status: int = 400, **more: str) -> ClientError:
+    """A refusal of an API's operation; `more` are members of the modelled exception."""
+    metadata = {"HTTPStatusCode": status, "RequestId": "local", "HostId": "", "HTTPHeaders": {}, "RetryAttempts": 0}
+    told: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata, **more}
+    return ClientError(told, operation)
+
+
+def function_not_found(arn: str) -> ClientError:
+    """There is no such function, alias or version."""
+    return client_error("ResourceNotFoundException", f"Function not found: {arn}", "Invoke", 404, Type="User")
+
+
+def throttled() -> ClientError:
+    """The function already has its maximum of running invocations."""
+    reason = "ReservedFunctionConcurrentInvocationLimitExceeded"
+    return client_error("TooManyRequestsException", "Rate Exceeded.", "Invoke", 429, Reason=reason, Type="User")
