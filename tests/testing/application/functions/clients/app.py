@@ -1,4 +1,4 @@
-"""Sends something to another system with the client that the payload names."""
+"""Sends something to another system with the client that the payload names, which is imported only then."""
 
 import asyncio
 import contextlib
@@ -13,10 +13,6 @@ from collections.abc import Callable
 from email.message import EmailMessage
 from typing import Any
 
-import aiohttp
-import httpx
-import requests
-import urllib3
 from once import JSON, PermanentError, Request, operation
 
 BODY = {"amount": 7}
@@ -36,18 +32,26 @@ def by_urllib(url: str) -> JSON:
 
 
 def by_urllib3(url: str) -> JSON:
+    import urllib3
+
     return urllib3.request("POST", url, json=BODY).json()
 
 
 def by_requests(url: str) -> JSON:
+    import requests
+
     return requests.post(url, json=BODY, timeout=10).json()
 
 
 def by_httpx(url: str) -> JSON:
+    import httpx
+
     return httpx.post(url, json=BODY).json()
 
 
 def by_httpx_async(url: str) -> JSON:
+    import httpx
+
     async def post() -> Any:
         async with httpx.AsyncClient() as client:
             return (await client.post(url, json=BODY)).json()
@@ -56,6 +60,8 @@ def by_httpx_async(url: str) -> JSON:
 
 
 def by_aiohttp(url: str) -> JSON:
+    import aiohttp
+
     async def post() -> Any:
         async with aiohttp.ClientSession() as session, session.post(url, json=BODY) as answer:
             return await answer.json()
@@ -64,11 +70,15 @@ def by_aiohttp(url: str) -> JSON:
 
 
 def in_chunks(url: str) -> JSON:
+    import httpx
+
     text = json.dumps(BODY).encode()
     return httpx.post(url, content=iter([text[:3], text[3:]])).json()
 
 
 def over_one_connection(url: str) -> JSON:
+    import httpx
+
     with httpx.Client() as client:
         first = client.post(f"{url}/first", json=BODY).json()
         return [first, client.post(f"{url}/second", json=BODY).json()]
@@ -98,12 +108,16 @@ def by_a_client_of_openssl(url: str) -> JSON:
 
 
 def whatever_comes_of_it(url: str) -> JSON:
+    import requests
+
     with contextlib.suppress(Exception):
         requests.post(url, json=BODY, timeout=10).raise_for_status()
     return "sent"
 
 
 def declined(url: str) -> JSON:
+    import httpx
+
     answer = httpx.post(url, json=BODY)
     if answer.status_code == 402:
         raise PermanentError(answer.json()["error"], status=402)
@@ -111,6 +125,8 @@ def declined(url: str) -> JSON:
 
 
 def with_a_key(url: str) -> JSON:
+    import httpx
+
     return httpx.post(url, json=BODY, headers={"Idempotency-Key": "k"}).raise_for_status().json()
 
 
