@@ -11,7 +11,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Those that Once promises besides that of .venv.
 PYTHONS = $(filter-out $(shell $(BIN)/python -c 'import sys; print(*sys.version_info[:2], sep=".")'),3.11 3.12 3.13 3.14)
 
-.PHONY: help setup development wheel demo demos test e2e proof soak lint audit secrets sam site reference bench clean requirements tools browser
+.PHONY: help setup development wheel demo demos test e2e proof soak lint audit secrets sam site reference pictures bench clean requirements tools browser
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ site: .venv-site/installed ## Build the pages of docs/ as a site with search, in
 
 reference: setup ## Generate the pages of parameters, alarms and states again, from the template and the definitions
 	@$(BIN)/python tests/docs/write_reference.py --to docs
+
+pictures: development ## Take the pictures of the console in docs/ again; none where no browser is (make browser)
+	@PYTHONPATH=tests:tests/statemachine $(BIN)/python tests/console/pictures.py --to docs
 
 bench: development ## Count what each path costs, and tell how many requests a second each lane can handle
 	@$(BIN)/python -m oncekit.bench

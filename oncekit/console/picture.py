@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from oncekit.console.drawing.graph import NOTHING_TAKEN, Definition, Mark, Taken, edges, nodes
+from collections import Counter
+
+from oncekit.console.drawing.graph import NOTHING_TAKEN, Definition, Mark, Taken, around, edges, nodes
 from oncekit.console.run import Outcome, Run, Visit
 
 SIGNS: dict[Outcome, str] = {
@@ -23,11 +25,14 @@ def picture(definition: Definition, run: Run | None, heading: str) -> str:
     return drawing(nodes(definition), edges(definition), NOTHING_TAKEN if run is None else taken(run), heading)
 
 
-def picture_in_page(definition: Definition, run: Run) -> str:
-    """The same for a page, each state a link to where the page describes it."""
+def picture_in_page(definition: Definition, run: Run, whole: bool) -> str:
+    """The path of a run for a page, each state a link to where the page describes it; or the whole state machine."""
     from oncekit.console.drawing.svg import embedded
 
-    return embedded(nodes(definition), edges(definition), taken(run, links=True), f"The path of {run.name}")
+    went = taken(run, links=True)
+    parts = nodes(definition), edges(definition)
+    shown = parts if whole or not went.steps else around(*parts, went.steps)
+    return embedded(*shown, went, f"The path of {run.name}")
 
 
 def taken(run: Run, links: bool = False) -> Taken:
@@ -38,9 +43,10 @@ def taken(run: Run, links: bool = False) -> Taken:
     drawn = [each for each in run.visits if each.parent is None]
     last = {each.state: each for each in drawn}
     retries = {name: sum(each.retries for each in drawn if each.state == name) for name in last}
+    times = Counter(each.state for each in drawn)
     return Taken(
         steps=[each.state for each in drawn],
-        marks={name: _mark(visit, retries[name]) for name, visit in last.items()},
+        marks={name: _mark(visit, retries[name], times[name]) for name, visit in last.items()},
         links={name: f"#visit-{visit.number}" for name, visit in last.items()} if links else {},
     )
 
@@ -51,6 +57,7 @@ def words_of(outcome: Outcome, retries: int) -> str:
     return WORDS.get(outcome, outcome) + again
 
 
-def _mark(visit: Visit, retries: int) -> Mark:
-    sign = SIGNS[visit.outcome] + (f" ↻{retries}" if retries else "")
-    return Mark(visit.outcome, sign, words_of(visit.outcome, retries))
+def _mark(visit: Visit, retries: int, times: int) -> Mark:
+    sign = SIGNS[visit.outcome] + (f" ×{times}" if times > 1 else "") + (f" ↻{retries}" if retries else "")
+    again = f", entered {times} times" if times > 1 else ""
+    return Mark(visit.outcome, sign, words_of(visit.outcome, retries) + again)

@@ -133,16 +133,20 @@ def test_a_state_of_the_picture_shows_its_data_and_they_can_be_copied(page: Page
     assert copied["disposition"] == "EXECUTED"
 
 
-def test_the_picture_is_shown_in_its_own_size_when_asked(page: Page) -> None:
-    page.set_viewport_size({"width": 1280, "height": 900})
+def test_the_path_can_be_read_at_once_and_the_whole_graph_is_there_when_asked(page: Page) -> None:
     open_run(page, "order-2")
-    width = "document.querySelector('.picture svg').getBoundingClientRect().width"
+    drawn = page.evaluate("""() => {
+      const svg = document.querySelector(".picture svg"), pan = document.querySelector(".pan");
+      const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      const size = parseFloat(getComputedStyle(svg.querySelector("text")).fontSize);
+      return [size * scale, pan.scrollWidth - pan.clientWidth];
+    }""")
+    assert drawn[0] >= 12 and drawn[1] == 0
+    assert page.locator(".picture .others").count() == 0 and page.locator(".picture .untaken:has(.box)").count() == 4
+    page.click("text=The whole graph")
+    page.wait_for_selector('.picture >> text="WaitForOwner"')
+    page.click("text=The path alone")
     page.wait_for_selector(".picture svg")
-    before = page.evaluate(width)
-    page.click("text=Larger")
-    assert page.evaluate(width) > before
-    page.click("text=As a whole")
-    assert page.evaluate(width) == before
     page.set_viewport_size({"width": 360, "height": 800})
     page.reload()
     # Where the path begins is seen first.

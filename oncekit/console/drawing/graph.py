@@ -8,6 +8,8 @@ from typing import Any
 
 Definition = Mapping[str, Any]
 """A state machine in Amazon States Language, parsed."""
+MOST_EXITS = 3
+"""Ways that a state could have taken instead, each of which is drawn."""
 ENDS = {"Succeed": "success", "Fail": "failure"}
 
 
@@ -18,6 +20,8 @@ class Node:
     name: str
     kind: str
     comment: str
+    label: str = ""
+    """What is written in it, where that is not its name."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,24 @@ class Taken:
 
 
 NOTHING_TAKEN = Taken()
+
+
+def around(nodes: Sequence[Node], edges: Sequence[Edge], steps: Sequence[str]) -> tuple[Sequence[Node], Sequence[Edge]]:
+    """What was gone through, from top to bottom, and what could have come next instead; many of these are one box."""
+    named = {each.name: each for each in nodes}
+    path = list(dict.fromkeys(steps))
+    shown, exits, drawn = {each: named[each] for each in path}, dict[str, Node](), list[Edge]()
+    for state in path:
+        ways = [each for each in edges if each.source == state]
+        others = [each for each in ways if each.target not in shown]
+        if len(others) > MOST_EXITS:
+            name, told = f"{state}:", ", ".join(each.target for each in others)
+            exits[name] = Node(name, "others", told, f"{len(others)} others")
+            others = [Edge(state, name, False, told)]
+        else:
+            exits |= {each.target: named[each.target] for each in others}
+        drawn += [*(each for each in ways if each.target in shown), *others]
+    return [*shown.values(), *exits.values()], drawn
 
 
 def nodes(definition: Definition) -> list[Node]:

@@ -76,7 +76,7 @@ class Layout:
 @functools.lru_cache(maxsize=8)
 def layout(nodes: tuple[Node, ...], edges: tuple[Edge, ...]) -> Layout:
     """Takes half a second for thirty states, so a picture that is drawn again has the same."""
-    text = {node.name: _wrapped(node.name) for node in nodes}
+    text = {node.name: _wrapped(node.label or node.name) for node in nodes}
     widths = {n.name: max(map(len, text[n.name])) * LETTER + PADDING * (4 if n.kind == "choice" else 2) for n in nodes}
     row_of = _rows(nodes, edges)
     ways = {edge: _way(edge, row_of) for edge in edges}

@@ -111,7 +111,7 @@ def _state(node: Node, box: Box, taken: Taken) -> str:
         parts.append(_badge("sign", mark.sign, box.x + box.width / 2 - 3, box.y - box.height / 2))
     words = f" ({mark.words})" if mark else ""
     classes = _classes(node.kind, ("taken" if visits else "untaken") if taken.steps else "", mark.kind if mark else "")
-    about = _text(f"{node.name}{words}: {node.comment}")
+    about = _text(f"{node.label or node.name}{words}: {node.comment}")
     drawn = f'<g class="{classes}"><title>{about}</title>{"".join(parts)}</g>'
     link = taken.links.get(node.name)
     return drawn if link is None else f'<a href="{_text(link)}" data-state="{_text(node.name)}">{drawn}</a>'

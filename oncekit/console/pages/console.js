@@ -163,10 +163,6 @@ async function copy(button, text) {
   try { await navigator.clipboard.writeText(text); button.textContent = "Copied"; } catch { button.textContent = "Not copied"; }
   setTimeout(() => { button.textContent = said; }, 1200);
 }
-// The picture: as a whole, or in its own size.
-function sized() {
-  all("[data-larger]").forEach(each => { each.textContent = part.classList.contains("large") ? "As a whole" : "Larger"; });
-}
 function toFirst() {
   const pan = one(".pan"), first = one('.picture a[href="#visit-1"]');
   if (!first) return;
@@ -181,7 +177,6 @@ const clicks = {
     history.back();
   },
   "[data-copy-text]": target => copy(target, target.dataset.copyText),
-  "[data-larger]": () => { part.classList.toggle("large"); sized(); toFirst(); },
   "#more button": more,
   "a[href^='#visit-']": (target, event) => {
     event.preventDefault();
@@ -220,13 +215,13 @@ document.addEventListener("submit", event => {
 // ---- what is new in a page ----
 
 function wake(within = document) {
-  sized();
   end.disconnect();
   if (one("#more")) end.observe(one("#more"));
   const today = new Date().toDateString();
   for (const each of all("time[datetime]", within)) {
     const at = new Date(each.dateTime);
-    each.textContent = (at.toDateString() === today ? "" : at.toLocaleDateString() + " ") + at.toLocaleTimeString();
+    const day = at.toDateString() === today ? {} : { month: "short", day: "numeric" };
+    each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
   }
   for (const lease of all("[data-ends]", within)) {
     const ahead = Number(lease.dataset.now) * 1000 - Date.now();

@@ -25,7 +25,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
     found = console.source.run(arn)
     span, part = Span.of(found, console.source.now()), part_of(found)
     kind, outcome = kind_and_outcome(found, part)
-    id = id_in(found.input or "")
+    id, whole = id_in(found.input or ""), request.args.get("graph") == "whole"
     return console.page(
         "run.html",
         "requests",
@@ -37,7 +37,8 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         id=id,
         told=of_one(part),
         facts=facts(found, span),
-        picture=Markup(picture_in_page(console.source.definition(arn), found)),  # noqa: S704 escaped there
+        picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
+        whole=whole,
         scale=[duration(span.seconds * share) for share in (0, 0.5, 1)] if span.seconds else [],
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,

@@ -1,0 +1,74 @@
+"""Takes the pictures of docs/console.md: `make pictures`. Nothing is taken where no browser is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from browsers import BROWSERS, installed_browser
+from scenario import charge
+
+from oncekit.cli.here.chosen_faults import fault_of
+from oncekit.cli.here.console import LocalActions
+from oncekit.console.local_source import LocalSource
+from oncekit.console.server.app import ConsoleServer
+from oncekit.local import LocalCloud, VirtualClock
+
+ROOT = Path(__file__).parents[2]
+WIDTH, HEIGHT = 1280, 800
+LEASE_AND_SWEEP_S = 160
+
+
+def five_stories(cloud: LocalCloud) -> None:
+    """New and duplicates; a dead owner; a failure; one that waits for a person; the same key with another payload."""
+    with cloud.intercept(fault_of(cloud, "dies-after", "first-owner")):
+        cloud.start(json.dumps(charge("order-1005")), "first-owner")
+        cloud.settle()
+    cloud.run(charge("order-1005"))
+    cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]
+    cloud.settle()
+    for request in (
+        *(charge("order-1004"), charge("order-1004", 9900)),
+        *[charge("order-1003") | {"operation": "ask-somebody"}] * 2,
+        *[charge("order-1002", -5)] * 2,
+        *[charge("order-1001")] * 4,
+    ):
+        cloud.run(request)
+
+
+def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    source = LocalSource(cloud)
+    with source.watching(), sync_playwright() as playwright:
+        five_stories(cloud)
+        server = ConsoleServer(source, LocalActions(cloud, ROOT))
+        page = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"]).new_page(
+            viewport={"width": WIDTH, "height": HEIGHT}, timezone_id="UTC"
+        )
+        page.goto(server.address)
+        page.locator("#rows li").first.wait_for()
+        page.screenshot(path=folder / "console-requests.png", full_page=True)
+        page.click("text=order-1005")
+        page.click(".links li.succeeded a")
+        page.locator(".picture svg").wait_for()
+        page.screenshot(path=folder / "console-run.png")
+        server.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--to", type=Path, required=True)
+    folder: Path = parser.parse_args().to
+    if (browser := installed_browser()) is None:
+        print(f"no browser is here ({', '.join(BROWSERS)}): no picture was taken; `make browser` installs one")
+        return
+    with LocalCloud(ROOT / "template.yaml", clock=VirtualClock()) as cloud:
+        cloud.add_function("ask-somebody", Path(__file__).parent / "functions" / "asking")
+        with cloud.delivering():
+            take(cloud, browser, folder)
+
+
+if __name__ == "__main__":
+    main()
