@@ -13,8 +13,8 @@ from typing import Any
 from unittest import mock
 
 from oncekit.cli.deployed import on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.stack import Stack, session_at
+from oncekit.cli.deployed.session import Place, session_at
+from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.main import main
 
 STYLES = re.compile(r"\x1b\[[0-9;]*m")

@@ -1,11 +1,15 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments that several commands have, and what is made of their values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from oncekit.cli.problem import Problem
+from oncekit.local.lanes import FULL, MACHINES, Lane
 
 Template = Annotated[
     Path | None,
@@ -27,3 +31,52 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="The id, tenant#operation#
 StackName = Annotated[str, typer.Option("--stack", metavar="NAME", envvar="ONCE_STACK", help="The deployed stack.")]
 Profile = Annotated[str | None, typer.Option("--profile", metavar="NAME", help="The AWS profile.")]
 Region = Annotated[str | None, typer.Option("--region", metavar="NAME", help="The AWS region.")]
+Refusal = Annotated[
+    str | None,
+    typer.Option(
+        "--error",
+        metavar="NAME",
+        help="With --rejected: those with this error, such as Unavailable or UNREADABLE.",
+    ),
+]
+LaneOption = Annotated[
+    str | None,
+    typer.Option(
+        "--lane",
+        metavar="LANE",
+        autocompletion=lambda: list(MACHINES),
+        help="The state machine to start: fast (Express) or full (Standard).  [default: the parameter Lane]",
+    ),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--parameter",
+        metavar="NAME=VALUE",
+        help="Set a parameter of the template, such as Lane=fast; can be repeated.",
+    ),
+]
+
+
+def chosen_lane(given: str | None) -> Lane | None:
+    """What --lane says. Raises Problem for a lane that there is not."""
+    if given is None or given in MACHINES:
+        return given
+    raise Problem(f"--lane {given}: there are {', '.join(MACHINES)}")
+
+
+def lane_to_start(given: Lane | None, parameters: Mapping[str, str]) -> Lane:
+    """The lane of --lane, or else the one that the triggers start."""
+    return given or chosen_lane(parameters.get("Lane")) or FULL
+
+
+def values_of(options: Sequence[str] | None) -> dict[str, str]:
+    """Those of --parameter by their names; which names and values there are, the template says. Raises Problem."""
+    values: dict[str, str] = {}
+    for option in options or ():
+        name, equals, value = option.partition("=")
+        if not name or not equals:
+            raise Problem(f"--parameter {option}: write NAME=VALUE, such as Lane=fast")
+        if values.setdefault(name, value) != value:
+            raise Problem(f"--parameter {name}: given twice, as {values[name]} and as {value}")
+    return values

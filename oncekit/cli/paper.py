@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 from typing import TextIO, cast
@@ -101,6 +101,14 @@ class Paper:
         """What a line has room for of a value that begins in this column."""
         room = max(self.width - column, LEAST)
         return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+
+    def entries(self, lines: Iterable[str | Entry]) -> None:
+        """Entries, and lines that are whole."""
+        for each in lines:
+            if isinstance(each, Entry):
+                self.entry(each)
+            else:
+                self.line(each)
 
     def entry(self, entry: Entry) -> None:
         """A text that goes on below itself, or a value that is cut, after its head."""

@@ -9,7 +9,10 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 
 class Command(TyperCommand):
-    """A command of Typer's whose usage and help say EVENT..., [EVENT] or ID."""
+    """A command of Typer's whose function returns the exit code, and whose help says EVENT..., [EVENT] or ID."""
+
+    def invoke(self, ctx: Any) -> None:
+        ctx.exit(super().invoke(ctx))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # the type of a context is private to Typer
         return ["[OPTIONS]", *(_name(each) for each in self.params if isinstance(each, TyperArgument))]

@@ -14,7 +14,7 @@ from typing import Any
 from commands import Done, KeptSession, Sessions, once
 from kept_answers import KeptAnswers
 
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import Execution, LocalCloud
 

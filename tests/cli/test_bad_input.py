@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from operating import ID, Operator
 
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import connect
 
 NONE = "default#told#none"

@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import ClientError
 from operating import ID, Operator, other_fence
 
-from oncekit.cli.deployed import erasure
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed import forget
+from oncekit.cli.deployed.session import Place
 
 FORGET = ("release", ID, "--forget", "--yes")
 SECRETS = ("jane-doe", "answer-for-jane", "step-of-jane", "told-jane-no", "other-jane")
@@ -125,7 +125,7 @@ def test_it_tells_that_logs_have_payloads_where_they_have_them(operator: Operato
     sent(operator)
     with operator.connected(Place("once")) as found:
         stack = replace(found, parameters={**found.parameters, "ExecutionLog": "DATA", "Stage": stage})
-        told = erasure.forget(stack, ID, erasure.shown(stack, ID))
+        told = forget.forget(stack, ID, forget.shown(stack, ID))
     assert ("logs with payloads and results" in json.dumps(told["left"])) == is_logged
 
 

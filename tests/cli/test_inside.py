@@ -11,7 +11,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import NEEDED, Stack, connect, once_in
 from oncekit.cli.doctor.finding import resources_of
 

@@ -94,10 +94,10 @@ def test_ls_of_finished_operations_reads_the_table_and_says_what_that_was(operat
 def test_ls_of_finished_operations_stops_at_its_limits(operator: Operator, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(9):
         finish(operator, f"acme#told#{number}", "COMPLETED", f"2026-01-02T00:00:0{number}Z")
-    monkeypatch.setattr("oncekit.cli.deployed.records.listing.PAGE", 2)
+    monkeypatch.setattr("oncekit.cli.deployed.listing.PAGE", 2)
     few = operator.once("ls", "--status", "COMPLETED", "--limit", "3", "--json").answer
     assert (len(few["operations"]), few["isComplete"], few["read"]["records"]) == (3, False, 4)
-    monkeypatch.setattr("oncekit.cli.deployed.records.listing.MOST_READ", 6)
+    monkeypatch.setattr("oncekit.cli.deployed.listing.MOST_READ", 6)
     some = operator.once("ls", "--status", "COMPLETED", "--json").answer
     assert (len(some["operations"]), some["isComplete"]) == (6, False)
     assert "There may be more" in operator.once("ls", "--status", "COMPLETED").out

@@ -18,8 +18,7 @@ from botocore.exceptions import ConnectionClosedError
 from logged import GROUP, logged, own
 from operating import ID, Operator, put
 
-from oncekit.cli.deployed.executions.owners import no_history
-from oncekit.cli.deployed.executions.runs import events_of
+from oncekit.cli.deployed.executions import events_of, where_its_path_is
 from oncekit.cli.deployed.facts import KEYS
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.here.kept_logs import KeptLogs
@@ -160,9 +159,8 @@ def test_fast_execution_has_no_picture_but_a_reason_and_where_to_look(operator: 
 
 def test_in_once_up_the_terminal_shows_the_path_of_what_has_ended() -> None:
     arn = "arn:aws:states:eu-west-1:1:express:FastStateMachine-x:name:run"
-    said = no_history(Stack("once", {}, {"ExecutionLog": "ALL"}, None, endpoint_url="http://127.0.0.1:1"), arn)
-    assert "`once up` prints the path of each execution when it ends" in said and "aws logs" not in said
-    assert "whether one with this ARN existed" in said, "this one was never started"
+    said = where_its_path_is(Stack("once", {}, {"ExecutionLog": "ALL"}, None, endpoint_url="http://127.0.0.1:1"), arn)
+    assert said == "`once up` prints the path of each execution when it ends"
 
 
 # ---- what was logged ----
@@ -287,7 +285,7 @@ def test_function_without_the_library_is_found_by_lambdas_answer_in_the_history(
             yield event
 
     operator.cloud.run(operator.request())
-    monkeypatch.setattr("oncekit.cli.deployed.executions.runs.events_of", as_on_aws)
+    monkeypatch.setattr("oncekit.cli.deployed.executions.events_of", as_on_aws)
     lines = [(0, START.format(CRASHED)), (1, "printed without the library"), (2, END.format(CRASHED))]
     assert attempts_of(operator, lines) == [(None, ["printed without the library"])]
 

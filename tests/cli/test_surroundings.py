@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.cli.deployed.local_environment import LED_ELSEWHERE, local_endpoint
+from oncekit.cli.deployed.session import LED_ELSEWHERE, local_endpoint
 from oncekit.local import LocalCloud
 from oncekit.local.once_cloud import PREFIX
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records import record
-from oncekit.cli.deployed.records.record import Record
+from oncekit.cli.deployed import decisions, records
+from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.proof.model import operators
 from oncekit.proof.model.cases import (
@@ -213,7 +212,7 @@ def test_model_goes_red_when_a_definition_changes(name: str) -> None:
 
 def test_model_goes_red_when_an_operators_retry_is_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
     def write(stack: Stack, shown: Record, update: str, *rest: Any) -> None:
-        record.write(stack, shown, update.replace(", mayStartAgain = :true", ""), *rest)
+        records.write(stack, shown, update.replace(", mayStartAgain = :true", ""), *rest)
 
     monkeypatch.setattr(decisions, "write", write)
     operators.done.cache_clear()

@@ -13,7 +13,7 @@ from kept_answers import KeptAnswers
 from scenarios.backend import TooLateError
 from scenarios.fast_lane import Look
 
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.local import LocalCloud, VirtualClock
 

@@ -8,8 +8,9 @@ import pytest
 from scenarios.own_function import name_of
 from scenarios.run import new_id
 
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.stack import Stack, clear_aws_errors, connect
+from oncekit.cli.deployed.aws_errors import clear_aws_errors
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.stack import Stack, connect
 from oncekit.cli.problem import Problem
 
 FOLDER = Path(__file__).parent

@@ -20,8 +20,8 @@ from scenarios.queues import Queues
 from scenarios.rejected import rejected_of
 from scenarios.tables import rows_with
 
-from oncekit.cli.deployed.records.record import Record, find
-from oncekit.cli.deployed.requests import ways
+from oncekit.cli.deployed import ways
+from oncekit.cli.deployed.records import Record, find
 from oncekit.cli.problem import Problem
 
 Found = TypeVar("Found")

@@ -10,10 +10,8 @@ import datetime
 from contextlib import suppress
 from typing import Any
 
-from oncekit.cli.deployed.executions import owners
-from oncekit.cli.deployed.records.attributes import OPEN
-from oncekit.cli.deployed.records.record import RELEASED, Changed, Record, hash_of, new_operator, read, write
-from oncekit.cli.deployed.requests import kept
+from oncekit.cli.deployed import executions, kept
+from oncekit.cli.deployed.records import OPEN, RELEASED, Changed, Record, hash_of, new_operator, read, write
 from oncekit.cli.deployed.stack import Stack
 from oncekit.local.lanes import FAST
 from oncekit.local.quotas import MOST_INLINE_BYTES
@@ -85,7 +83,7 @@ def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> d
     else:
         from once.result_store import ResultStore
 
-        store = ResultStore(stack.outputs["ResponseBucketName"], stack.number("RetentionDays"), stack.client("s3"))
+        store = ResultStore(stack.bucket, stack.number("RetentionDays"), stack.client("s3"))
         values[":ref"] = store.put(id=id, fence=fence, owner=owner, text=result)
         update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
     write(stack, record, update, values, {"owner": owner, "fence": fence, "status": values[":status"]})
@@ -100,14 +98,14 @@ def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
 
 def _owner_has_ended(stack: Stack, record: Record, not_done: str) -> str:
     """The status of the owner. Raises Changed for one that may be alive, also if only this machine's clock is wrong."""
-    status, owner = owners.owner_status(stack, record), record["owner"]
+    status, owner = executions.owner_status(stack, record), record["owner"]
     over = stack.now() - record["leaseExpiresAt"]  # 0 is a lease that was ended
     refused = f"{record['id']}: {not_done}: its owner is "
-    if status == owners.MAY_RUN:
+    if status == executions.MAY_RUN:
         raise Changed(f"{refused}in the fast lane, and may run until its lease is over, in {int(-over) + 1} s")
-    if status not in owners.NOT_ALIVE:
+    if status not in executions.NOT_ALIVE:
         raise Changed(f"{refused}{status}: {owner}; stop that execution first")
-    if stack.lane_of(owner) == FAST and status == owners.LEASE_OVER and over <= CLOCK_AHEAD:
+    if stack.lane_of(owner) == FAST and status == executions.LEASE_OVER and over <= CLOCK_AHEAD:
         raise Changed(
             f"{refused}in the fast lane, and its lease is over for {over:.0f} s, "
             f"only by the clock of this machine perhaps; try again in {CLOCK_AHEAD - over:.0f} s"

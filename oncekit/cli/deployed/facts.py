@@ -7,11 +7,10 @@ import json
 from contextlib import suppress
 from typing import Any
 
-from oncekit.cli.deployed.executions import attempts, owners, runs
-from oncekit.cli.deployed.records.attributes import OPEN
-from oncekit.cli.deployed.records.record import Record, find, has_expired
-from oncekit.cli.deployed.requests import kept
-from oncekit.cli.deployed.stack import Stack, is_denied
+from oncekit.cli.deployed import attempts, executions, kept
+from oncekit.cli.deployed.aws_errors import is_denied
+from oncekit.cli.deployed.records import OPEN, Record, find, has_expired
+from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.console.requests import id_in, opened
 from oncekit.console.run import Run
@@ -32,13 +31,13 @@ def inspect(stack: Stack, about: str) -> dict[str, Any]:
     if not about.startswith("arn:"):
         record, run = find(stack, about), None
         with suppress(Problem):  # the path of an owner in the fast lane, or of one that is gone
-            run = runs.run_for(stack, record)
+            run = executions.run_of_owner(stack, record)
         return _told(stack, record, run)
-    run = runs.run_on(stack, about)
+    run = executions.run_on(stack, about)
     try:
         record = find(stack, id_in(run.input or "") or "")
     except Problem:
-        told = {"id": id_in(run.input or ""), "summary": summary([part_of(run)]), "execution": runs.as_json(run)}
+        told = {"id": id_in(run.input or ""), "summary": summary([part_of(run)]), "execution": executions.as_json(run)}
         return {**dict.fromkeys(KEYS), **told}
     return _told(stack, record, run)
 
@@ -56,13 +55,13 @@ def _told(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         "expired": has_expired(stack, record),
         "record": record,
         "lane": stack.lane_of(record["owner"]),
-        "ownerStatus": owners.owner_status(stack, record),
+        "ownerStatus": executions.owner_status(stack, record),
         "steps": {name: step for name, step in record.get("steps", {}).items() if name != CLOSINGS},
         "request": request,
         "requestKept": kept_where,
-        "log": execution and owners.where_its_path_is(stack, execution),
+        "log": execution and executions.where_its_path_is(stack, execution),
         "console": _console(stack, record, run),
-        "execution": run and runs.as_json(run),
+        "execution": run and executions.as_json(run),
         **_logged(stack, record, run),
     }
 
@@ -93,7 +92,7 @@ def _logged(stack: Stack, record: Record, run: Run | None) -> dict[str, Any]:
         group = attempts.log_group(stack, record["id"])
         told |= {"logGroup": group, "logCommand": attempts.everything_at_that_time(group, record, run)}
         found = attempts.attempts(stack, group, record, run)
-        told |= {"attempts": [each.as_json() for each in found], "notFound": max(0, record["attempts"] - len(found))}
+        told |= {"attempts": found, "notFound": max(0, record["attempts"] - len(found))}
     except Problem:  # no function
         pass
     except ClientError as error:  # who may read records need not be let into logs

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records.record import Changed
-from oncekit.cli.deployed.stack import NEEDED, Stack, clear_aws_errors, connect
+import typer
+
+from oncekit.cli.deployed.aws_errors import clear_aws_errors
+from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.stack import NEEDED, Stack, connect
 from oncekit.cli.terminal import Entry, say_json, tell
 
-LONGEST_ID = 400
-"""Characters that are printed: no id of a request has more."""
+CONFLICT = 3
 
 
-def on_stack(place: Place, about: str, work: Callable[[Stack], int], needed: Collection[str] = NEEDED) -> int:
-    """The exit code of `work` on the stack; 3 when the record has changed. `about` begins the message of a Problem."""
+@contextmanager
+def on_stack(place: Place, about: str = "", needed: Collection[str] = NEEDED) -> Iterator[Stack]:
+    """The stack at a place. What goes wrong meanwhile is a Problem that begins with `about`, or ends the command with 3
+    where a record has changed.
+    """
     with clear_aws_errors(about):
         try:
-            return work(connect(place, needed))
+            yield connect(place, needed)
         except Changed as changed:
             tell(f"once: {changed}")
-            return 3
+            raise typer.Exit(CONFLICT) from changed
 
 
 def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
@@ -31,10 +37,5 @@ def answered(answer: Any, as_json: bool, *lines: str | Entry) -> int:
         return 0
     from oncekit.cli.paper import Paper
 
-    paper = Paper(error=False)
-    for line in lines:
-        if isinstance(line, Entry):
-            paper.entry(line)
-        else:
-            paper.line(line)
+    Paper(error=False).entries(lines)
     return 0

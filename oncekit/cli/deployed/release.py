@@ -7,13 +7,12 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.deployed import decisions, erasure
+from oncekit.cli.deployed import decisions, forget
+from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
-from oncekit.cli.deployed.rejected.requests import Which, handle
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
+from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, ask, tell
 
@@ -33,8 +32,8 @@ def release(
     rejected: Annotated[
         bool, typer.Option("--rejected", help="Delete refused requests instead: of the id, or all with --error.")
     ] = False,
-    error: Error = None,
-    forget: Annotated[
+    error: Refusal = None,
+    forgets: Annotated[
         bool,
         typer.Option("--forget", help="Delete what is kept of the id's request, and its answer, whatever its status."),
     ] = False,
@@ -43,7 +42,7 @@ def release(
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Free a lock, so that the next request starts afresh.
 
     An effect that has happened may then happen twice.
@@ -59,55 +58,42 @@ def release(
     JSON: {id, status, fence}; of refused requests {requests: [...]}, as `once retry` has them; with --forget {id,
     status, fence, removed: {requests, responses, rejected}, withoutId, left: [{what, days, where, commands}]}.
     """
-    place = Place(stack, profile, region)
-    if forget:
-        if id is None or rejected or error is not None:
-            raise Problem("--forget: give one id, and neither --rejected nor --error: its refused requests go, too")
-        raise typer.Exit(_forget(place, id, yes, as_json))
-    if rejected:
-        if (id is None) == (error is None):
-            raise Problem("--rejected: say which requests to delete for good: give an id, or --error NAME")
-        raise typer.Exit(_delete(place, Which(error) if id is None else Which.of(id), id or str(error), yes, as_json))
-    if id is None or error is not None:
+    if forgets and (id is None or rejected or error is not None):
+        raise Problem("--forget: give one id, and neither --rejected nor --error: its refused requests go, too")
+    if rejected and (id is None) == (error is None):
+        raise Problem("--rejected: say which requests to delete for good: give an id, or --error NAME")
+    if not rejected and (id is None or error is not None):
         raise Problem("give the id of a record, or --rejected --error NAME for refused requests")
-    raise typer.Exit(_release(place, id, yes, as_json))
+    with on_stack(Place(stack, profile, region), id or str(error)) as there:
+        if rejected:
+            return _delete(there, id, error, yes, as_json)
+        return (_forget if forgets else _release)(there, str(id), yes, as_json)
 
 
-def _release(place: Place, id: str, yes: bool, as_json: bool) -> int:
-    def work(stack: Stack) -> int:
-        shown, status = decisions.may_be_released(stack, id)
-        told = f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}."
-        if not yes and not _is_sure(id, "released", (told, RISK), "Release it?"):
-            return 1
-        answer = decisions.release(stack, shown)
-        told = f"{id}: released; the next request with this id runs business logic."
-        return answered(answer, as_json, Entry("✓ ", told))
-
-    return on_stack(place, id, work)
+def _release(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
+    shown, status = decisions.may_be_released(stack, id)
+    told = f"{id}: {shown['status']}, fence {shown['fence']}, its owner is {status}."
+    if not yes and not _is_sure(id, "released", (told, RISK), "Release it?"):
+        return 1
+    answer = decisions.release(stack, shown)
+    return answered(answer, as_json, Entry("✓ ", f"{id}: released; the next request with this id runs business logic."))
 
 
-def _forget(place: Place, id: str, yes: bool, as_json: bool) -> int:
-    def work(stack: Stack) -> int:
-        record = erasure.shown(stack, id)
-        told = f"{record['status']}, fence {record['fence']}" if record else "it has no record"
-        if not yes and not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS), "Forget it?"):
-            return 1
-        forgotten = erasure.forget(stack, id, record)
-        return answered(forgotten, as_json, *erasure.lines(forgotten))
-
-    return on_stack(place, id, work)
+def _forget(stack: Stack, id: str, yes: bool, as_json: bool) -> int:
+    record = forget.shown(stack, id)
+    told = f"{record['status']}, fence {record['fence']}" if record else "it has no record"
+    if not yes and not _is_sure(id, "forgotten", (f"{id}: {told}.", FORGETS), "Forget it?"):
+        return 1
+    forgotten = forget.forget(stack, id, record)
+    return answered(forgotten, as_json, *forget.lines(forgotten))
 
 
-def _delete(place: Place, which: Which, about: str, yes: bool, as_json: bool) -> int:
-    def work(stack: Stack) -> int:
-        if not yes and not _is_sure(about, "deleted", (LOST,), "Delete them?"):
-            return 1
-        deleted = handle(stack, "delete", which)
-        if not as_json:
-            print_table(deleted, stack.now())
-        return answered({"requests": deleted}, as_json, *what_next(deleted))
-
-    return on_stack(place, about, work)
+def _delete(stack: Stack, id: str | None, error: str | None, yes: bool, as_json: bool) -> int:
+    if not yes and not _is_sure(id or str(error), "deleted", (LOST,), "Delete them?"):
+        return 1
+    which = refused.Which(error) if id is None else refused.Which.of(id)
+    refused.answer(stack, refused.handle(stack, "delete", which), as_json)
+    return 0
 
 
 def _is_sure(about: str, done: str, told: tuple[str, ...], question: str) -> bool:

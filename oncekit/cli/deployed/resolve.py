@@ -8,9 +8,8 @@ import typer
 
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.requests.files import read_result
-from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.json_files import read_result
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry
@@ -34,22 +33,14 @@ def resolve(
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Record how a quarantined operation ended. Every duplicate gets that answer."""
-    raise typer.Exit(_resolve(Place(stack, profile, region), id, result, failed, as_json))
-
-
-def _resolve(place: Place, id: str, result: str | None, failed: str | None, as_json: bool) -> int:
     if failed is not None and not failed.strip():
         raise Problem(f"{id}: --failed: every duplicate gets this message; say what happened")
     if (result is None) == (failed is None):
         raise Problem(f"{id}: give either --result FILE or --failed MESSAGE")
     text = None if result is None else read_result(result)
-
-    def work(stack: Stack) -> int:
-        answer = decisions.resolve(stack, id, text, failed)
-        return answered(
-            answer, as_json, Entry("✓ ", f"{id}: {answer['status']}; every duplicate gets this answer from now on.")
-        )
-
-    return on_stack(place, id, work)
+    with on_stack(Place(stack, profile, region), id) as there:
+        answer = decisions.resolve(there, id, text, failed)
+        told = f"{id}: {answer['status']}; every duplicate gets this answer from now on."
+        return answered(answer, as_json, Entry("✓ ", told))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from oncekit.cli.deployed import decisions
+from oncekit.cli.deployed import rejected as refused
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records.record import Changed, Missing
-from oncekit.cli.deployed.rejected.options import Error, print_table, what_next
-from oncekit.cli.deployed.rejected.requests import MOST, STUCK, Which, handle
+from oncekit.cli.deployed.records import Changed, Missing
+from oncekit.cli.deployed.rejected import MOST, STUCK, Handled, Which, handle
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.options import Json, OptionalId, Profile, Region, StackName
+from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry
 
@@ -27,13 +27,13 @@ def retry(
     rejected: Annotated[
         bool, typer.Option("--rejected", help="Start the refused requests again that can succeed; with an id, its own.")
     ] = False,
-    error: Error = None,
+    error: Refusal = None,
     limit: Limit = MOST,
     as_json: Json = False,
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Start a quarantined, overdue or refused request again.
 
     Starts its own request, unchanged. Attempts are counted from the beginning, finished steps are kept. If the command
@@ -50,33 +50,20 @@ def retry(
         raise Problem("give the id of an operation, or --rejected for refused requests")
     if error is not None and not rejected:
         raise Problem("--error: it chooses refused requests; add --rejected")
-    place = Place(stack, profile, region)
-    if id is None or rejected:
-        which = Which(error) if id is None else Which.of(id)
-        raise typer.Exit(on_stack(place, id or "", lambda deployed: _refused(deployed, which, limit, as_json)))
-    raise typer.Exit(_retry(place, id, as_json))
-
-
-def _retry(place: Place, id: str, as_json: bool) -> int:
-    def work(stack: Stack) -> int:
+    with on_stack(Place(stack, profile, region), id or "") as there:
+        if id is None or rejected:
+            which = Which(error) if id is None else Which.of(id)
+            return _told(there, handle(there, "start", which, limit), as_json)
         try:
-            answer = decisions.retry(stack, id)
+            answer = decisions.retry(there, id)
         except (Missing, Changed):
-            if started := handle(stack, "start", Which.of(id)):
-                return _told(stack, started, as_json)
+            if started := handle(there, "start", Which.of(id)):
+                return _told(there, started, as_json)
             raise
         told = f"{id}: started again. {MEANS_RETRY} `once show {quote(id)}` tells how it stands."
         return answered(answer, as_json, Entry("✓ ", told), answer["executionArn"])
 
-    return on_stack(place, id, work)
 
-
-def _refused(stack: Stack, which: Which, limit: int, as_json: bool) -> int:
-    return _told(stack, handle(stack, "start", which, limit), as_json)
-
-
-def _told(stack: Stack, started: list[dict[str, Any]], as_json: bool) -> int:
-    if not as_json:
-        print_table(started, stack.now())
-    answered({"requests": started}, as_json, *what_next(started))
+def _told(stack: Stack, started: list[Handled], as_json: bool) -> int:
+    refused.answer(stack, started, as_json)
     return 1 if any(each["outcome"] in STUCK for each in started) else 0

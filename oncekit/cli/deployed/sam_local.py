@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.cli.deployed.nested_stacks import DEEPEST, rows_of
 from oncekit.cli.deployed.on_stack import on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.requests.files import read_event, where
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.json_files import read_event, where
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
 from oncekit.console.requests import id_of, opened
@@ -27,50 +26,36 @@ HELD = 24 * 3600
 
 
 def write_variables(place: Place, output: Path | None) -> int:
-    """JSON: {function: {variable: value}}, each function under its logical id. The exit code."""
-
-    def work(stack: Stack) -> int:
-        found = {logical_id: _variables(stack, name) for logical_id, name in _functions(stack, place.stack).items()}
+    """JSON: {function: {variable: value}}, each under the logical id that `sam local invoke` takes. The exit code."""
+    with on_stack(place) as stack:
+        whole = replace(stack, name=place.stack)  # the application, which Once may be inside of
+        functions = [each for each in whole.resources() if each["ResourceType"] == FUNCTION]
+        names = {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in reversed(functions)}
+        found = {logical_id: _variables(stack, name) for logical_id, name in names.items()}
         if stack.endpoint_url is not None:
             tell(FROM_CONTAINERS)
         _put(output, found, f"the variables of {', '.join(sorted(found)) or 'no function'}")
         return 0
 
-    return on_stack(place, "", work)
-
 
 def write_event(place: Place, event: str, output: Path | None) -> int:
     """JSON: the event of a function for a request. The exit code."""
     request = read_event(event)
-
-    def work(stack: Stack) -> int:
+    with on_stack(place, where(event)) as stack:
         _put(output, function_event(stack, request), "the event of a function")
         return 0
-
-    return on_stack(place, where(event), work)
-
-
-def _functions(stack: Stack, name: str) -> dict[str, str]:
-    """The names of the functions of a stack by their logical ids, which are what `sam local invoke` takes."""
-    rows = rows_of(stack.client("cloudformation"), name, 0 if stack.is_local else DEEPEST)
-    functions = [each for each in rows if each["ResourceType"] == FUNCTION]
-    return {each["LogicalResourceId"]: each["PhysicalResourceId"] for each in reversed(functions)}
 
 
 def _variables(stack: Stack, name: str) -> dict[str, str]:
     told = stack.client("lambda").get_function_configuration(FunctionName=name).get("Environment", {})
     if refused := told.get("Error"):
         raise Problem(f"{name}: its variables cannot be read: {refused.get('Message')}; allow kms:Decrypt on their key")
-    return {**told.get("Variables", {}), **_endpoint(stack)}
-
-
-def _endpoint(stack: Stack) -> Mapping[str, str]:
-    """In a container 127.0.0.1 is the container. On AWS each client knows its endpoint."""
+    variables: dict[str, str] = told.get("Variables", {})
     if stack.endpoint_url is None:
-        return {}
-    from oncekit.local.request_rules import HOST_OF_CONTAINERS
+        return variables  # on AWS each client knows its endpoint
+    from oncekit.local.request_rules import HOST_OF_CONTAINERS  # in a container 127.0.0.1 is the container
 
-    return {ENDPOINT: f"http://{HOST_OF_CONTAINERS}:{urlsplit(stack.endpoint_url).port}"}
+    return {**variables, ENDPOINT: f"http://{HOST_OF_CONTAINERS}:{urlsplit(stack.endpoint_url).port}"}
 
 
 def _put(output: Path | None, value: Any, what: str) -> None:

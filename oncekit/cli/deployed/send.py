@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.requests import ends, synchronous, ways
-from oncekit.cli.deployed.requests.files import read_event, where
+from oncekit.cli.deployed import ends, ways
+from oncekit.cli.deployed.on_stack import CONFLICT, answered, on_stack
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
-from oncekit.cli.options import Json, Profile, Region, StackName
+from oncekit.cli.json_files import read_event, where
+from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
 from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
 from oncekit.cli.problem import Problem
-from oncekit.cli.terminal import say, say_json
+from oncekit.cli.terminal import say
 from oncekit.console.requests import id_in
-from oncekit.local.lanes import FAST, Lane
+from oncekit.local.lanes import FAST, MACHINES, Lane
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[
@@ -30,8 +28,6 @@ Via = Annotated[
     typer.Option("--via", metavar="WAY", autocompletion=lambda: ways.WAYS, help="eventbridge, sqs or direct."),
 ]
 Duplicates = Annotated[int, typer.Option("--duplicates", metavar="N", min=0, max=1000, help="Send it N more times.")]
-
-
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of each execution, and show its result.")]
 Timeout = Annotated[
     int, typer.Option("--timeout", metavar="SECONDS", min=1, help="With --wait: how long to wait for each at most.")
@@ -49,7 +45,7 @@ def send(
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Send a request to a deployed stack or to `once up`.
 
     Prints the id of each event, message or execution.
@@ -67,61 +63,45 @@ def send(
 
     JSON: {id, via, to, sent: [...], ended: [{of, outcome, result, resultRef, message}]}, `ended` only with --wait.
     """
-    seconds = timeout if wait else None
-    way = Way(via, chosen(lane))
-    way.check(wait)
-    raise typer.Exit(_send(Place(stack, profile, region), event, way, 1 + duplicates, seconds, as_json))
+    if via not in ways.WAYS:
+        raise Problem(f"--via {via}: there are {', '.join(ways.WAYS)}")
+    if lane and via != ways.DIRECT:
+        raise Problem(f"--lane: the stack's parameter Lane says where --via {via} starts; leave out one of the two")
+    if wait and via != ways.DIRECT:
+        raise Problem(f"--wait: it is for direct starts; leave out --via {via}, or ask `once show ID` later")
+    wanted, request = chosen_lane(lane), read_event(event)
+    with on_stack(Place(stack, profile, region), where(event)) as there:
+        start_in = lane_to_start(wanted, there.parameters)
+        if wait:
+            return _wait(there, request, start_in, 1 + duplicates, timeout, as_json)
+        done = _about(request, ways.send(there, request, via, 1 + duplicates, start_in), as_json)
+        return answered(done, as_json)
 
 
-@dataclass(frozen=True)
-class Way:
-    """How a request is sent."""
-
-    via: str
-    lane: Lane | None
-
-    def check(self, waits: bool) -> None:
-        """Raises Problem where there is no such way."""
-        if self.via not in ways.WAYS:
-            raise Problem(f"--via {self.via}: there are {', '.join(ways.WAYS)}")
-        if self.lane and self.via != ways.DIRECT:
-            raise Problem(
-                f"--lane: the stack's parameter Lane says where --via {self.via} starts; leave out one of the two"
-            )
-        if waits and self.via != ways.DIRECT:
-            raise Problem(f"--wait: it is for direct starts; leave out --via {self.via}, or ask `once show ID` later")
-
-
-def _send(place: Place, event: str, way: Way, times: int, seconds: int | None, as_json: bool) -> int:
-    request = read_event(event)
-
-    def work(stack: Stack) -> int:
-        lane = lane_to_start(way.lane, stack.parameters)
-        if seconds is None:
-            done = _about(request, ways.send(stack, request, way.via, times, lane), as_json)
-            return answered(done, True) if as_json else 0
-        return _wait(stack, request, Way(way.via, lane), times, seconds, as_json)
-
-    return on_stack(place, where(event), work)
-
-
-def _wait(stack: Stack, request: str, way: Way, times: int, seconds: int, as_json: bool) -> int:
+def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_json: bool) -> int:
     ended: list[ends.Ended] = []
     late: list[ends.TooLong] = []
-    if way.lane == FAST:
-        done, ended, late = synchronous.run(stack, request, times, seconds)
+    if lane == FAST:
+        ended, late = ends.synchronous(stack, request, times, seconds)
+        done = {"via": ways.DIRECT, "to": stack.outputs[MACHINES[FAST]], "sent": [each.of for each in ended]}
     else:
-        done = ways.send(stack, request, way.via, times)
+        done = ways.send(stack, request, ways.DIRECT, times)
     done = _about(request, done, as_json)
     looks = [] if ended or late else [partial(ends.execution_end, stack, arn, seconds) for arn in done["sent"]]
     if ended and {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
-        looks = [partial(ends.record_end, stack, done["id"], seconds)]
+        looks = [partial(ends.record_end, stack, str(done["id"]), seconds)]
     for look in looks:
         try:
             ended.append(look())
         except ends.TooLong as too_long:
             late.append(too_long)
-    return _shown(done, ended, late, as_json)
+    for each in late:
+        _tell(f"once: {each}")
+    if not as_json and ended:
+        _print(ended)
+    answered({**done, "ended": [each.as_json() for each in ended]}, as_json)
+    code = exit_code((str(done["id"]), each.outcome) for each in ended)
+    return code or (CONFLICT if late else 0)
 
 
 def _about(request: str, done: dict[str, Any], as_json: bool) -> dict[str, Any]:
@@ -138,18 +118,6 @@ def _tell(text: str) -> None:
     from oncekit.cli.paper import Paper
 
     Paper(error=True).paragraph(text)
-
-
-def _shown(done: dict[str, Any], ended: Sequence[ends.Ended], late: Sequence[ends.TooLong], as_json: bool) -> int:
-    """Print how executions ended, and which have not; the exit code."""
-    for each in late:
-        _tell(f"once: {each}")
-    if as_json:
-        say_json({**done, "ended": [each.as_json() for each in ended]}, indent=2)
-    elif ended:
-        _print(ended)
-    code = exit_code((str(done["id"]), each.outcome) for each in ended)
-    return code or (3 if late else 0)
 
 
 def _print(ended: Sequence[ends.Ended]) -> None:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed.executions import attempts, runs
-from oncekit.cli.deployed.executions.owners import LEASE_OVER, MAY_RUN
+from oncekit.cli import drawing
+from oncekit.cli.deployed import attempts, executions
+from oncekit.cli.deployed.executions import LEASE_OVER, MAY_RUN
 from oncekit.cli.deployed.facts import inspect
+from oncekit.cli.deployed.listing import since
 from oncekit.cli.deployed.on_stack import answered, on_stack
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.records.listing import since
-from oncekit.cli.deployed.records.record import RELEASED, Record
-from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.drawing import Draw, definition_of, draw
-from oncekit.cli.lanes import chosen
-from oncekit.cli.options import Json, Profile, Region, StackName, Template
+from oncekit.cli.deployed.records import RELEASED, Record
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.drawing import Draw
+from oncekit.cli.options import Json, Profile, Region, StackName, Template, chosen_lane
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Repeats, lines_of
 from oncekit.cli.problem import Problem
@@ -53,7 +51,7 @@ def show(
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Show all that is known about an id, and what to do next.
 
     That is what happened in plain words, its record, its request and until when this is kept, its owner with the path
@@ -73,34 +71,19 @@ def show(
     stream, lines: [{at, text}], isComplete}], notFound, logCommand}; `states` are {state, enteredAt, exitedAt, input,
     output, errors}, `at` is in epoch ms.
     """
-    place = Place(stack, profile, region)
-    if draw is not None:
-        raise typer.Exit(_draw(place, about, draw, lane, template))
     if about is None:
-        raise Problem("give an id, or the ARN of an execution; `once ls` lists open operations")
-    raise typer.Exit(_show(place, about, as_json))
-
-
-def _draw(place: Place, about: str | None, output: Path, lane: str | None, template: Path | None) -> int:
-    if about is None:
-        shown = chosen(lane) or FULL
-        draw(output, definition_of(find_template(template), shown), shown)
+        if draw is None:
+            raise Problem("give an id, or the ARN of an execution; `once ls` lists open operations")
+        shown = chosen_lane(lane) or FULL
+        drawing.draw(draw, drawing.definition_of(find_template(template), shown), shown)
         return 0
-
-    def work(stack: Stack) -> int:
-        run = runs.run_on(stack, about)
-        draw(output, runs.definition_of(stack, run), FULL, run, run.name)
+    with on_stack(Place(stack, profile, region), about) as there:
+        if draw is None:
+            known = inspect(there, about)
+            return answered(known, as_json, *lines(known, there.now()))
+        run = executions.run_on(there, about)
+        drawing.draw(draw, executions.definition_of(there, run), FULL, run, run.name)
         return 0
-
-    return on_stack(place, about, work)
-
-
-def _show(place: Place, about: str, as_json: bool) -> int:
-    def work(stack: Stack) -> int:
-        shown = inspect(stack, about)
-        return answered(shown, as_json, *lines(shown, stack.now()))
-
-    return on_stack(place, about, work)
 
 
 def lines(shown: dict[str, Any], now: float) -> Iterator[str | Entry]:

@@ -1,24 +1,22 @@
-"""The deployed stack that operator commands work on: AWS, or the local cloud when AWS_ENDPOINT_URL names it."""
+"""The deployed stack that operator commands work on: its own, or the one of Once inside another application's."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from email.utils import parsedate_to_datetime
 from typing import Any
 
-from oncekit.cli.deployed.local_environment import local_endpoint, local_key, unconfigured
-from oncekit.cli.deployed.nested_stacks import with_outputs
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import CloudClock, Place, local_endpoint, session_at
 from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
 
-_EXECUTION = re.compile(r"[^\s:]{1,80}")
-"""The name of an execution."""
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
+_NAME = r"[^\s:]{1,80}"
+"""Of an execution."""
+_DEEPEST = 3
+"""`once init` makes two stacks inside of one: that of operations.yaml, and Once's own in it."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,17 @@ class Stack:
         return self.endpoint_url is not None or self.id.endswith("/local")
 
     @property
+    def given_name(self) -> str:
+        """The name that log groups have in theirs; a stack can be named by its ARN, too."""
+        return self.id.split("/")[1] if self.id.count("/") > 1 else self.name
+
+    @property
     def table(self) -> str:
         return self.outputs["TableName"]
+
+    @property
+    def bucket(self) -> str:
+        return self.outputs["ResponseBucketName"]
 
     @property
     def start_at(self) -> str:
@@ -66,8 +73,7 @@ class Stack:
 
     def has_execution(self, arn: str) -> bool:
         """Whether an ARN could be of one of this stack's operations."""
-        machine, _, name = arn.rpartition(":")
-        return machine == self.execution("").removesuffix(":") and _EXECUTION.fullmatch(name) is not None
+        return re.fullmatch(re.escape(self.execution("")) + _NAME, arn) is not None
 
     def lane_of(self, owner: str) -> Lane:
         """The lane of an owner, told apart as the state machine does: in the fast one is any of this account's."""
@@ -80,44 +86,24 @@ class Stack:
 
         An owner there is an execution and a nonce: an Express execution can run twice.
         """
-        machine = self.outputs.get(MACHINES[FAST], "").replace(":stateMachine:", ":express:").split(":")
-        parts = owner.split(":")
-        is_named = len(parts) in (9, 10) and all(map(_EXECUTION.fullmatch, parts[7:]))
-        return ":".join(parts[:9]) if is_named and parts[:7] == machine else None
+        machine = self.outputs.get(MACHINES[FAST], "").replace(":stateMachine:", ":express:")
+        found = re.fullmatch(f"({re.escape(machine)}:{_NAME}:{_NAME})(:{_NAME})?", owner)
+        return found and found[1]
 
     def number(self, parameter: str) -> int:
         return int(self.parameters[parameter])
 
+    def objects(self, prefix: str) -> Iterator[str]:
+        """The keys in its bucket that begin so, in their order."""
+        pages = self.client("s3").get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+        return (each["Key"] for page in pages for each in page.get("Contents", ()))
 
-def session_at(place: Place) -> Any:
-    """A boto3 session for the stack at a place."""
-    import boto3
-    import botocore.session
-    from botocore.config import Config
+    def resources(self) -> Iterator[Mapping[str, Any]]:
+        """What ListStackResources says of it and of the stacks inside of it, which the local cloud lists as one.
 
-    is_local = local_endpoint() is not None
-    core = unconfigured() if is_local else botocore.session.Session(profile=place.profile)
-    retries = {"mode": "standard", "total_max_attempts": 4}
-    # No proxy for the local cloud: what is signed for it stays on this machine.
-    way = Config(retries=retries, connect_timeout=5, read_timeout=30, proxies={} if is_local else None)  # type: ignore[arg-type]
-    core.set_default_client_config(way)
-    key = local_key(place.profile) if is_local else {}
-    return boto3.Session(botocore_session=core, region_name=place.region, **key)
-
-
-class CloudClock:
-    """The clock of the local cloud, which its console moves ahead and never back: by the dates of its answers."""
-
-    def __init__(self) -> None:
-        self._ahead = 0
-
-    def hear(self, http_response: Any, **_: Any) -> None:
-        """A handler of botocore's event `after-call`. A date is a moment in the second that it names."""
-        told = parsedate_to_datetime(http_response.headers["Date"]).timestamp() + 0.5
-        self._ahead = max(self._ahead, round(told - time.time()))
-
-    def now(self) -> float:
-        return time.time() + self._ahead
+        Raises ClientError.
+        """
+        return _rows(self.client("cloudformation"), self.name, 0 if self.is_local else _DEEPEST)
 
 
 def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callable[[Place], Any] = session_at) -> Stack:
@@ -131,7 +117,7 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
     if endpoint is not None:
         session.events.register("after-call", clock.hear)
     try:
-        described = with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
+        described = _with_outputs(session.client("cloudformation", endpoint_url=endpoint), name, needed)
     except ClientError as error:
         if error.response["Error"]["Code"] == "ValidationError":
             raise Problem(
@@ -146,7 +132,7 @@ def connect(place: Place, needed: Collection[str] = NEEDED, open_session: Callab
 
 def once_in(stack: Stack) -> Stack | None:
     """The stack itself, or the one of Once inside of it; None where there is none."""
-    inner = _as_described(stack, with_outputs(stack.client("cloudformation"), stack.name, NEEDED))
+    inner = _as_described(stack, _with_outputs(stack.client("cloudformation"), stack.name, NEEDED))
     return inner if set(NEEDED) <= set(inner.outputs) else None
 
 
@@ -162,53 +148,35 @@ def _as_described(stack: Stack, described: Mapping[str, Any]) -> Stack:
     )
 
 
-THROTTLED = ("TooManyRequestsException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown")
-BAD_CREDENTIALS = ("ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId", "UnrecognizedClientException")
-ADVICE = {
-    "NoCredentialsError": 'log in, give --profile, or for `once up` run `eval "$(once env)"`',
-    "PartialCredentialsError": "log in, or give --profile",
-    "NoRegionError": 'give --region, or for `once up` run `eval "$(once env)"`',
-    "ProfileNotFound": "see `aws configure list-profiles`",
-    "EndpointConnectionError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
-    "ConnectTimeoutError": "is `once up` running, if AWS_ENDPOINT_URL is set?",
-}
-"""What to do about botocore's own errors, by their class."""
+# ---- a stack inside another ----
 
 
-def is_denied(code: str) -> bool:
-    """Whether an error code says that a permission is missing; SNS has a word of its own for it."""
-    return "AccessDenied" in code or code.startswith("Unauthorized") or code == "AuthorizationError"
+def _with_outputs(cloudformation: Any, name: str, needed: Collection[str], depth: int = _DEEPEST) -> Any:
+    """The stack of this name, or else the first one inside of it that has the outputs; the stack itself if none has."""
+    stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
+    if _has(stack, needed) or not depth:
+        return stack
+    inside = _inside(_rows(cloudformation, name, 0))
+    found = (_with_outputs(cloudformation, inner, needed, depth - 1) for inner in inside)
+    return next((each for each in found if _has(each, needed)), stack)
 
 
-def is_throttling(code: str) -> bool:
-    """Whether an error code says that the call may be made later."""
-    return "Throttl" in code or code in THROTTLED
+def _has(stack: Mapping[str, Any], needed: Collection[str]) -> bool:
+    return set(needed) <= {each["OutputKey"] for each in stack.get("Outputs", ())}
 
 
-def _advice(code: str) -> str:
-    if code in BAD_CREDENTIALS:
-        return "; log in again, or give --profile"
-    if is_denied(code):
-        return "; use a profile that may do this (--profile)"
-    return "; AWS is throttling: try again in a moment" if is_throttling(code) else ""
+def _inside(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The names of the stacks among a stack's resources."""
+    for each in rows:
+        if each["ResourceType"] == "AWS::CloudFormation::Stack" and (arn := each.get("PhysicalResourceId")):
+            yield str(arn).rpartition(":stack/")[2].partition("/")[0]
 
 
-@contextmanager
-def clear_aws_errors(about: str = "") -> Iterator[None]:
-    """What AWS, the network and the credentials refuse, as problems of one line that name what it was about."""
-    from botocore.exceptions import BotoCoreError, ClientError
-    from botocore.parsers import ResponseParserError
-
-    prefix = f"{about}: " if about else ""
-    try:
-        yield
-    except ClientError as error:
-        code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
-        text = " ".join(f"{error.operation_name}: {code}: {message}".split())
-        raise Problem(prefix + text + _advice(code)) from error
-    except ResponseParserError as error:
-        raise Problem(f"{prefix}the answer is not from AWS; does AWS_ENDPOINT_URL name another server?") from error
-    except BotoCoreError as error:
-        advice = ADVICE.get(type(error).__name__)
-        text = " ".join(str(error).split()).rstrip(".")
-        raise Problem(prefix + text + (f"; {advice}" if advice else "")) from error
+def _rows(cloudformation: Any, name: str, depth: int) -> Iterator[Mapping[str, Any]]:
+    """The resources of a stack and of those inside of it, itself first, without what was deleted."""
+    pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=name)
+    listed = [each for page in pages for each in page["StackResourceSummaries"]]
+    rows = [each for each in listed if each["ResourceStatus"] != "DELETE_COMPLETE"]
+    yield from rows
+    for inner in _inside(rows) if depth else ():
+        yield from _rows(cloudformation, inner, depth - 1)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-import typer
-
 from oncekit.cli.deployed.on_stack import answered as print_answer
 from oncekit.cli.deployed.on_stack import on_stack
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, once_in
 from oncekit.cli.doctor import waiting, whole
 from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Question, answered, resources_of
@@ -30,7 +28,7 @@ QUESTIONS: Mapping[str, Question] = {
 WIDTH = max(map(len, QUESTIONS)) + 1
 
 
-def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> None:
+def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = None, region: Region = None) -> int:
     """Say what is wrong with a stack, and what to do next. Changes nothing.
 
     One page: is the stack there and whole (its outputs, state machines and functions), which alarms ring, which
@@ -41,18 +39,13 @@ def doctor(as_json: Json = False, stack: StackName = "once", profile: Profile = 
     JSON: {stack, checks: [{name, outcome, resource, message, advice}], wrong, warnings};
     outcome is ok, wrong, warning or skipped.
     """
-    raise typer.Exit(_doctor(Place(stack, profile, region), as_json))
-
-
-def _doctor(place: Place, as_json: bool) -> int:
-    def work(named: Stack) -> int:
+    place = Place(stack, profile, region)
+    with on_stack(place, needed=()) as named:  # a stack whose first deployment failed has no outputs
         found = findings(named, place)
         counts = Counter(each.outcome for each in found)
         told = {"checks": [vars(each) for each in found], "wrong": counts["wrong"], "warnings": counts["warning"]}
         print_answer({"stack": place.stack, **told}, as_json, *lines(found))
         return 1 if counts["wrong"] else 0
-
-    return on_stack(place, "", work, needed=())  # a stack whose first deployment failed has no outputs
 
 
 def findings(named: Stack, place: Place) -> Sequence[Finding]:

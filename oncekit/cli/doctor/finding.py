@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oncekit.cli.deployed.nested_stacks import DEEPEST, rows_of
-from oncekit.cli.deployed.place import Place
-from oncekit.cli.deployed.stack import BAD_CREDENTIALS, Stack
+from oncekit.cli.deployed.aws_errors import BAD_CREDENTIALS
+from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.stack import Stack
 
 Outcome = Literal["ok", "wrong", "warning", "skipped"]
 NOT_FOUND = ("NotFound", "NoSuchBucket", "QueueDoesNotExist", "NonExistentQueue", "ResourceNotFound", "DoesNotExist")
@@ -108,7 +108,6 @@ def how_to_restore(patient: Patient) -> str:
 
 
 def resources_of(stack: Stack) -> tuple[Resource, ...]:
-    """Those of a stack and of the stacks inside of it, which the local cloud lists as one. Raises ClientError."""
-    rows = rows_of(stack.client("cloudformation"), stack.name, 0 if stack.is_local else DEEPEST)
+    """Those of a stack and of the stacks inside of it. Raises ClientError."""
     names = ("LogicalResourceId", "ResourceType", "PhysicalResourceId", "ResourceStatus")
-    return tuple(Resource(*(str(each.get(name, "")) for name in names)) for each in rows)
+    return tuple(Resource(*(str(each.get(name, "")) for name in names)) for each in stack.resources())

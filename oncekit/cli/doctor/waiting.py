@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records import listing
-from oncekit.cli.deployed.records.attributes import OPEN
-from oncekit.cli.deployed.records.record import is_there
-from oncekit.cli.deployed.rejected.requests import keys_of, time_of
+from oncekit.cli.deployed import listing
+from oncekit.cli.deployed.records import OPEN, is_there
+from oncekit.cli.deployed.rejected import keys_of, time_of
 from oncekit.cli.doctor.finding import Finding, Patient, Resource
 from oncekit.cli.doctor.whole import function_of
 from oncekit.console.requests import id_in

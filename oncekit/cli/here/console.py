@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records.record import Changed
-from oncekit.cli.deployed.rejected.requests import STARTED, Which, handle
-from oncekit.cli.deployed.requests.files import MOST_BYTES
-from oncekit.cli.deployed.stack import Stack, clear_aws_errors
+from oncekit.cli.deployed.aws_errors import clear_aws_errors
+from oncekit.cli.deployed.records import Changed
+from oncekit.cli.deployed.rejected import STARTED, Which, handle
+from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
+from oncekit.cli.json_files import MOST_BYTES
 from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Refused

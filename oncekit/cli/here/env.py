@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from oncekit.cli.deployed.place import Place
+from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Output, Profile, Region, StackName, Template
 from oncekit.cli.problem import Problem
+from oncekit.cli.template import find_template
 from oncekit.cli.terminal import say
 
 Sam = Annotated[
@@ -38,7 +38,7 @@ def env(
     stack: StackName = "once",
     profile: Profile = None,
     region: Region = None,
-) -> None:
+) -> int:
     """Print what leads a shell or a container here.
 
     In a shell, run `eval "$(once env)"`. The lines unset the settings of real accounts, and set the endpoint and the
@@ -56,25 +56,18 @@ def env(
     if len(wanted) > 1:
         raise Problem(f"{' and '.join(wanted)}: one at a time; each writes something else")
     if sam or event is not None:
-        raise typer.Exit(_of_stack(Place(stack, profile, region), event, output))
+        from oncekit.cli.deployed.sam_local import write_event, write_variables
+
+        place = Place(stack, profile, region)
+        return write_variables(place, output) if event is None else write_event(place, event, output)
     if openapi:
         from oncekit.cli.here.openapi import write_document
 
         write_document(output, template)
-    else:
-        _lines(output, template)
-
-
-def _of_stack(place: Place, event: str | None, output: Path | None) -> int:
-    from oncekit.cli.deployed.sam_local import write_event, write_variables
-
-    return write_variables(place, output) if event is None else write_event(place, event, output)
-
-
-def _lines(output: Path | None, template: Path | None) -> None:
-    from oncekit.cli.here.up_environment import environment_of, lines
-    from oncekit.cli.template import find_template
-
+        return 0
     if output is not None:
         raise Problem('-o is for --sam, --event and --openapi; a shell reads the lines by eval "$(once env)"')
+    from oncekit.cli.here.up_environment import environment_of, lines
+
     say(*lines(environment_of(find_template(template))))
+    return 0

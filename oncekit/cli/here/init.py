@@ -18,7 +18,7 @@ Upgrade = Annotated[
 CONFLICT = 3
 
 
-def init(upgrade: Upgrade = False, template: Template = None) -> None:
+def init(upgrade: Upgrade = False, template: Template = None) -> int:
     """Add Once to your SAM application.
 
     Copies Once into the folder once/, adds one resource to the template, adds the capabilities to samconfig.toml, and
@@ -27,12 +27,10 @@ def init(upgrade: Upgrade = False, template: Template = None) -> None:
     changed one yourself, nothing is updated, and the exit code is 3.
     """
     with clear_problems():
-        if upgrade:
-            raise typer.Exit(_upgrade(template))
-        _start(template)
+        return (_upgrade if upgrade else _start)(template)
 
 
-def _start(template: Path | None) -> None:
+def _start(template: Path | None) -> int:
     from oncekit.adoption import folder
     from oncekit.adoption.application_template import ONCE, WHY_PROD
     from oncekit.adoption.start import start
@@ -43,7 +41,7 @@ def _start(template: Path | None) -> None:
     if new:
         tell(f"Once is in {folder.NAME}/. Next: `once new OPERATION --function LOGICAL_ID`, or `once new OPERATION`.")
         tell(f"Its Stage is dev; {WHY_PROD}. It is set at the resource {ONCE} of the template.")
-        return
+        return 0
     there = _folder(template)
     if folder.changes(there):
         tell(
@@ -52,6 +50,7 @@ def _start(template: Path | None) -> None:
         )
     else:
         tell("Once is there; nothing to do.")
+    return 0
 
 
 def _upgrade(template: Path | None) -> int:

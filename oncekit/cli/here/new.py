@@ -73,7 +73,7 @@ def new(
     example: Example = None,
     gets: Gets = None,
     template: Template = None,
-) -> None:
+) -> int:
     """Add an operation to your application.
 
     With a new function or an existing one, alarms, an event and a test. Run it again, with --function only, when the
@@ -103,6 +103,7 @@ def new(
         say(*written)
         _advise(additions, wanted)
     tell(f"Try it: pytest tests/test_{named.folder}.py" if written else "Once has all that it needs; nothing to do.")
+    return 0
 
 
 def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | None) -> Trigger | None:

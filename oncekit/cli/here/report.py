@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli import outcomes
-from oncekit.cli.here.effects import SideEffects
 from oncekit.cli.outcomes import COLOURS, mark_of, message_in
 from oncekit.cli.paper import Paper
 from oncekit.cli.terminal import say_json
@@ -69,9 +68,9 @@ def exit_code(executions: Sequence[Execution]) -> int:
     return outcomes.exit_code(((each.output or {}).get("id", ""), outcome(each)) for each in executions)
 
 
-def print_json(executions: Sequence[Execution], effects: SideEffects) -> None:
+def print_json(executions: Sequence[Execution], effects: Mapping[str, Any]) -> None:
     told = {"executions": [as_json(e) for e in executions], "summaries": summaries(executions)}
-    say_json({**told, "sideEffects": effects.as_json()})
+    say_json({**told, "sideEffects": effects})
 
 
 def summaries(executions: Sequence[Execution]) -> dict[str, str]:
@@ -83,7 +82,7 @@ def summaries(executions: Sequence[Execution]) -> dict[str, str]:
     return {id: summary(of_id) for id, of_id in parts.items()}
 
 
-def print_table(executions: Sequence[Execution], effects: SideEffects) -> None:
+def print_table(executions: Sequence[Execution], effects: Mapping[str, Any]) -> None:
     head = ("", "execution", "lane", "outcome", "attempt", "result")
     rows = [
         (
@@ -111,9 +110,9 @@ def tell_denials(denials: Iterable[Denial]) -> None:
         Paper(error=True).paragraph(str(denial), 2, COLOURS["✗"], head="✗ ")
 
 
-def _told(effects: SideEffects) -> str:
-    starts = [f"business logic of {name} started {_times(n)}" for name, n in effects.business_logic_starts.items()]
-    items = [f"{n} new in {table}" for table, n in effects.tables.items() if n]
+def _told(effects: Mapping[str, Any]) -> str:
+    starts = [f"business logic of {name} started {_times(n)}" for name, n in effects["businessLogicStarts"].items()]
+    items = [f"{n} new in {table}" for table, n in effects["tables"].items() if n]
     return "; ".join([*(starts or ["no business logic started"]), *items])
 
 

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from collections import Counter
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.deployed.requests.files import read_event
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.here.parameters import Parameters, given
-from oncekit.cli.lanes import LaneOption, chosen, lane_to_start
-from oncekit.cli.options import Json, Template
+from oncekit.cli.json_files import read_event
+from oncekit.cli.options import Json, LaneOption, Parameters, Template, chosen_lane, lane_to_start, values_of
+from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
-from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.local.lanes import FULL, MACHINES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from oncekit.local import Clock
+    from oncekit.local import Execution
     from oncekit.local.once_cloud import LocalCloud
 
 HANDED_OVER = "first-"
 """How the names of executions begin that the fast lane starts in the full lane."""
-
+GLANCE_S = 0.05
+"""How often an execution is looked at: the delay that a person does not notice, also of an interrupt."""
 
 Events = Annotated[list[str], typer.Argument(metavar="EVENT", help="Request files (JSON); - reads standard input.")]
 Times = Annotated[int, typer.Option("--times", metavar="N", min=1, max=1000, help="Repeat each request N times.")]
@@ -42,7 +39,7 @@ def run(
     parameter: Parameters = None,
     as_json: Json = False,
     template: Template = None,
-) -> None:
+) -> int:
     """Run requests in the local cloud. Shows the result of each, and says in plain words what happened to each id.
 
     Without --lane, they start in the lane that the template's parameter Lane names, as with `once send` and the
@@ -53,47 +50,52 @@ def run(
 
     JSON: {executions: [...], summaries: {id: text}, sideEffects: {businessLogicStarts, tables}}.
     """
-    raise typer.Exit(_run(events, times, concurrently, chosen(lane), given(parameter), as_json, template))
-
-
-def _run(
-    events: Sequence[str],
-    times: int,
-    concurrently: bool,
-    lane: Lane | None,
-    parameters: Mapping[str, str],
-    as_json: bool,
-    template: Path | None,
-) -> int:
-    path = find_template(template)
+    path, wanted = find_template(template), chosen_lane(lane)
     requests = [text for event in events for text in [read_event(find_event(event, path))] * times]
-    from oncekit.cli.here.effects import Effects
-    from oncekit.cli.here.progress import follow
     from oncekit.local import VirtualClock
 
-    with local_cloud(path, VirtualClock(), parameters=parameters) as cloud:
-        effects = Effects(cloud)
-        to_start = lane_to_start(lane, cloud.parameters)
-        if concurrently:
-            with standing_still(cloud.clock):
-                arns = [cloud.start(request, lane=to_start) for request in requests]
-            executions = [follow(cloud, arn, as_json) for arn in arns]
-        else:
-            executions = [follow(cloud, cloud.start(request, lane=to_start), as_json) for request in requests]
-        executions += [follow(cloud, arn, as_json) for arn in _handed_over(cloud)]
-        happened = effects.since()
+    with local_cloud(path, VirtualClock(), parameters=values_of(parameter)) as cloud:
+        to_start = lane_to_start(wanted, cloud.parameters)
+        with ExitStack() as at_once:
+            if concurrently:  # virtual time stands still until all are started
+                cloud.clock.enter()
+                at_once.callback(cloud.clock.leave)
+            started = (cloud.start(request, lane=to_start) for request in requests)
+            arns = list(started) if concurrently else started
+        executions = [_follow(cloud, arn, as_json) for arn in arns]
+        executions += [_follow(cloud, arn, as_json) for arn in _handed_over(cloud)]
+        effects = _effects(cloud)
         denials = cloud.denials()
         output = list(printed(cloud))
     from oncekit.cli.here import report
 
     if as_json:
-        report.print_json(executions, happened)
+        report.print_json(executions, effects)
     else:
         tell("")
-        report.print_table(executions, happened)
+        report.print_table(executions, effects)
     tell(*output)
     report.tell_denials(denials)
     return report.exit_code(executions)
+
+
+def _follow(cloud: LocalCloud, arn: str, quiet: bool) -> Execution:
+    """Wait for an execution, and show its path on standard error."""
+    from oncekit.cli.here.report import mark, outcome, shown_name  # Rich takes its time: meanwhile a function starts
+    from oncekit.cli.paper import Paper
+
+    paper = Paper(error=True, quiet=quiet)
+    while (ended := _ended(cloud, arn)) is None:
+        continue
+    paper.path(f"{shown_name(arn)}  ", ended.states, f"{mark(ended)} {outcome(ended)}", end_style=COLOURS[mark(ended)])
+    return ended
+
+
+def _ended(cloud: LocalCloud, arn: str) -> Execution | None:
+    try:
+        return cloud.wait(arn, GLANCE_S)
+    except TimeoutError:
+        return None
 
 
 def _handed_over(cloud: LocalCloud) -> list[str]:
@@ -102,11 +104,8 @@ def _handed_over(cloud: LocalCloud) -> list[str]:
     return [each.exec_arn for each in started if each.name.startswith(HANDED_OVER)]
 
 
-@contextmanager
-def standing_still(clock: Clock) -> Iterator[None]:
-    """Virtual time stands still meanwhile: what is started inside starts at once."""
-    clock.enter()
-    try:
-        yield
-    finally:
-        clock.leave()
+def _effects(cloud: LocalCloud) -> dict[str, Any]:
+    """Starts of business logic by operation, and items by table of the functions (logical id): all empty before."""
+    starts = Counter(each.operation for each in cloud.invocations())
+    tables = {table: count for table, count in cloud.item_counts().items() if table != "IdempotencyTable"}
+    return {"businessLogicStarts": dict(starts), "tables": tables}

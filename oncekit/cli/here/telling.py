@@ -16,10 +16,9 @@ MOST_ROWS = 3
 class Telling:
     """Says each check as it is made, shows paths and ledgers as they are, and remembers which checks held."""
 
-    def __init__(self, paper: Paper) -> None:
-        self._paper = paper
-        self.checks: list[bool] = []
-        """Of each whether it held."""
+    def __init__(self) -> None:
+        self._paper = Paper(error=False)
+        self._held: list[bool] = []
 
     def title(self, text: str) -> None:
         self._paper.line()
@@ -27,10 +26,17 @@ class Telling:
 
     def check(self, what: str, expected: object, seen: object) -> None:
         ok = expected == seen
-        self.checks.append(ok)
+        self._held.append(ok)
         mark = "✓" if ok else "✗"
         self._paper.line(mark, COLOURS[mark], end="")
         self._paper.line(f" {what}" + ("" if ok else f": expected {expected}, saw {seen}"), "" if ok else COLOURS["✗"])
+
+    def end(self, seconds: float) -> int:
+        """How many checks held; the exit code."""
+        held, made = sum(self._held), len(self._held)
+        self._paper.line()
+        self._paper.line(f"{held} of {made} checks held, in {seconds:.1f} s.")
+        return 0 if held == made else 1
 
     def path(self, execution: Execution) -> None:
         end = f"✗ {execution.status}" if execution.status == "ABORTED" else ""

@@ -16,8 +16,7 @@ import typer
 from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
 from oncekit.cli.here.output_lock import alone, tell_alone
-from oncekit.cli.here.parameters import Parameters, given
-from oncekit.cli.options import Template
+from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import lines_of
 from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors, find_event, find_template
@@ -68,7 +67,7 @@ def up(
     from_containers: FromContainers = False,
     parameter: Parameters = None,
     template: Template = None,
-) -> None:
+) -> int:
     """Keep the local cloud running, in real time. Deploys again when files change; Ctrl-C ends it.
 
     It follows what is deployed: the template and those inside it, code and layers of functions, and definitions; in
@@ -79,7 +78,7 @@ def up(
     key is random in each run; calls without it, from a program or a web page, are refused.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
     """
-    raise typer.Exit(stay_up(Ports(port, http_port, console_port), from_containers, given(parameter), template))
+    return stay_up(Ports(port, http_port, console_port), from_containers, values_of(parameter), template)
 
 
 class Ports(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 from shlex import quote
 from urllib.parse import urlsplit
 
-from oncekit.cli.deployed.local_environment import LED_ELSEWHERE
+from oncekit.cli.deployed.session import LED_ELSEWHERE
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
 from oncekit.local.kept_files import folder_of_the_user

@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records.record import Changed
+from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.local.engine import Call

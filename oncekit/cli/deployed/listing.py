@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import ours
-from oncekit.cli.deployed.records.record import Record, has_expired
+from oncekit.cli.deployed.records import Record, has_expired, ours
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import short
 
@@ -21,6 +20,8 @@ INDEX = "open-operations"
 MOST_READ = 20_000
 """Records of the table that are read for finished operations; 8 KB of them cost one read unit."""
 PAGE = 500
+LONGEST_ID = 400
+"""Characters that are printed: no id of a request has more."""
 BATCH = 100
 """Keys that one BatchGetItem takes."""
 

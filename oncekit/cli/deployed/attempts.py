@@ -13,12 +13,12 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from shlex import quote
 from typing import Any
 
-from oncekit.cli.deployed.records.record import Record
+from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.console.run import Run
@@ -41,36 +41,8 @@ EARLIER_MS = 3600_000
 """How long before its last lock an operation may have been at work under an earlier fence."""
 DAY_MS = 86_400_000
 
-
-@dataclass(frozen=True)
-class Line:
-    """Epoch milliseconds, and what was printed."""
-
-    at: int
-    text: str
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """The lines of one start of the function; without a number where no line of the library told it."""
-
-    number: int | None
-    request_id: str
-    stream: str
-    first: int
-    """Epoch milliseconds of its first line."""
-    lines: Sequence[Line]
-    is_complete: bool
-    """Whether these are all its lines."""
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "attempt": self.number,
-            "requestId": self.request_id,
-            "stream": self.stream,
-            "lines": [asdict(line) for line in self.lines],
-            "isComplete": self.is_complete,
-        }
+Event = Mapping[str, Any]
+"""A line as CloudWatch Logs gives it: its message, and the epoch milliseconds when it was printed."""
 
 
 def log_group(stack: Stack, id: str) -> str:
@@ -87,17 +59,20 @@ def log_group(stack: Stack, id: str) -> str:
     return str(told.get("LoggingConfig", {}).get("LogGroup", f"/aws/lambda/{found.name}"))
 
 
-def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[Attempt]:
-    """The attempts of an operation that left a trace, the oldest first."""
-    client, since = stack.client("logs"), max(0, begin_of(record, run) - DAY_MS)
+def attempts(stack: Stack, group: str, record: Record, run: Run | None) -> list[dict[str, Any]]:
+    """The attempts of an operation that left a trace, the oldest first: {attempt, requestId, stream,
+    lines: [{at, text}], isComplete}. `attempt` is None where no line of the library told the number.
+    """
+    log = _Log(stack.client("logs"), group, max(0, begin_of(record, run) - DAY_MS))
     try:
-        numbers = _told_by_the_library(client, group, record["id"], since)
+        numbers = log.told_by_the_library(record["id"])
         for each in _request_ids(record, run):
             numbers.setdefault(each, None)
-        found = [_attempt(client, group, request, numbers[request], since) for request in [*numbers][-MOST_ATTEMPTS:]]
-    except client.exceptions.ResourceNotFoundException:  # nothing was ever logged
+        found = [(log.beginning_of(each), each) for each in [*numbers][-MOST_ATTEMPTS:]]
+        begun = sorted((event["timestamp"], event["logStreamName"], each) for event, each in found if event)
+        return [log.attempt(numbers[request], request, stream, first) for first, stream, request in begun]
+    except log.client.exceptions.ResourceNotFoundException:  # nothing was ever logged
         return []
-    return sorted((each for each in found if each), key=lambda each: each.first)
 
 
 def everything_at_that_time(group: str, record: Record, run: Run | None) -> str:
@@ -123,63 +98,78 @@ def _ms(told: object) -> int | None:
     return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
 
 
-# ---- request ids ----
-
-
-def _told_by_the_library(client: Any, group: str, id: str, since: int) -> dict[str, int | None]:
-    """The number of each attempt, by its request id."""
-    # What a pattern might read in another way is left to the comparison: the part before it is asked for.
-    plain = re.split(r'["\\*%]|[^ -~]', id)[0]
-    numbers: dict[str, int | None] = {}
-    for event in _searched(client, group, f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}', since):
-        told = _members(event["message"])
-        if told.get("id") == id and "function_request_id" in told:
-            numbers[str(told["function_request_id"])] = told.get("attempt")
-    return numbers
-
-
 def _request_ids(record: Record, run: Run | None) -> Iterator[str]:
     """Those of invocations that are in the record's error, or in the history of the last owner."""
     texts = [str(record.get("error", {}).get("message", ""))]
     texts += [_about_an_invocation(event.details) for event in run.events] if run else []
-    for text in texts:
-        if found := REQUEST_ID.search(text):
-            yield found.group()
+    return (found.group() for text in texts if (found := REQUEST_ID.search(text)))
 
 
 def _about_an_invocation(details: Mapping[str, Any]) -> str:
     """What Lambda said of an invocation that ended, as Step Functions keeps it."""
     if details.get("resourceType") == "lambda" and "output" in details:
-        told = _members(details["output"]).get("SdkResponseMetadata")
-        return str(told.get("RequestId")) if isinstance(told, dict) else ""
+        return json.dumps(_members(details["output"]).get("SdkResponseMetadata"))
     return str(details.get("cause") or "")
 
 
-# ---- lines ----
+class _Log:
+    """A log group, since a time in epoch ms."""
+
+    def __init__(self, client: Any, group: str, since: int) -> None:
+        self.client = client
+        self._group, self._since = group, since
+
+    def told_by_the_library(self, id: str) -> dict[str, int | None]:
+        """The number of each attempt, by its request id."""
+        # What a pattern might read in another way is left to the comparison: the part before it is asked for.
+        plain = re.split(r'["\\*%]|[^ -~]', id)[0]
+        searched = self._searched(f'{{ $.id = "{plain}{"*" if plain != id else ""}" }}')
+        lines = (_members(event["message"]) for event in searched)
+        named = (each for each in lines if each.get("id") == id and "function_request_id" in each)
+        return {str(each["function_request_id"]): each.get("attempt") for each in named}
+
+    def beginning_of(self, request: str) -> Event | None:
+        """The first line that names a request."""
+        return next((each for each in self._searched(f'"{request}"') if request in each["message"]), None)
+
+    def attempt(self, number: int | None, request: str, stream: str, first: int) -> dict[str, Any]:
+        """The invocation that a request made; its stream names it first at this time."""
+        lines = list(islice(_lines(self._events(stream, first), request), MOST_LINES + 1))
+        return {
+            "attempt": number,
+            "requestId": request,
+            "stream": stream,
+            "lines": lines[:MOST_LINES],
+            "isComplete": len(lines) <= MOST_LINES,
+        }
+
+    def _searched(self, pattern: str) -> Iterator[Event]:
+        asked = {"logGroupName": self._group, "filterPattern": pattern, "startTime": self._since}
+        pages = self.client.get_paginator("filter_log_events")
+        for page in pages.paginate(**asked, PaginationConfig={"MaxItems": MOST_EVENTS}):
+            yield from page["events"]
+
+    def _events(self, stream: str, first: int) -> Iterator[Event]:
+        """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
+        asked = {"logGroupName": self._group, "logStreamName": stream, "startFromHead": True}
+        asked |= {"startTime": first, "endTime": first + LONGEST_MS + CLOCKS_MS}
+        while True:
+            page = self.client.get_log_events(**asked)
+            yield from page["events"]
+            if page["nextForwardToken"] == asked.get("nextToken"):
+                return
+            asked["nextToken"] = page["nextForwardToken"]
 
 
-def _attempt(client: Any, group: str, request_id: str, number: int | None, since: int) -> Attempt | None:
-    """None where no line names the request."""
-    event = next(
-        (each for each in _searched(client, group, f'"{request_id}"', since) if request_id in each["message"]), None
-    )
-    if event is None:
-        return None
-    stream, first = event["logStreamName"], event["timestamp"]
-    lines = list(_lines(_events(client, group, stream, first), request_id))
-    return Attempt(number, request_id, stream, first, lines[:MOST_LINES], len(lines) <= MOST_LINES)
-
-
-def _lines(events: Iterable[dict[str, Any]], request_id: str) -> Iterator[Line]:
-    """Those of an invocation: from the first one that names it, to the next invocation; at most one more than is shown.
+def _lines(events: Iterable[Event], request: str) -> Iterator[dict[str, Any]]:
+    """Those of an invocation, {at, text}: from the first one that names it, to the next invocation.
 
     Behind its end Lambda itself may still tell of it, as of its timeout.
     """
     has_begun = has_ended = False
-    count = 0
     for event in events:
         text = event["message"]
-        is_named = request_id in text
+        is_named = request in text
         if has_begun and not is_named and any(each in text[:200] for each in STARTS):
             return
         if not is_named and (has_ended or not has_begun):
@@ -188,29 +178,7 @@ def _lines(events: Iterable[dict[str, Any]], request_id: str) -> Iterator[Line]:
         told = _members(text)
         is_metrics = "_aws" in told and "disposition" not in told
         if not is_metrics and not text.startswith(OF_LAMBDA):
-            yield Line(event["timestamp"], text.rstrip("\n"))
-            count += 1
-        if count > MOST_LINES:
-            return
-
-
-def _events(client: Any, group: str, stream: str, first: int) -> Iterator[dict[str, Any]]:
-    """Page by page; a page may be empty, and only a token that comes back says that it was the last one."""
-    asked = {"logGroupName": group, "logStreamName": stream, "startFromHead": True}
-    asked |= {"startTime": first, "endTime": first + LONGEST_MS + CLOCKS_MS}
-    while True:
-        page = client.get_log_events(**asked)
-        yield from page["events"]
-        if page["nextForwardToken"] == asked.get("nextToken"):
-            return
-        asked["nextToken"] = page["nextForwardToken"]
-
-
-def _searched(client: Any, group: str, pattern: str, since: int) -> Iterator[dict[str, Any]]:
-    options = {"MaxItems": MOST_EVENTS}
-    pages = client.get_paginator("filter_log_events")
-    for page in pages.paginate(logGroupName=group, filterPattern=pattern, startTime=since, PaginationConfig=options):
-        yield from page["events"]
+            yield {"at": event["timestamp"], "text": text.rstrip("\n")}
 
 
 def _members(line: str) -> dict[str, Any]:

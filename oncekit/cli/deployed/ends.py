@@ -5,15 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from oncekit.cli.deployed.records.record import Missing, find, has_expired
+from oncekit.cli.deployed.records import Missing, find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import message_in
+from oncekit.local.lanes import FAST, MACHINES
+from oncekit.local.quotas import EXPRESS_SECONDS
 
 FIRST_LOOK, LAST_LOOK = 0.2, 5.0
 """Seconds between looks: DescribeExecution is limited to some ten a second, for everybody in the account."""
+AT_ONCE = 16
+"""Starts that wait for their answers at the same time."""
+TO_ANSWER = 30
+"""Seconds more than AWS lets an Express execution live."""
 
 
 class TooLong(Exception):
@@ -86,3 +93,42 @@ def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> E
         time.sleep(pause)
         waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
     return found
+
+
+# ---- in the fast lane, whose executions answer only who starts them synchronously ----
+
+
+def synchronous(stack: Stack, request: str, times: int, seconds: float) -> tuple[list[Ended], list[TooLong]]:
+    """How each execution of the fast lane ended, and those without an answer after these seconds.
+
+    Of the machine, not of its alias: that StartSyncExecution takes an alias, AWS's reference does not say.
+    """
+    machine = stack.outputs[MACHINES[FAST]]
+    client = _client(stack, seconds)
+
+    def start(_: int) -> Ended | TooLong:
+        from botocore.exceptions import ReadTimeoutError
+
+        try:
+            return ended(client.start_sync_execution(stateMachineArn=machine, input=request))
+        except ReadTimeoutError:
+            return TooLong(f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells")
+
+    with ThreadPoolExecutor(min(times, AT_ONCE)) as pool:
+        answers = list(pool.map(start, range(times)))
+    ends = [each for each in answers if isinstance(each, Ended)]
+    late = [each for each in answers if isinstance(each, TooLong)]
+    return ends, late
+
+
+def _client(stack: Stack, seconds: float) -> Any:
+    """One that waits that long, and never sends a start twice: each would be an execution of its own."""
+    from botocore.config import Config
+
+    way = Config(
+        read_timeout=min(seconds, EXPRESS_SECONDS + TO_ANSWER),
+        retries={"total_max_attempts": 1},
+        inject_host_prefix=not stack.is_local,  # there is no host of the name sync-...
+        max_pool_connections=AT_ONCE,
+    )
+    return stack.session.client("stepfunctions", endpoint_url=stack.endpoint_url, config=way)

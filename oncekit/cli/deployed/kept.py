@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from oncekit.cli.deployed.records.record import Record, hash_of
-from oncekit.cli.deployed.stack import Stack, is_denied
+from oncekit.cli.deployed.aws_errors import is_denied
+from oncekit.cli.deployed.records import Record, hash_of
+from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short
 from oncekit.console.requests import id_in
@@ -59,7 +60,7 @@ def _in_bucket(stack: Stack, record: Record) -> Kept:
     from botocore.exceptions import ClientError
 
     client, ref = stack.client("s3"), record["requestRef"]
-    bucket, id = stack.outputs["ResponseBucketName"], record["id"]
+    bucket, id = stack.bucket, record["id"]
     key = f"requests/{id.partition('#')[0]}/{hash_of(id)}/{record.get('fingerprint')}.json"
     if ref != {"bucket": bucket, "key": key}:
         return Kept(None, f"not in {short(json.dumps(ref, default=str))}, which the record names, and is not its own")

@@ -1,22 +1,33 @@
-"""Records as an operator sees them: read consistently, written only as they were shown."""
+"""Records as an operator sees them: read consistently, written only as they were shown.
+
+A function with fenced steps may write anything into its own record. A command on one record refuses what Once did not
+write; a list says that it is there.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from oncekit.cli.deployed.records.attributes import OPEN, check
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import tell
 from oncekit.local.items import plain_item
 
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""
 RELEASED = "ReleasedByOperator"
 """The error of a record whose lock an operator released: nothing failed, and a new request starts afresh."""
+STATUSES = ("IN_PROGRESS", "QUARANTINED", "COMPLETED", "FAILED")
+OPEN = STATUSES[:2]
+"""Statuses of a record that holds a lock: it has a lease, too."""
+TYPES = {"status": "S", "owner": "S", "fence": "N", "attempts": "N", "acquiredAt": "S", "leaseExpiresAt": "N"}
+ODD = "its record is not in the form that Once writes"
 
+Item = Mapping[str, Mapping[str, Any]]
+"""As DynamoDB gives it, each value under its type."""
 Record = Mapping[str, Any]
 
 
@@ -37,13 +48,45 @@ def find(stack: Stack, id: str) -> Record:
     if id.count("#") < 2:
         what = "an execution; what is asked for is the id of its request: " if id.startswith("arn:") else "an id is "
         raise Problem(f"{id}: {what}tenant#operation#idempotencyKey, in quotes for the shell")
-    item = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
-    if not item.get("Item"):
+    item = _item(stack, id)
+    if not item:
         raise Missing(
             f"{id}: there is no such record in the stack {stack.name}; an id is tenant#operation#idempotencyKey"
         )
-    check(id, item["Item"])
-    return plain_item(item["Item"])
+    if not _is_ours(item):
+        raise Problem(
+            f"{id}: {ODD}: a function with fenced steps, or somebody with access to the table, wrote it; "
+            "see `aws dynamodb get-item`"
+        )
+    return plain_item(item)
+
+
+def is_there(stack: Stack, id: str) -> bool:
+    """Whether an id has a record, in whatever form; an expired one counts, too."""
+    return bool(_item(stack, id))
+
+
+def _item(stack: Stack, id: str) -> Item:
+    answer = stack.client("dynamodb").get_item(TableName=stack.table, Key={"id": {"S": id}}, ConsistentRead=True)
+    item: Item = answer.get("Item", {})
+    return item
+
+
+def _is_ours(item: Item) -> bool:
+    """Whether a record has an id, and what every record has, in the types that Once writes."""
+    status = item.get("status", {}).get("S")
+    needed = [name for name in TYPES if name != "leaseExpiresAt" or status in OPEN]
+    has_all = all(TYPES[name] in item.get(name, {}) for name in needed)
+    return has_all and status in STATUSES and item["id"]["S"].count("#") >= 2
+
+
+def ours(items: Iterable[Item]) -> Iterator[dict[str, Any]]:
+    """The records that Once wrote; any other is named on standard error."""
+    for item in items:
+        if _is_ours(item):
+            yield plain_item(item)
+        else:
+            tell(f"{item['id']['S']}: {ODD}")
 
 
 def read(stack: Stack, id: str, *statuses: str) -> Record:
@@ -59,12 +102,6 @@ def read(stack: Stack, id: str, *statuses: str) -> Record:
     return record
 
 
-def is_there(stack: Stack, id: str) -> bool:
-    """Whether an id has a record, in whatever form; an expired one counts, too."""
-    key = {"id": {"S": id}}
-    return "Item" in stack.client("dynamodb").get_item(TableName=stack.table, Key=key, ConsistentRead=True)
-
-
 def has_expired(stack: Stack, record: Record) -> bool:
     return "expiresAt" in record and record["expiresAt"] < stack.now()
 
@@ -76,7 +113,6 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
     one finds what the first one wrote.
     """
     from boto3.dynamodb.types import TypeSerializer
-    from botocore.exceptions import ClientError
 
     encode = TypeSerializer().serialize
     names = {f"#{name}": name for name in ("status", "owner", "request", "result", "error", "steps")}
@@ -85,8 +121,9 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
     if shown["status"] in OPEN:  # a revived owner gets a new lease under the same fence
         condition += " AND leaseExpiresAt = :lease"
         shown_values[":lease"] = shown["leaseExpiresAt"]
+    client = stack.client("dynamodb")
     try:
-        stack.client("dynamodb").update_item(
+        client.update_item(
             TableName=stack.table,
             Key={"id": {"S": shown["id"]}},
             ConditionExpression=condition,
@@ -94,29 +131,13 @@ def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], t
             ExpressionAttributeNames={key: name for key, name in names.items() if key in update + condition},
             ExpressionAttributeValues={key: encode(value) for key, value in {**shown_values, **values}.items()},
         )
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ConditionalCheckFailedException":
-            raise
-        if not _has(stack, shown["id"], then):
-            raise changed(stack, shown["id"]) from error
-
-
-def _has(stack: Stack, id: str, then: Mapping[str, Any]) -> bool:
-    try:
-        now = find(stack, id)
-    except Problem:
-        return False
-    return all(now.get(name) == value for name, value in then.items())
-
-
-def changed(stack: Stack, id: str) -> Changed:
-    try:
-        now = read(stack, id)
-    except (Problem, Changed) as gone:
-        return Changed(f"{str(gone).removesuffix('; nothing was changed')}; nothing was changed")
-    return Changed(
-        f"{id}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, owner {now['owner']}"
-    )
+    except client.exceptions.ConditionalCheckFailedException as error:
+        now = find(stack, shown["id"])
+        if any(now.get(name) != value for name, value in then.items()):
+            raise Changed(
+                f"{shown['id']}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, "
+                f"owner {now['owner']}"
+            ) from error
 
 
 def new_operator(stack: Stack) -> str:

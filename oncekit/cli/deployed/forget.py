@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncekit.cli.deployed import decisions
-from oncekit.cli.deployed.records.record import Missing, Record, find, hash_of
-from oncekit.cli.deployed.rejected.requests import refused
+from oncekit.cli.deployed.records import Missing, Record, find, hash_of
+from oncekit.cli.deployed.rejected import refused
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.terminal import Entry
 
@@ -102,7 +102,7 @@ def lines(forgotten: dict[str, Any]) -> Iterator[str | Entry]:
 def _days(stack: Stack) -> list[str]:
     """The folders of answers, one for each RetentionDays under which some were given."""
     pages = stack.client("s3").get_paginator("list_objects_v2")
-    asked = {"Bucket": stack.outputs["ResponseBucketName"], "Prefix": "responses/", "Delimiter": "/"}
+    asked = {"Bucket": stack.bucket, "Prefix": "responses/", "Delimiter": "/"}
     return [each["Prefix"] for page in pages.paginate(**asked) for each in page.get("CommonPrefixes", ())]
 
 
@@ -112,10 +112,8 @@ def _answers(days: str, id: str) -> str:
 
 
 def _delete_below(stack: Stack, prefix: str) -> Iterator[str]:
-    client, bucket = stack.client("s3"), stack.outputs["ResponseBucketName"]
-    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    for key in [each["Key"] for page in pages for each in page.get("Contents", ())]:
-        client.delete_object(Bucket=bucket, Key=key)
+    for key in list(stack.objects(prefix)):
+        stack.client("s3").delete_object(Bucket=stack.bucket, Key=key)
         yield key
 
 
@@ -124,7 +122,7 @@ def _delete_refused(stack: Stack, id: str) -> tuple[list[str], int]:
     deleted, without_id = list[str](), 0
     for each in refused(stack):
         if each.id == id:
-            stack.client("s3").delete_object(Bucket=stack.outputs["ResponseBucketName"], Key=each.key)
+            stack.client("s3").delete_object(Bucket=stack.bucket, Key=each.key)
             deleted.append(each.key)
         without_id += each.id is None
     return deleted, without_id
@@ -139,11 +137,10 @@ def _left(stack: Stack) -> Iterator[Left]:
     yield Left("backups of the table; in one that is restored, forget the id again", BACKUP_DAYS, (stack.table,))
     has_data = stack.parameters.get("ExecutionLog") == "DATA" and stack.parameters.get("Stage") != "prod"
     told = "payloads and results, for ExecutionLog is DATA" if has_data else "ids and messages of errors"
-    name = stack.id.split("/")[1] if stack.id.count("/") > 1 else stack.name  # a stack can be named by its ARN, too
     yield Left(
         f"logs with {told}, and the log of its function (`once show` names it) with what that prints",
         stack.number("LogRetentionDays"),
-        tuple(f"/aws/vendedlogs/states/{name}-{machine}" for machine in ("operation", "fast", "recovery")),
+        tuple(f"/aws/vendedlogs/states/{stack.given_name}-{machine}" for machine in ("operation", "fast", "recovery")),
         STREAMS,
     )
     if queues := tuple(stack.outputs[each] for each in QUEUES if each in stack.outputs):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from oncekit.cli.deployed.records.record import find, has_expired
+from oncekit.cli.deployed.listing import LONGEST_ID, age
+from oncekit.cli.deployed.on_stack import answered
+from oncekit.cli.deployed.records import find, has_expired
 from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.problem import Problem
+from oncekit.cli.terminal import Entry, short
 from oncekit.console.requests import id_of
 from oncekit.operation_functions import OperationFunctions
 
@@ -21,9 +25,12 @@ MOST = 1000
 """Requests that are handled at once where nobody says how many."""
 CAN_START, STARTED, DELETED = "CAN_START", "STARTED", "DELETED"
 REFUSED_AGAIN, NO_INPUT, UNREADABLE = "REFUSED_AGAIN", "NO_INPUT", "UNREADABLE"
+MARKS = {STARTED: "✓", CAN_START: "↻", DELETED: "✓"}
 STUCK = (REFUSED_AGAIN, NO_INPUT, UNREADABLE)
 """Outcomes of requests that nobody can start: they stay until they are deleted."""
 Doing = Literal["list", "start", "delete"]
+Handled = dict[str, Any]
+"""{key, id, error, message, refusedAt, refusedBy, outcome, executionArn, reason} of a request."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +57,12 @@ class Which:
         return cls(None, lambda each: each == id)
 
 
-def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST) -> list[dict[str, Any]]:
-    """List refused requests, the oldest first, start those again that can succeed, or delete them: {key, id, error,
-    message, refusedAt, refusedBy, outcome, executionArn, reason} of each.
+def handle(stack: Stack, doing: Doing, which: Which = Which(), limit: int = MOST) -> list[Handled]:
+    """List refused requests, the oldest first, start those again that can succeed, or delete them.
 
     `id` is None where the request has none, `refusedBy` the execution that refused it.
     """
-    done: list[dict[str, Any]] = []
+    done: list[Handled] = []
     for each in refused(stack):
         if len(done) == limit:
             break
@@ -73,9 +79,7 @@ def time_of(key: str) -> str | None:
 
 def keys_of(stack: Stack) -> Iterator[str]:
     """The oldest first, for keys begin with the time."""
-    pages = stack.client("s3").get_paginator("list_objects_v2")
-    for page in pages.paginate(Bucket=stack.outputs["ResponseBucketName"], Prefix=PREFIX):
-        yield from (each["Key"] for each in page.get("Contents", ()))
+    return stack.objects(PREFIX)
 
 
 def refused(stack: Stack) -> Iterator[Rejected]:
@@ -83,7 +87,7 @@ def refused(stack: Stack) -> Iterator[Rejected]:
     client = stack.client("s3")
     for key in list(keys_of(stack)):  # at once: what is refused again meanwhile is not of these
         try:
-            body = client.get_object(Bucket=stack.outputs["ResponseBucketName"], Key=key)["Body"].read()
+            body = client.get_object(Bucket=stack.bucket, Key=key)["Body"].read()
         except client.exceptions.NoSuchKey:  # somebody else has handled it
             continue
         yield _read(key, body)
@@ -102,11 +106,11 @@ def _read(key: str, body: bytes) -> Rejected:
         return Rejected(key, UNREADABLE, "this object is no request that Once refused, or is nested too deep")
 
 
-def _handled(stack: Stack, rejected: Rejected, doing: Doing) -> dict[str, Any]:
+def _handled(stack: Stack, rejected: Rejected, doing: Doing) -> Handled:
     outcome, reason = (DELETED, None) if doing == "delete" else _prospect(stack, rejected)
     execution = _start(stack, rejected) if doing == "start" and outcome == CAN_START else None
     if execution or outcome == DELETED:
-        stack.client("s3").delete_object(Bucket=stack.outputs["ResponseBucketName"], Key=rejected.key)
+        stack.client("s3").delete_object(Bucket=stack.bucket, Key=rejected.key)
     return {
         "key": rejected.key,
         "id": rejected.id,
@@ -159,3 +163,45 @@ def _start(stack: Stack, rejected: Rejected) -> str:
     except client.exceptions.ExecutionAlreadyExists:
         return stack.execution(name)
     return str(started["executionArn"])
+
+
+# ---- as people read them ----
+
+
+def answer(stack: Stack, handled: Sequence[Handled], as_json: bool) -> None:
+    """Print them: as JSON, or a row for each, below it why it was refused and cannot be started, and what is next."""
+    if handled and not as_json:
+        _print_table(handled, stack.now())
+    answered({"requests": handled}, as_json, *_what_next(handled))
+
+
+def _print_table(handled: Sequence[Handled], now: float) -> None:
+    from oncekit.cli.paper import Paper
+
+    rows = [
+        (
+            MARKS.get(each["outcome"], "✗"),
+            each["outcome"],
+            short(each["error"]),
+            age(each["refusedAt"], now),
+            short(each["id"] or each["key"], LONGEST_ID),
+        )
+        for each in handled
+    ]
+    below = ["; ".join(str(each[key]) for key in ("message", "reason") if each[key]) for each in handled]
+    head = ("", "outcome", "error", "age", "id")
+    Paper(error=False).table(head, rows, [COLOURS[row[0]] for row in rows], below, is_whole=True)
+
+
+def _what_next(handled: Sequence[Handled]) -> Iterator[Entry]:
+    """The commands that go on from here."""
+    if not handled:
+        yield Entry("", "No such request was refused.")
+    outcomes = {each["outcome"] for each in handled}
+    if CAN_START in outcomes:
+        yield Entry("", "`once retry --rejected` starts those again that can succeed, `once retry ID` one.")
+    if STARTED in outcomes:
+        yield Entry("", "`once show ID` tells how one stands.")
+    if stuck := sorted({short(each["error"]) for each in handled if each["outcome"] in STUCK}):
+        deletes = ", ".join(f"`once release --rejected --error {each}`" for each in stuck)
+        yield Entry("", f"Those that cannot be started have to be sent again by their senders; {deletes} deletes them.")

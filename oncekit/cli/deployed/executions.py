@@ -1,0 +1,124 @@
+"""Executions of a deployed stack: whether the owner of a record goes on, and the path that one took.
+
+An Express execution keeps no history and answers no question, so the record says what is known of an owner in the fast
+lane: its lease lasts longer than its execution and its function can, so when it is over, the owner has ended.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from shlex import quote
+from typing import Any
+
+from oncekit.cli.deployed.records import OPERATOR, Record, find
+from oncekit.cli.deployed.stack import Stack
+from oncekit.cli.problem import Problem
+from oncekit.console.events import iso
+from oncekit.console.requests import id_in
+from oncekit.console.run import Run, run_of
+from oncekit.local.lanes import FAST
+
+MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
+"""Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""
+GONE, BY_OPERATOR = "GONE", "OPERATOR"
+"""Of an owner that is no execution of this stack, or not any more; of an operator's lock."""
+NOT_ALIVE = ("SUCCEEDED", "FAILED", "TIMED_OUT", "ABORTED", LEASE_OVER, ENDED, GONE, BY_OPERATOR)
+"""Any other status, also one that is not known, is of an owner that may go on."""
+
+
+def owner_status(stack: Stack, record: Record) -> str:
+    """The status of a record's owner: as Step Functions says or, in the fast lane, as the record says."""
+    owner = record["owner"]
+    if stack.lane_of(owner) == FAST:
+        if record["status"] != "IN_PROGRESS":
+            return ENDED
+        return MAY_RUN if record["leaseExpiresAt"] >= stack.now() else LEASE_OVER
+    if OPERATOR in owner:
+        return BY_OPERATOR
+    if not stack.has_execution(owner):
+        return GONE
+    client = stack.client("stepfunctions")
+    try:
+        return str(client.describe_execution(executionArn=owner, includedData="METADATA_ONLY")["status"])
+    except client.exceptions.ExecutionDoesNotExist:
+        return GONE
+
+
+def where_its_path_is(stack: Stack, execution: str) -> str:
+    """Where to look for what a fast execution did."""
+    level = stack.parameters.get("ExecutionLog", "ERROR")
+    if stack.endpoint_url is not None:
+        return "`once up` prints the path of each execution when it ends"
+    if level == "OFF":
+        return "its log is off (ExecutionLog)"
+    group = f"/aws/vendedlogs/states/{stack.given_name}-fast"
+    pattern = quote(f'{{ $.execution_arn = "{execution}" }}')
+    command = f"aws logs filter-log-events --log-group-name {group} --filter-pattern {pattern}"
+    return f"its log has {'errors only' if level == 'ERROR' else 'every state'}: {command}"
+
+
+def run_of_owner(stack: Stack, record: Record) -> Run:
+    """The run of a record's owner. Raises Problem where there is none of this stack's, or none that can be read."""
+    owner: str = record["owner"]
+    run = _run_on_arn(stack, owner)
+    if id_in(run.input or "") != record["id"]:  # a function may have written any owner
+        raise Problem(f"{record['id']}: its record names an owner that has another request: {owner}")
+    return run
+
+
+def run_on(stack: Stack, about: str) -> Run:
+    """The run of an id's owner, or of an ARN. Raises Problem."""
+    return _run_on_arn(stack, about) if about.startswith("arn:") else run_of_owner(stack, find(stack, about))
+
+
+def _run_on_arn(stack: Stack, execution: str) -> Run:
+    if fast := stack.fast_execution(execution):
+        raise Problem(
+            f"{fast}: it is an execution of the fast lane. Express executions keep no history, so nobody can say "
+            f"whether one with this ARN existed; {where_its_path_is(stack, fast)}; `once show ID` tells what its "
+            "record says"
+        )
+    if not stack.has_execution(execution):
+        raise Problem(f"{execution} is not an execution of the operations of the stack {stack.name}")
+    client = stack.client("stepfunctions")
+    try:
+        return run_of(client.describe_execution(executionArn=execution), events_of(client, execution))
+    except client.exceptions.ExecutionDoesNotExist as error:
+        raise Problem(f"{execution}: the execution is gone; Step Functions keeps one for 90 days") from error
+
+
+def events_of(client: Any, execution: str) -> Sequence[dict[str, Any]]:
+    pages = client.get_paginator("get_execution_history").paginate(executionArn=execution)
+    return [event for page in pages for event in page["events"]]
+
+
+def definition_of(stack: Stack, run: Run) -> Any:
+    """The definition that the execution was started with, parsed: the machine may have another one by now."""
+    described = stack.client("stepfunctions").describe_state_machine_for_execution(executionArn=run.arn)
+    return json.loads(described["definition"])
+
+
+def as_json(run: Run) -> dict[str, Any]:
+    """{execution, status, startedAt, endedAt, error, cause, states: [...]}, in the order in which states were entered:
+    {state, enteredAt, exitedAt, input, output, errors: [{error, cause}]}.
+    """
+    return {
+        "execution": run.arn,
+        "status": run.status,
+        "startedAt": iso(run.started_at),
+        "endedAt": iso(run.ended_at),
+        "error": run.error,
+        "cause": run.cause,
+        "states": [
+            {
+                "state": visit.state,
+                "enteredAt": iso(visit.entered_at),
+                "exitedAt": iso(visit.exited_at),
+                "input": visit.input,
+                "output": visit.output,
+                "errors": [{"error": each.error, "cause": each.cause} for each in visit.failures],
+            }
+            for visit in run.visits
+        ],
+    }

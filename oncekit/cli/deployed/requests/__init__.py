@@ -1,1 +1,0 @@
-"""Requests: read from files, sent, waited for, and found where the stack keeps them."""
