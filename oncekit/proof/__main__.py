@@ -23,7 +23,7 @@ PYTEST = ("-q", "-n", "2", "--dist", "worksteal")
 STACK = "tests/proof/test_scenarios_on_a_stack.py"
 """In real time, in which the sweep comes once a minute: ten minutes, of which most are waited."""
 TESTS = ("tests/proof", f"--ignore={STACK}")
-ODD = ("-k", "test_odd_", "tests/proof")
+ODD = ("-k", "test_odd_ or fingerprint", "tests/proof", "tests/statemachine")
 
 LEAST_KILLED = "50"
 

@@ -85,7 +85,7 @@ from test_bill_customer import REQUEST
 
 
 def test_hint(once_cloud):
-    once_cloud.run(REQUEST)
+    once_cloud.run({**REQUEST, "onCrash": "quarantine"})
     told = {each.advice for each in once_cloud.denials()}
     assert told == {"allow it in the Policies of BillCustomer"}
 """

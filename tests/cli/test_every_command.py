@@ -154,7 +154,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("project")
     copy_project(folder)
     (folder / "functions/charge_payment/app.py").write_text(FUNCTION)
-    request = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {"orderId": "1"}}
+    request = {
+        "operation": "charge-payment",
+        "idempotencyKey": "k",
+        "payload": {"orderId": "1"},
+        "onCrash": "quarantine",
+    }
     (folder / "event.json").write_text(json.dumps(request))
     bad = {"operation": "charge-payment", "idempotencyKey": "k", "payload": {}, f"unknown{EVIL}": EVIL}
     (folder / "bad.json").write_text(json.dumps(bad))

@@ -32,7 +32,7 @@ def test_attempts_used_up_end_in_quarantine_after_about_a_quarter_of_an_hour(
 
 
 @LANES
-@pytest.mark.parametrize("seconds", [45, 120, 400])
+@pytest.mark.parametrize("seconds", [45, 400])
 def test_an_outage_of_minutes_of_what_business_logic_calls_quarantines_nothing(
     cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution], lane: Lane, seconds: int
 ) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from latches import Latches
+from odd import cases
 from once.result_store import ResultStore
 from scenario import BUSINESS, LANES, answer, cause, id_of, record_of, run
 
@@ -119,12 +120,7 @@ values = st.recursive(
     ),
     max_leaves=20,
 )
-through_the_cloud = settings(
-    max_examples=40,
-    deadline=None,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+through_the_cloud = cases(15)
 _count = iter(range(1_000_000))
 
 

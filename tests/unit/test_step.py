@@ -687,7 +687,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
 @given(result=JSON_VALUES)
 def test_every_attempt_gets_the_same_result_to_the_last_digit(attempt: Attempt, result: Any) -> None:
     key = f"key-{next(KEYS)}"
