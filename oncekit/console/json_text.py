@@ -18,13 +18,24 @@ LONGEST = 262_144
 """Characters that are set out; a longer text is shown as it is."""
 _PIECE = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 _OPENS, _CLOSES = ("{", "["), ("}", "]")
+RESULT = '"result"'
 INDENT = "  "
 
 
 def set_out(text: str) -> Markup:
     """As HTML; what is not JSON is shown as it is."""
     is_json = len(text) <= LONGEST and _is_json(text)
-    return Markup("").join(_parts(_PIECE.findall(text))) if is_json else as_it_is(text)
+    return Markup("").join(_parts(_opened(_PIECE.findall(text)))) if is_json else as_it_is(text)
+
+
+def _opened(pieces: list[str]) -> list[str]:
+    """A result is text in an answer, so that every duplicate gets the same bytes; here it is read as what it says."""
+    found: list[str] = []
+    for number, piece in enumerate(pieces):
+        is_result = pieces[max(0, number - 2) : number] == [RESULT, ":"] and piece.startswith('"')
+        inner = json.loads(piece) if is_result else ""
+        found += _PIECE.findall(inner) if inner and _is_json(inner) else [piece]
+    return found
 
 
 def _is_json(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -113,9 +113,10 @@ class Listing:
     """Of operations."""
     tenants: Sequence[str]
     total: int
+    executions: int
 
 
-def listing(rows: Iterable[Row], asked: Filter, record_of: Callable[[str], Known]) -> Listing:
+def listing(rows: Sequence[Row], asked: Filter, record_of: Callable[[str], Known]) -> Listing:
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.id or row.arn, []).append(row)
@@ -130,6 +131,7 @@ def listing(rows: Iterable[Row], asked: Filter, record_of: Callable[[str], Known
         names=sorted({each.operation for each in every if each.operation}),
         tenants=sorted({each.tenant for each in every if each.tenant}),
         total=len(every),
+        executions=len(rows),
     )
 
 

@@ -31,5 +31,10 @@ def log_of(cloud: LocalCloud, run: Run) -> Log:
     return log
 
 
+def without_metrics(lines: Sequence[str]) -> Sequence[str]:
+    """What the function printed itself; metrics are for CloudWatch."""
+    return [each for each in lines if "_aws" not in members_of(each)]
+
+
 def _fence(parameters: str | None) -> Any:
     return members_of(parameters).get("Payload", {}).get("lock", {}).get("fence")

@@ -6,12 +6,12 @@ import datetime
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from oncekit.console.drawing.graph import Definition
 from oncekit.console.here import run_here
-from oncekit.console.local_log import log_of
+from oncekit.console.local_log import log_of, without_metrics
 from oncekit.console.requests import id_of
 from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
@@ -25,6 +25,8 @@ from oncekit.local.once_cloud import LocalCloud
 
 INDEX = "open-operations"
 MOST_OPEN = 500
+KEPT = 10_000
+"""Executions; of older ones nothing is kept, but the records that they wrote."""
 LONGEST_GIVEN = 2000
 """Characters of an input in which one searches."""
 
@@ -62,9 +64,21 @@ class LocalSource:
         with self._changed:
             self._known[execution.exec_arn] = execution
             self._rows.pop(execution.exec_arn, None)
+            self._forget_old()
             self.note()
         if str(execution.status) != RUNNING:
             self._row(execution.exec_arn, execution)  # now, so that the first page of many need not wait for all
+
+    def _forget_old(self) -> None:
+        """Of a machine with 8 GB, a session of a day or two would take all of it."""
+        while len(self._known) > KEPT:
+            arn, oldest = next(iter(self._known.items()))
+            if str(oldest.status) == RUNNING:
+                return
+            del self._known[arn]
+            self._rows.pop(arn, None)
+            with suppress(ValueError):
+                oldest.state_machine.executions.remove(oldest)
 
     # ---- what is there ----
 
@@ -131,7 +145,7 @@ class LocalSource:
             raise Unknown(f"s3://{ref['bucket']}/{ref['key']} is gone") from error
 
     def log(self, run: Run) -> Log:
-        return log_of(self._cloud, run)
+        return {attempt: without_metrics(lines) for attempt, lines in log_of(self._cloud, run).items()}
 
     def open_records(self) -> list[Mapping[str, Any]]:
         """In progress, or quarantined."""

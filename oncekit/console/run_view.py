@@ -16,6 +16,8 @@ from oncekit.local.lanes import lane_of
 BAR = 1000
 """Units of width that the whole time of a run has."""
 LEAST_BAR = 6
+SHOWN = 12
+"""States of a long run that are shown at its beginning, and at its end."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,14 @@ def sign_of(kind: str) -> str:
 
 
 _SIGNS = {str(outcome): sign for outcome, sign in SIGNS.items()} | {"replayed": "↻"}
+
+
+def folded(run: Run) -> tuple[int, int, int] | None:
+    """What of a long run is folded up: from and to which state, and how many attempts are among them."""
+    first, last = SHOWN, len(run.visits) - SHOWN
+    if last - first < SHOWN // 2:
+        return None
+    return first, last, sum(each.state == "ExecuteBusinessLogic" for each in run.visits[first:last])
 
 
 def facts(run: Run, span: Span) -> dict[str, str]:

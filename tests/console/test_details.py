@@ -59,6 +59,11 @@ def test_numbers_of_json_are_shown_as_they_came() -> None:
     assert shown.split() == said.split()
 
 
+def test_a_result_in_an_answer_is_shown_as_the_json_that_it_is() -> None:
+    shown = re.sub("<.*?>", "", str(set_out('{"result": "{\\"a\\":1.10}", "other": "{}"}')))
+    assert shown.split() == '{ "result": { "a": 1.10 }, "other": "{}" }'.replace('"', "&#34;").split()
+
+
 # ---- log lines ----
 
 

@@ -108,9 +108,8 @@ def test_a_run_has_its_path_and_each_state(cloud: LocalCloud, visitor: Visitor) 
     page = visitor.get(run_at(ended.arn)).text
     assert "<title>AcquireLock (succeeded, 1 retry): " in page and "✓ ↻1" in page and record_at(ID) in page
     assert page.count('<li id="visit-') == len(ended.states)
-    lock, work = (visitor.get(f"/visit/{number}/{ended.arn}").text for number in (2, 3))
+    lock = visitor.get(f"/visit/2/{ended.arn}").text
     assert "DynamoDB.ThrottlingException" in lock and "Attempt 2" in lock and "<summary>log</summary>" not in lock
-    assert "<summary>log</summary>" in work, "what its function printed"
     assert visitor.get(f"/visit/99/{ended.arn}").status_code == 404
 
 
@@ -118,6 +117,37 @@ def test_a_run_of_the_fast_lane_is_shown_too(cloud: LocalCloud, visitor: Visitor
     ended = cloud.run(charge(), lane="fast")
     page = visitor.get(run_at(ended.arn)).text
     assert "ReadRecord" in page and page.count('<li id="visit-') == len(ended.states)
+
+
+def test_a_long_run_is_folded_in_its_middle(cloud: LocalCloud, visitor: Visitor) -> None:
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=range(1, 8))):
+        ended = cloud.run(charge())
+    page = visitor.get(run_at(ended.arn)).text
+    assert "9 more states, 2 attempts among them" in page and page.count('<li id="visit-') == len(ended.states)
+
+
+def test_a_state_shows_no_empty_variables_and_its_log_no_metrics(cloud: LocalCloud, visitor: Visitor) -> None:
+    ended = cloud.run(charge() | {"operation": "ask-somebody"})
+    assert "Empty or false: " in visitor.get(f"/visit/1/{ended.arn}").text
+    work = visitor.get(f"/visit/3/{ended.arn}").text
+    assert "somebody has to look at it" in work and "_aws" not in work
+
+
+def test_only_the_newest_executions_are_kept(
+    cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("local_source", "server.lists"):
+        monkeypatch.setattr(f"oncekit.console.{module}.KEPT", 2)
+    first, *_ = (cloud.run(charge(key)) for key in ("order-1", "order-2", "order-3"))
+    page = visitor.get("/").text
+    assert [key for _, key in listed(page)] == ["order-3", "order-2"] and "The newest 2 executions are kept" in page
+    assert visitor.get(run_at(first.arn)).status_code == 404
+    assert "Your function was started once" in visitor.get(record_at(ID)).text
+
+
+def test_long_answers_are_compressed(visitor: Visitor) -> None:
+    answer = visitor.get("/console.css", **{"Accept-Encoding": "gzip"})
+    assert answer.headers["Content-Encoding"] == "gzip" and len(answer.data) < len(visitor.get("/console.css").data) / 3
 
 
 def test_what_is_not_there_is_said(visitor: Visitor) -> None:

@@ -137,6 +137,8 @@ function open(hash) {
   if (!item) return;
   const details = one("details", item);
   if (details) details.open = true;
+  const around = item.parentElement.closest("details");
+  if (around) around.open = true;
   choose(item);
 }
 // What is folded up comes when it is opened.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 LARGEST_FORM = 1_000_000
+LONG = 2_000
+"""Bytes of an answer from which on it is compressed."""
 PAGES = {
     "/": lists.requests,
     "/run/<path:arn>": runs.run,
@@ -75,7 +78,7 @@ def application(source: LocalSource, actions: Actions, guard: Guard) -> WSGIAppl
         request = Request(environ)
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
-        return _answer(console, guard, request)(environ, start_response)
+        return _compressed(request, _answer(console, guard, request))(environ, start_response)
 
     return app
 
@@ -94,6 +97,18 @@ def _answer(console: Console, guard: Guard, request: Request) -> Response:
         if error.code == 404:
             return console.page("missing.html", "", 404, why="There is no such page.")
         return plain(f"{error.code} {error.name}", error.code or 500)
+    return answer
+
+
+def _compressed(request: Request, answer: Response) -> Response:
+    """A long answer, but no stream."""
+    if (
+        not answer.is_streamed
+        and request.accept_encodings.best_match(["gzip"])
+        and len(text := answer.get_data()) > LONG
+    ):
+        answer.set_data(gzip.compress(text, 5))
+        answer.headers["Content-Encoding"] = "gzip"
     return answer
 
 

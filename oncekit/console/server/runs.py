@@ -11,7 +11,7 @@ from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
 from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import Span, facts, kind_and_outcome
+from oncekit.console.run_view import Span, facts, folded, kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.summary import of_one, part_of
 from oncekit.console.words import duration
@@ -39,6 +39,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         facts=facts(found, span),
         picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
+        folded=folded(found),
         scale=[duration(span.seconds * share) for share in (0, 0.5, 1)] if span.seconds else [],
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
