@@ -45,10 +45,10 @@ def test_no_death_in_the_fast_lane_leaves_a_request_stuck_lost_or_twice(
     assert {outcome for _, _, outcome, _ in cells} == {"completed"}
 
 
-@pytest.mark.parametrize("lane", ["", "fast: "])
-def test_plain_function_whose_owner_died_after_it_is_run_again(in_world: Callable[..., Any], lane: str) -> None:
+@pytest.mark.parametrize("path", ["recovered, large request", "fast: recovered"])
+def test_business_logic_whose_owner_died_after_it_is_run_again(in_world: Callable[..., Any], path: str) -> None:
     """Two starts, one effect: nobody reads what the dead owner's function did."""
-    assert in_world("counts", f"{lane}plain function, its owner dies") == [2, 1]
+    assert in_world("counts", path) == [2, 1]
 
 
 def test_places_are_those_of_the_run(in_world: Callable[..., Any]) -> None:

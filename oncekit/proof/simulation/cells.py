@@ -73,6 +73,8 @@ class Place:
         for fault in FAULTS[self.kind]:
             if fault.startswith("connection") and not self._is(" before ", " after "):
                 continue
+            if fault == "connection broken" and not path.enduring:
+                continue  # attempts are used up, which is a path of its own
             # Nothing happens between a call and the one after it.
             if (fault == "function dies" and self._is(" before ")) or (fault == "hangs" and self._is(" after ")):
                 continue

@@ -20,7 +20,6 @@ from oncekit.proof.simulation.paths import (
     request,
 )
 
-PLAIN = request("plain-work", {"return": 1})
 UNREADABLE = request("hard-work", {"script": ["ok"], "_jsonata_lambda": True})
 """No expression can look at it."""
 SLOW_AND_WAITED_FOR = hard("slow", onConflict="wait")
@@ -50,9 +49,7 @@ ALONE: tuple[Path, ...] = (
     Path("fast: operation for the full lane, waited for", ({**ORDER, "onConflict": "wait"},)),
     Path("fast: no time left", (charge(),), throttled=200.0, joined=True, operated=True),
     Path("fast: no time left, quarantine", (CAREFUL,), throttled=200.0, faults=ENDS_EARLY),
-    Path("fast: no time left, two sweeps", (charge(),), throttled=200.0, background="recovery twice"),
     Path("fast: duplicate of a dead owner", (charge(),), before=(charge(),), dead="ExecuteBusinessLogic"),
-    Path("fast: plain function, its owner dies", (PLAIN,), killed="Finalize", faults=ENDS_EARLY),
     Path("fast: recovered", (LARGE,), killed="Finalize"),
     Path("fast: recovered, quarantine", (CAREFUL,), killed="Finalize", ends=("QUARANTINED",), faults=ENDS_EARLY),
 )
@@ -68,7 +65,6 @@ TWICE: tuple[Path, ...] = (
 )
 MIXED: tuple[Path, ...] = (
     Path("mixed: in progress, acknowledge", (SLOW, SLOW), apart=3, lane="mixed"),
-    Path("mixed: in progress, reject", (SLOW, hard("slow", onConflict="reject")), apart=3, lane="mixed"),
     Path("mixed: in progress, wait", (SLOW, SLOW_AND_WAITED_FOR), apart=3, lane="mixed"),
     Path("mixed: fast duplicate of a full owner", (REPORT,), before=(REPORT,), lane="fast"),
     Path("mixed: fast duplicate of a dead full owner", (charge(),), (charge(),), dead="Finalize", lane="fast"),
@@ -94,5 +90,4 @@ MIXED: tuple[Path, ...] = (
     Path("mixed: mismatch", (charge(1),), before=(charge(),), lane="fast"),
 )
 FAST_PATHS = (*map(_fast, ALONE + TWICE), *MIXED)
-FULL = Path("plain function, its owner dies", (PLAIN,), killed="Finalize", faults=DEATHS)
-PATHS = (*paths.PATHS, FULL, *FAST_PATHS)
+PATHS = (*paths.PATHS, *FAST_PATHS)

@@ -26,8 +26,6 @@ class Path:
     before: tuple[Sent, ...] = ()
     apart: float = 0.0
     dead: str = ""
-    aged: float = 0.0
-    """Seconds since then, where it is long ago."""
     killed: str = ""
     """The state at whose call the first of `requests` is killed, so that recovery is on the path."""
     ends: tuple[str, ...] = ("COMPLETED",)
@@ -38,7 +36,7 @@ class Path:
     operated: bool = False
     """An operator acts before each call."""
     enduring: bool = False
-    """Interfaces are down for hours."""
+    """Interfaces are down for hours, and connections of functions for good."""
     lane: str = "full"
     """Where `requests` are sent: `full`, `fast`, or `mixed`: by turns, the first one to the fast lane."""
     lane_before: str = "full"
@@ -101,9 +99,6 @@ ORDER = request(
 STEPS = request("stepwise", {})
 LARGE = hard("ok", note="x" * 8_000)
 """Does not fit into a record."""
-WIDE = hard("ok", note="日" * 38_000)
-ESCAPED, UNESCAPED = json.dumps(WIDE), json.dumps(WIDE, ensure_ascii=False)
-"""Some 228 KB as Python writes it, in escapes, each of whose backslashes is escaped again when the text is quoted."""
 REPORT = request("build-report", {"bytes": 6000})
 CAREFUL = charge(onCrash="quarantine")
 SLOW = hard("slow")
@@ -112,8 +107,6 @@ TWO = (charge(), charge())
 DEATHS = ("dies before", "dies after")
 AGED = {"full": 200.0, "fast": 450.0}
 """Seconds since the owner of `before` died, by its lane: its lease is over."""
-DAYS = 3 * 86_400.0 + 200.0
-"""Seconds after which an owner is dead that nobody could ask."""
 
 PLAIN_PATHS: tuple[Path, ...] = (
     Path("new, small", (charge(),)),
@@ -122,7 +115,6 @@ PLAIN_PATHS: tuple[Path, ...] = (
     Path("new, offloaded by the library", (request("build-report", {"bytes": 300_000}),)),
     Path("replay", (charge(),), before=(charge(),)),
     Path("in progress, acknowledge", (SLOW, SLOW), apart=3),
-    Path("in progress, reject", (SLOW, hard("slow", onConflict="reject")), apart=3),
     Path("in progress, wait", (SLOW, hard("slow", onConflict="wait")), apart=3),
     Path("permanent error", (hard("PermanentError"),), ends=("FAILED",), enduring=True),
     Path("retry, then success", (hard("error", "ok"),)),
@@ -136,9 +128,7 @@ PLAIN_PATHS: tuple[Path, ...] = (
     Path("quarantine, success", (CAREFUL,)),
     Path("refused", (request("charge-payment", {}, idempotencyKey=""),), ends=(), enduring=True),
     Path("mismatch", (charge(1),), before=(charge(),)),
-    Path("plain function", (request("plain-work", {"return": {"n": 1}}),)),
     Path("plain function, large", (request("plain-work", {"return": "x" * 6000}),)),
-    Path("place-order", (ORDER,)),
     Path("fenced steps", (STEPS,)),
     Path("fenced steps, recovered", (STEPS,), killed="Finalize"),
     Path("recovered", (charge(),), killed="ExecuteBusinessLogic", enduring=True, operated=True),
@@ -151,19 +141,9 @@ HARD_PATHS: tuple[Path, ...] = (
     Path("failed, tried again", (FAILS_ONCE,), before=(FAILS_ONCE,), enduring=True),
     Path("failed, tried again by two", (FAILS_ONCE, FAILS_ONCE), before=(FAILS_ONCE,)),
     Path("failed, tried again, recovered", (FAILS_ONCE,), before=(FAILS_ONCE,), killed="Finalize"),
-    Path("in an envelope, recovered", (enveloped(charge()),), killed="ExecuteBusinessLogic"),
     Path("recovered, stale", (charge(),), killed="Finalize", background="stale", faults=DEATHS),
     Path("recovered twice at once", (charge(),), killed="Finalize", background="recovery twice"),
     Path("recovered twice, late", (charge(),), killed="ExecuteBusinessLogic", background="recovery late"),
-    Path("owner that cannot be asked", (UNESCAPED,), before=(ESCAPED,), dead="Finalize", aged=DAYS, faults=DEATHS),
-    Path(
-        "owner with blanks that cannot be asked",
-        (charge(),),
-        before=(bulky(charge()),),
-        dead="ExecuteBusinessLogic",
-        aged=DAYS,
-        faults=DEATHS,
-    ),
 )
 PATHS = PLAIN_PATHS + HARD_PATHS
 """In the full lane; those of fast_paths.py are the others."""
@@ -179,5 +159,5 @@ def prepare(world: World, path: Path) -> None:
             world.sweeps = False  # nobody has found it yet
         world.start(given, f"before-{number}", path.lane_before)
         world.scheduler.rest()
-        world.pass_time(path.aged or (AGED[path.lane_before] if path.dead else 1.0))
+        world.pass_time(AGED[path.lane_before] if path.dead else 1.0)
     world.sweeps = True
