@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.problem import Problem
 
 ONCE = "Once"
 LIBRARY = "OnceLibrary"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oncekit import application
 from oncekit.adoption.inside import check_inside, is_inside
-from oncekit.adoption.problem import Problem
+from oncekit.problem import Problem
 
 NAME = "once"
 OPERATIONS = "operations.yaml"

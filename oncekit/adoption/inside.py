@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from oncekit.adoption.problem import Problem
+from oncekit.problem import Problem
 
 
 def check_inside(root: Path, *places: Path) -> None:

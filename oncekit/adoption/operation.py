@@ -13,10 +13,10 @@ from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTempl
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.schema import schema_of
 from oncekit.adoption.texts import parts, text
 from oncekit.adoption.trigger import FromHttp, Trigger
+from oncekit.problem import Problem
 
 SAMPLE = {"item": "tea", "quantity": 2}
 """The payload of an operation when nobody has given an example."""

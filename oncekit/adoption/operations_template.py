@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oncekit.adoption.names import Operation
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import parts
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.problem import Problem
 
 _SETTINGS = ("Resources", "Machine", "Properties", "Parameters")
 PAYLOAD_ONLY = "PayloadOnlyOperations"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from oncekit.adoption.problem import Problem
+from oncekit.problem import Problem
 
 NAME = "samconfig.toml"
 CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND")

@@ -10,8 +10,8 @@ from oncekit.adoption.application_template import NAMES, ApplicationTemplate, fi
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operation import Additions, Wanted
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import text
+from oncekit.problem import Problem
 
 FIRST = "place-order"
 """The operation of an application that begins here."""

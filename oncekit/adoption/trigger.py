@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from oncekit.adoption.names import Operation
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.texts import parts, text
 from oncekit.local.events.paths import MISSING, PathError, find
 from oncekit.local.events.patterns import PatternError, check, matches
+from oncekit.problem import Problem
 
 DEFAULT_BUS = "default"
 _ROUTE = re.compile(r"(/[A-Za-z0-9._-]+)+")

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from oncekit.adoption.problem import Problem
 from oncekit.local.template import TemplateError, parse
+from oncekit.problem import Problem
 
 Keys = tuple[str, ...]
 """Where a node is: the keys that lead to it from the top."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say, tell
 from oncekit.local.lanes import FAST, FULL, Lane
+from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.console.run import Run

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oncekit.cli.problem import Problem
+from oncekit.problem import Problem
 
 MOST_BYTES = 262_144
 """What StartExecution takes as input."""

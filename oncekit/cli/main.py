@@ -12,9 +12,9 @@ from typing import Annotated, NamedTuple
 import typer
 
 from oncekit.application import how_to_install
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import guard, say, tell
 from oncekit.cli.usage import Command, group_of
+from oncekit.problem import Problem
 
 HELP = """Run operations effectively once, on your machine or on AWS, with the same template and state machine.
 

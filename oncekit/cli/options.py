@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.problem import Problem
 
 Template = Annotated[
     Path | None,

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oncekit import application
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
+from oncekit.problem import Problem
 
 
 def find_template(given: Path | None) -> Path:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.sam_config import CAPABILITIES, with_capabilities
+from oncekit.problem import Problem
 
 BOTH = " ".join(CAPABILITIES)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oncekit.adoption.problem import Problem
 from oncekit.adoption.yaml_file import YamlFile
+from oncekit.problem import Problem
 
 TEMPLATE = """# head
 Transform: AWS::Serverless-2016-10-31

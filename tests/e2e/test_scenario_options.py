@@ -13,7 +13,7 @@ import pytest
 from scenarios import options
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
+from oncekit.problem import Problem
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ from scenarios.run import new_id
 from oncekit.cli.deployed.aws_errors import clear_aws_errors
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack, connect
-from oncekit.cli.problem import Problem
+from oncekit.problem import Problem
 
 FOLDER = Path(__file__).parent
 STACK = pytest.StashKey[Stack]()

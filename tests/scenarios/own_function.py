@@ -18,8 +18,8 @@ from typing import Any
 from scenarios.backend import Backend
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.operation_functions import LIVE, OperationFunctions
+from oncekit.problem import Problem
 
 CODE = Path(__file__).parent / "function" / "app.py"
 OPERATION, MODEL = "e2e", "place-order"

@@ -22,7 +22,7 @@ from scenarios.tables import rows_with
 
 from oncekit.cli.deployed import ways
 from oncekit.cli.deployed.records import Record, find
-from oncekit.cli.problem import Problem
+from oncekit.problem import Problem
 
 Found = TypeVar("Found")
 Request = dict[str, Any]

@@ -88,6 +88,7 @@ def test_a_small_result_needs_no_aws_client() -> None:
 
 INWARD = (
     "once",
+    "oncekit.problem",
     "oncekit.application",
     "oncekit.operation_functions",
     "oncekit.local",

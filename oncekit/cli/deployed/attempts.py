@@ -20,9 +20,9 @@ from typing import Any
 
 from oncekit.cli.deployed.records import Record
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.console.run import Run
 from oncekit.operation_functions import OperationFunctions
+from oncekit.problem import Problem
 
 REQUEST_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_EVENTS = 2000

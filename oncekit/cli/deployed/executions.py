@@ -13,11 +13,11 @@ from typing import Any
 
 from oncekit.cli.deployed.records import OPERATOR, Record, find
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.console.events import iso
 from oncekit.console.requests import id_in
 from oncekit.console.run import Run, run_of
 from oncekit.local.lanes import FAST
+from oncekit.problem import Problem
 
 MAY_RUN, LEASE_OVER, ENDED = "MAY_RUN", "LEASE_OVER", "ENDED"
 """Of an owner in the fast lane: its lease is not over; it is, and nobody knows how it ended; it holds no lock."""

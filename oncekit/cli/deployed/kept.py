@@ -14,9 +14,9 @@ from typing import Any
 from oncekit.cli.deployed.aws_errors import is_denied
 from oncekit.cli.deployed.records import Record, hash_of
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import short
 from oncekit.console.requests import id_in
+from oncekit.problem import Problem
 
 KEPT_DAYS = 180
 """For which the bucket's rule keeps an object after it was written."""

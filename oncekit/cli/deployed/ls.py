@@ -15,8 +15,8 @@ from oncekit.cli.deployed.records import OPEN, STATUSES
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Json, Profile, Refusal, Region, StackName
 from oncekit.cli.outcomes import COLOURS, mark_of
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, short, tell
+from oncekit.problem import Problem
 
 HEAD = ("", "status", "lane", "attempts", "age")
 MORE = {

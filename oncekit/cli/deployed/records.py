@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
 from oncekit.local.items import plain_item
+from oncekit.problem import Problem
 
 OPERATOR = ":operator-"
 """In an owner: no execution, but an operator, who has the lock until the next execution takes it over."""

@@ -14,10 +14,10 @@ from oncekit.cli.deployed.on_stack import answered
 from oncekit.cli.deployed.records import find, has_expired
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.outcomes import COLOURS
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, short
 from oncekit.console.requests import id_of
 from oncekit.operation_functions import OperationFunctions
+from oncekit.problem import Problem
 
 PREFIX = "rejected/"
 _TIME = re.compile(rf"{PREFIX}(\d{{4}}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)")

@@ -13,8 +13,8 @@ from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry, ask, tell
+from oncekit.problem import Problem
 
 RISK = (
     "Releasing forgets that business logic was started: the next request with this id runs it again, "

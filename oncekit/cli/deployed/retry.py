@@ -15,8 +15,8 @@ from oncekit.cli.deployed.rejected import MOST, STUCK, Handled, Which, handle
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.options import Json, OptionalId, Profile, Refusal, Region, StackName
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry
+from oncekit.problem import Problem
 
 MEANS_RETRY = "Its request starts again, unchanged, under a higher fence; finished steps are kept."
 Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, help="With --rejected: handle N requests at most.")]

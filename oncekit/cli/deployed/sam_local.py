@@ -12,9 +12,9 @@ from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.json_files import read_event, where
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say_json, tell
 from oncekit.console.requests import id_of, opened
+from oncekit.problem import Problem
 
 FUNCTION = "AWS::Lambda::Function"
 ENDPOINT = "AWS_ENDPOINT_URL"

@@ -17,10 +17,10 @@ from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.json_files import read_event, where
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
 from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import say
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, MACHINES, Lane
+from oncekit.problem import Problem
 
 Event = Annotated[str, typer.Argument(metavar="EVENT", help="A request file (JSON); - reads standard input.")]
 Via = Annotated[

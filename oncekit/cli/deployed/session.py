@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.cli.problem import Problem
+from oncekit.problem import Problem
 
 _SERVICES = (
     *("CLOUDFORMATION", "CLOUDWATCH", "CLOUDWATCH_LOGS", "DYNAMODB", "EVENTBRIDGE", "IAM", "KMS", "LAMBDA", "PIPES"),

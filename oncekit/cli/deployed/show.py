@@ -22,10 +22,10 @@ from oncekit.cli.drawing import Draw
 from oncekit.cli.options import Json, Profile, Region, StackName, Template, chosen_lane
 from oncekit.cli.outcomes import message_in
 from oncekit.cli.output import Repeats, lines_of
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import Entry, short, text_of
 from oncekit.local.lanes import FAST, FULL
+from oncekit.problem import Problem
 
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
 MOST_STEPS = 100

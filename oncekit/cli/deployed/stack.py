@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oncekit.cli.deployed.session import CloudClock, Place, local_endpoint, session_at
-from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FAST, FULL, MACHINES, Lane
+from oncekit.problem import Problem
 
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
 _NAME = r"[^\s:]{1,80}"

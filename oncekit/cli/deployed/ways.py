@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.local.lanes import FULL, MACHINES, Lane
+from oncekit.problem import Problem
 
 DIRECT = "direct"
 DETAIL_TYPE = "OperationRequested"

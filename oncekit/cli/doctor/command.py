@@ -12,8 +12,8 @@ from oncekit.cli.deployed.stack import Stack, once_in
 from oncekit.cli.doctor import waiting, whole
 from oncekit.cli.doctor.finding import Finding, Outcome, Patient, Question, answered, resources_of
 from oncekit.cli.options import Json, Profile, Region, StackName
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import Entry
+from oncekit.problem import Problem
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "wrong": "✗", "warning": "!", "skipped": "-"}
 QUESTIONS: Mapping[str, Question] = {

@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import tell
 from oncekit.local.without_collections import rare_collections, without_collections
+from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local import Clock

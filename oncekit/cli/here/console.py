@@ -17,7 +17,6 @@ from oncekit.cli.deployed.rejected import STARTED, Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
 from oncekit.cli.json_files import MOST_BYTES
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
@@ -25,6 +24,7 @@ from oncekit.console.rows import RefusedRequest
 from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
+from oncekit.problem import Problem
 
 T = TypeVar("T")
 

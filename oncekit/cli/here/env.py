@@ -8,9 +8,9 @@ import typer
 
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.options import Output, Profile, Region, StackName, Template
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import find_template
 from oncekit.cli.terminal import say
+from oncekit.problem import Problem
 
 Sam = Annotated[
     bool,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from oncekit.cli.here.adopting import clear_problems
 from oncekit.cli.options import Template
-from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
+from oncekit.problem import Problem
 
 Upgrade = Annotated[
     bool, typer.Option("--upgrade", help="Update once/ to the installed version, and name what changes.")
@@ -26,7 +26,7 @@ def init(upgrade: Upgrade = False, template: Template = None) -> int:
     creates a small application. With --upgrade, it names the files of once/ that are new, changed or gone; if you have
     changed one yourself, nothing is updated, and the exit code is 3.
     """
-    with clear_problems():
+    with clear_errors():
         return (_upgrade if upgrade else _start)(template)
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.here.adopting import clear_problems
 from oncekit.cli.options import Template
-from oncekit.cli.problem import Problem
+from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
+from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.adoption.operation import Additions, Wanted
@@ -85,7 +85,7 @@ def new(
         raise Problem(f"--gets {gets}: it is request or payload")
     if step and function is not None:
         raise Problem("--step is for a new function; the one of --function has its own code")
-    with clear_problems():
+    with clear_errors():
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
         from oncekit.adoption.operation import Additions, Wanted

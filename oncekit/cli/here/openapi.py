@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.here.openapi_parts import COMPONENTS, DESCRIPTION, PROBLEM, RESPONSES, SCHEMAS
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.operation_functions import OperationFunctions
+from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local.deploy import Plan

@@ -18,11 +18,11 @@ from oncekit.cli.here.files import Watch
 from oncekit.cli.here.output_lock import alone, tell_alone
 from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import lines_of
-from oncekit.cli.problem import Problem
 from oncekit.cli.template import clear_errors, find_event, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, FULL, MACHINES
+from oncekit.problem import Problem
 
 if TYPE_CHECKING:
     from oncekit.local import Execution

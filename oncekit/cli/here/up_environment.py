@@ -15,9 +15,9 @@ from shlex import quote
 from urllib.parse import urlsplit
 
 from oncekit.cli.deployed.session import LED_ELSEWHERE
-from oncekit.cli.problem import Problem
 from oncekit.cli.terminal import tell
 from oncekit.local.kept_files import folder_of_the_user
+from oncekit.problem import Problem
 
 FILE = "up.json"
 WAIT_S = 2

@@ -14,8 +14,8 @@ from botocore.exceptions import ClientError
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.problem import Problem
 from oncekit.local.engine import Call
+from oncekit.problem import Problem
 from oncekit.promises.checker import id_of
 from oncekit.promises.evidence import executions_of
 from oncekit.promises.faults import Fault

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class Problem(Exception):
-    """Something is wrong with what the command was given; exit code 2."""
+    """Something is wrong with what the command was given, or finds; exit code 2."""
