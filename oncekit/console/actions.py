@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
-
-from oncekit.console.rows import RefusedRequest
+from typing import Any, Protocol
 
 
 class Refused(Exception):
@@ -33,8 +31,8 @@ class Actions(Protocol):
     def advance(self, seconds: float) -> str:
         """Move the clock forward."""
 
-    def refused(self) -> Sequence[RefusedRequest]:
-        """The refused requests that are kept, the oldest first."""
+    def refused(self) -> Sequence[Mapping[str, Any]]:
+        """The refused requests that are kept, as `once ls --rejected --json` has them, the oldest first."""
 
     def replay(self, error: str) -> str:
         """Start the refused requests with this error again."""

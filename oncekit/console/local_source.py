@@ -17,7 +17,6 @@ from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.summary import part_of
-from oncekit.local.clock import VirtualClock
 from oncekit.local.execution import execution_of
 from oncekit.local.executions import NoSuchExecution
 from oncekit.local.lanes import MACHINES, lane_of
@@ -36,8 +35,6 @@ class LocalSource:
 
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud
-        self.ticks = not isinstance(cloud.clock, VirtualClock)
-        """Whether time there goes on by itself, as on a wall clock."""
         self._changed = threading.Condition()
         """The lock of what is listed, too."""
         self._version = 0

@@ -43,8 +43,6 @@ class RecordView:
     expired: bool
     """Whether it counts no more, though it is still there."""
     lease: str
-    lease_ends: float | None
-    """Epoch seconds, while it counts."""
     error: str
     data: Mapping[str, str]
     steps: Mapping[str, str]
@@ -60,7 +58,6 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
     error = record.get("error") or {}
     status = status_of(record)
     owner = ":".join(str(record.get("owner", "")).split(":")[:9])  # in the fast lane a nonce follows
-    lease = float(record["leaseExpiresAt"]) if status == "IN_PROGRESS" else None
     return RecordView(
         id=id,
         kind=KINDS.get(status, "stopped"),
@@ -69,8 +66,7 @@ def record_view(id: str, record: Mapping[str, Any], now: datetime.datetime) -> R
         owner="" if OPERATOR in owner else owner,
         owner_name="a person" if OPERATOR in owner else owner.split(":")[7] if owner.count(":") > 6 else owner,
         expired=record.get("expiresAt", now.timestamp()) < now.timestamp(),
-        lease="" if lease is None else _lease(lease, now),
-        lease_ends=lease,
+        lease=_lease(float(record["leaseExpiresAt"]), now) if status == "IN_PROGRESS" else "",
         error=": ".join(str(error[name]) for name in ("name", "message") if error.get(name)),
         data={name: _text(record[name]) for name in DATA if name in record},
         steps={name: _text(step) for name, step in record.get("steps", {}).items()},

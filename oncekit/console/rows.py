@@ -1,4 +1,4 @@
-"""What the page lists: executions, and what waits."""
+"""An execution as the page lists it."""
 
 from __future__ import annotations
 
@@ -35,19 +35,3 @@ class Row:
     """What it did for its operation."""
     given: str
     """The beginning of its input, as text, in which one searches."""
-
-
-@dataclass(frozen=True)
-class RefusedRequest:
-    """A refused request that is kept."""
-
-    error: str
-    message: str
-    id: str
-    """Empty where it has none."""
-    arn: str
-    """The execution that refused it."""
-    at: str
-    """When it came."""
-    prospect: str
-    """Why it surely gets no further when it is started again; empty where it may."""

@@ -136,7 +136,7 @@ def test_a_state_shows_no_empty_variables_and_its_log_no_metrics(cloud: LocalClo
 def test_only_the_newest_executions_are_kept(
     cloud: LocalCloud, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("local_source", "server.lists"):
+    for module in ("local_source", "server.records"):
         monkeypatch.setattr(f"oncekit.console.{module}.KEPT", 2)
     first, *_ = (cloud.run(charge(key)) for key in ("order-1", "order-2", "order-3"))
     page = visitor.get("/").text

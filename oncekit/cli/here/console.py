@@ -20,7 +20,6 @@ from oncekit.cli.json_files import MOST_BYTES
 from oncekit.cli.template import clear_errors
 from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
-from oncekit.console.rows import RefusedRequest
 from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
@@ -118,18 +117,8 @@ class LocalActions:
         clock.advance(seconds)
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
-    def refused(self) -> Sequence[RefusedRequest]:
-        return [
-            RefusedRequest(
-                each["error"],
-                each["message"],
-                each["id"] or "",
-                each["refusedBy"] or "",
-                each["refusedAt"] or "",
-                each["reason"] or "",
-            )
-            for each in _done(lambda: handle(self._stack(), "list", limit=MOST_REFUSED))
-        ]
+    def refused(self) -> Sequence[Mapping[str, Any]]:
+        return _done(lambda: handle(self._stack(), "list", limit=MOST_REFUSED))
 
     def replay(self, error: str) -> str:
         done = [each["outcome"] for each in _done(lambda: handle(self._stack(), "start", Which(error)))]

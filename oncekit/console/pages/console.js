@@ -225,23 +225,13 @@ function wake(within = document) {
     const day = at.toDateString() === today ? {} : { month: "short", day: "numeric" };
     each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
   }
-  for (const lease of all("[data-ends]", within)) {
-    const ahead = Number(lease.dataset.now) * 1000 - Date.now();
-    const tell = () => {
-      if (!lease.isConnected) return;
-      const left = Number(lease.dataset.ends) - (Date.now() + ahead) / 1000;
-      lease.textContent = Number(lease.dataset.ends) === 0 ? "was ended" : left > 0 ? Math.ceil(left) + " s more" : "over since " + Math.floor(-left) + " s";
-      setTimeout(tell, 500);
-    };
-    tell();
-  }
 }
 
 wake();
 toFirst();
 if (part) {
   listen(part.dataset.live);
-  setInterval(() => { if (one(".status.running", part)) refresh(); }, 1000);
+  setInterval(() => { if (one("[data-ticks], .status.running", part)) refresh(); }, 1000);
 }
 if (filter) {
   filter.addEventListener("input", filtered);

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Request, Response
 from oncekit.console.actions import Actions
 from oncekit.console.local_source import LocalSource
 from oncekit.console.rows import Unknown
-from oncekit.console.server import doing, lists, live, records, runs
+from oncekit.console.server import doing, live, records, runs
 from oncekit.console.server.frame import Console, elsewhere, file, plain
 from oncekit.console.server.guard import Guard
 from oncekit.local.loopback import Loopback
@@ -25,7 +25,7 @@ LARGEST_FORM = 1_000_000
 LONG = 2_000
 """Bytes of an answer from which on it is compressed."""
 PAGES = {
-    "/": lists.requests,
+    "/": records.requests,
     "/run/<path:arn>": runs.run,
     "/visit/<int:number>/<path:arn>": runs.visit,
     "/record/<path:id>": records.record,

@@ -1,19 +1,28 @@
-"""The page of a record, its result, and what an operator does to it."""
+"""The pages that list operations and show one, and what an operator does to it."""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import quote as in_url
 
 from werkzeug.wrappers import Request, Response
 
 from oncekit.console.actions import Refused
-from oncekit.console.listing import Operation
+from oncekit.console.listing import STATUSES, Filter, Operation, listing
+from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.rows import Unknown
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.server.runs import MOST_RUNS
 from oncekit.console.summary import of_one, summary
+
+
+def requests(console: Console, request: Request) -> Response:
+    asked = Filter.of(request.args)
+    found = listing(console.source.rows(), asked, console.source.record)
+    words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT}
+    return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
 
 def record(console: Console, request: Request, id: str, refused: str = "") -> Response:
@@ -33,7 +42,6 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
         of_one=of_one,
         rows=[(row, console.lasted(row)) for row in rows[:MOST_RUNS]],
         left_out=max(0, len(rows) - MOST_RUNS),
-        now=now.timestamp() if console.source.ticks else None,
         typed={name: request.form.get(name, "") for name in ("result", "failed")},
         done=request.args.get("done", ""),
         refused=refused,
