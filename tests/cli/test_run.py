@@ -1,12 +1,9 @@
-"""`once run` as a script or a person meets it: a process of its own, or the command on the shared cloud."""
+"""`once run` as a script or a person meets it, on the shared cloud; tests/e2e gives it in a process of its own."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,16 +31,8 @@ FIELDS = [
 ]
 
 
-def once(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from oncekit.cli.main import main; main()", *arguments],
-        cwd=ROOT,
-        input=stdin,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NO_COLOR": "1"},
-        timeout=120,
-    )
+def no_stack(*_: Any, **__: Any) -> Any:
+    raise AssertionError("nothing of this needs a deployed stack")
 
 
 @pytest.fixture
@@ -54,19 +43,16 @@ def here(cloud: LocalCloud, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Do
     def opened(*_: Any, **__: Any) -> Iterator[LocalCloud]:
         yield cloud
 
-    def no_stack(*_: Any, **__: Any) -> Any:
-        raise AssertionError("nothing of this needs a deployed stack")
-
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("oncekit.cli.here.run.local_cloud", opened)
     return lambda *arguments: command(no_stack, *arguments)
 
 
-def test_json_is_one_object_with_what_happened() -> None:
-    done = once("run", "events/charge-payment.json", "--times", "2", "--json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+def test_json_is_one_object_with_what_happened(here: Callable[..., Done]) -> None:
+    done = here("run", "events/charge-payment.json", "--times", "2", "--json")
+    assert done.code == 0, done.err
+    report = done.answer
     first, second = report["executions"]
     assert list(first) == FIELDS
     assert (first["disposition"], second["disposition"]) == ("EXECUTED", "REPLAYED")
@@ -102,13 +88,15 @@ def test_conflict_exits_with_three(here: Callable[..., Done], tmp_path: Path) ->
 
 
 IN_FAST = {"Lane": "fast", "FullLaneOperations": "charge-payment"}
-FAST = [part for each in IN_FAST.items() for part in ("--parameter", "=".join(each))]
 
 
-def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end() -> None:
-    done = once("run", "events/charge-payment.json", *FAST, "--json")
-    assert done.returncode == 0, "the full lane has completed it: " + done.stderr
-    door, worker = json.loads(done.stdout)["executions"]
+def test_lane_is_that_of_the_template_and_what_it_hands_over_is_shown_with_its_end(
+    cloud: LocalCloud, here: Callable[..., Done]
+) -> None:
+    with cloud.deployed_with(IN_FAST):
+        done = here("run", "events/charge-payment.json", "--json")
+    assert done.code == 0, "the full lane has completed it: " + done.err
+    door, worker = done.answer["executions"]
     assert (door["lane"], door["disposition"]) == ("fast", "IN_PROGRESS")
     assert (worker["lane"], worker["disposition"]) == ("full", "EXECUTED")
 
@@ -134,15 +122,16 @@ def test_execution_has_one_name_wherever_it_is_shown(cloud: LocalCloud, here: Ca
     ("arguments", "stdin", "words"),
     [
         (["events/charge-payment.json", "--lane", "slow"], "", ["--lane slow", "full", "fast"]),
-        (["events/charge-payment.json", "--parameter", "Lane=slow"], "", ["Lane", "one of full, fast"]),
         (["no-such-file.json"], "", ["no-such-file.json", "No such file"]),
         (["-"], "{not json", ["not JSON", "line 1"]),
         (["events/charge-payment.json", "--template", "nowhere.yaml"], "", ["nowhere.yaml"]),
     ],
 )
-def test_what_a_user_can_fix_is_said_without_a_traceback(arguments: list[str], stdin: str, words: list[str]) -> None:
-    done = once("run", *arguments, stdin=stdin)
-    assert done.returncode == 2
-    assert all(word in done.stderr for word in words)
-    assert "Traceback" not in done.stderr
-    assert done.stdout == ""
+def test_what_a_user_can_fix_is_said_without_a_traceback(
+    arguments: list[str], stdin: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    done = command(no_stack, "run", *arguments, stdin=stdin)
+    assert (done.code, done.out) == (2, "")
+    assert all(word in done.err for word in words)
+    assert "Traceback" not in done.err

@@ -319,10 +319,6 @@ def test_what_cannot_be_started_is_refused_with_the_reason(
     ("fault", "path"),
     [
         ("dies-after", "TakeNextFence"),
-        ("dies-before", "TakeNextFence"),
-        ("crashes", "TakeNextFence"),
-        ("crashes-after", "TakeNextFence"),
-        ("lost-lock", "Finalize"),
         ("lost-finalize", "Finalize"),
         ("throttled", "Finalize"),
     ],

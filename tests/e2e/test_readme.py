@@ -62,8 +62,10 @@ def test_operation_added_as_the_page_says_runs(with_send_invoice: Path) -> None:
 WRITES = """
 import boto3
 
+client = boto3.client("dynamodb")
+
 def handler(event, context):
-    boto3.client("dynamodb").put_item(TableName="once-OrdersTable", Item={"orderId": {"S": "1"}})
+    client.put_item(TableName="once-OrdersTable", Item={"orderId": {"S": "1"}})
     return "written"
 """
 

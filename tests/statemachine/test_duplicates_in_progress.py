@@ -1,11 +1,11 @@
-"""Duplicates that arrive while the owner is at work, and many at once; tests/scenarios has what each is told."""
+"""A duplicate that waits; tests/scenarios has what each is told."""
 
 from __future__ import annotations
 
 import time
 
 from latches import Latches
-from scenario import answer, charge, rows, scripted
+from scenario import scripted
 
 from oncekit.local import LocalCloud
 
@@ -23,12 +23,3 @@ def test_waiting_duplicate_gives_up_at_the_deadline(cloud: LocalCloud, latches: 
     assert cloud.wait(waiter).error == "OperationInProgress"
     latches.open("go")
     cloud.wait(owner)
-
-
-def test_fifty_requests_for_one_id_have_one_effect_and_one_result(cloud: LocalCloud) -> None:
-    executions = cloud.run_all([charge("busy", onConflict="wait")] * 50)
-    assert {e.status for e in executions} == {"SUCCEEDED"}
-    assert len({answer(cloud, e) for e in executions}) == 1
-    assert [e.output["disposition"] for e in executions].count("EXECUTED") == 1
-    assert len(cloud.invocations("charge-payment")) == 1
-    assert rows(cloud, "ProviderLedgerTable") == 1

@@ -34,21 +34,6 @@ def says(answer: Response, status: int, kind: str) -> dict[str, Any]:
 # ---- the same answer ----
 
 
-def test_the_second_of_two_equal_requests_gets_the_first_ones_bytes_and_is_told_so(
-    cloud: LocalCloud, client: Client
-) -> None:
-    first, again = (client.post("charge-payment", "order-1", CHARGE) for _ in range(2))
-    assert (first.status, again.status) == (200, 200)
-    assert first.body == again.body
-    assert json.loads(first.body)["orderId"] == "12345"
-    for each in (first, again):
-        assert each.headers["content-type"] == "application/json"
-        assert each.headers["once-id"] == "default#charge-payment#order-1"
-        assert each.headers["once-attempt"] == "1"
-    assert ("idempotent-replayed" in first.headers, again.headers.get("idempotent-replayed")) == (False, "true")
-    assert rows(cloud, "ProviderLedgerTable") == 1
-
-
 @pytest.mark.parametrize(
     "result",
     ['"', "\\", "é\u2028\U0001f680", {"n": 12345678901234568, "f": 0.1}, [], None, "#set($x = 1)$x", 1e300],

@@ -36,15 +36,6 @@ def test_lock_of_a_dead_owner_is_left_alone_within_its_lease(cloud: LocalCloud, 
     assert cloud.run(request).output["disposition"] == "EXECUTED"
 
 
-def test_operation_of_a_dead_owner_that_must_not_run_again_is_quarantined(cloud: LocalCloud, latches: Latches) -> None:
-    request = scripted({"await": "go", "then": {"return": 1}}, onCrash="quarantine")
-    dead_owner(cloud, latches, request)
-    # The record's policy counts, not the duplicate's.
-    assert cloud.run(request | {"onCrash": "retry"}).error == "NeedsAttention"
-    assert latches.starts() == 1
-    assert record_of(cloud, request)["error"]["name"] == "OwnerCrashed"
-
-
 def test_a_duplicate_tries_again_as_the_record_allows_not_as_it_asks(
     cloud: LocalCloud, latches: Latches, recover: Callable[[], Execution]
 ) -> None:

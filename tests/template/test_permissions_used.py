@@ -139,14 +139,11 @@ def test_every_role_is_in_use(told: Told, resources: Mapping[str, Mapping[str, A
 
 MISSING = [
     (NAMED, "lambda:InvokeFunction", "", every_path.executed_and_replayed),
-    ("FastRole", "states:StartExecution", "OperationStateMachine", every_path.handed_over),
     ("RequestPipeRole", "sqs:DeleteMessage", "", every_path.requested_by_a_message),
-    ("RequestApiRole", "s3:GetObject", "", every_path.requested_by_http),
     ("RecoveryScheduleRole", "states:StartExecution", "", every_path.recovered_by_the_sweep),
-    ("BuildReportRole", "s3:PutObject", "responses/", every_path.offloaded_by_the_library),
     ("PlaceOrderRole", "dynamodb:UpdateItem", "StockTable", every_path.executed_and_replayed),
 ]
-"""A permission of each kind of role, and a path that does not go without it."""
+"""Permissions of a machine, a trigger, a schedule and a function, and a path that does not go without each."""
 
 
 @pytest.mark.parametrize(
