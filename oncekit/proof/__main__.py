@@ -1,22 +1,19 @@
 """The proof: everything that is known to go wrong, done to Once, and what came of it.
 
-python -m oncekit.proof [--only PART] [--seed N] [--schedules N] [--cases N] [--soak] [--json]
+python -m oncekit.proof [--only PART] [--seed N] [--schedules N] [--cases N] [--soak]
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib
-import io
-import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
+from oncekit.proof.model import exploration
+from oncekit.proof.mutants import __main__ as mutants
+from oncekit.proof.mutants import library
 from oncekit.proof.simulation import matrix, schedules
 
 PYTEST = ("-q", "-n", "2", "--dist", "worksteal")
@@ -42,9 +39,7 @@ def _schedules(given: argparse.Namespace) -> int:
 
 def _mutants(given: argparse.Namespace) -> int:
     """All of them take hours; of a sample of `--mutants N`, LEAST_KILLED percent are enough."""
-    from oncekit.proof.mutants.__main__ import main as hunt
-
-    return hunt(["--least", LEAST_KILLED, *(["--sample", str(given.mutants)] if given.mutants else [])])
+    return mutants.main(["--least", LEAST_KILLED, *(["--sample", str(given.mutants)] if given.mutants else [])])
 
 
 def _tests(_given: argparse.Namespace) -> int:
@@ -64,29 +59,7 @@ def _odd(given: argparse.Namespace) -> int:
 
 def _pytest(*arguments: str, **environment: str) -> int:
     command = [sys.executable, "-m", "pytest", *PYTEST, *arguments]
-    # Its lines are printed here, because `--json` keeps what is printed.
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment) as process:  # noqa: S603 our own
-        assert process.stdout is not None
-        for line in process.stdout:
-            print(line, end="", flush=True)
-    return process.returncode
-
-
-def _module(name: str) -> Part:
-    """The `main` of a module, which reads no arguments of ours; it may raise SystemExit when something fails."""
-    full = f"oncekit.proof.{name}"
-    assert find_spec(full), f"there is no {full}"
-
-    def run(_given: argparse.Namespace) -> int:
-        before, sys.argv = sys.argv, [full]
-        try:
-            return int(importlib.import_module(full).main() or 0)
-        except SystemExit as end:
-            return end.code if isinstance(end.code, int) else int(end.code is not None)
-        finally:
-            sys.argv = before
-
-    return run
+    return subprocess.run(command, env=os.environ | environment, check=False).returncode  # noqa: S603 our own
 
 
 PARTS: dict[str, Part] = {
@@ -94,9 +67,9 @@ PARTS: dict[str, Part] = {
     "stack": _stack,
     "matrix": _matrix,
     "schedules": _schedules,
-    "model": _module("model.exploration"),
+    "model": lambda _given: exploration.main([]),
     "mutants": _mutants,
-    "library-mutants": _module("mutants.library"),
+    "library-mutants": lambda _given: library.main([]),
     "odd": _odd,
 }
 
@@ -110,30 +83,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--mutants", type=int, metavar="N", help="a sample of so many mutants; default: all")
     parser.add_argument("--cases", type=int, default=1000, metavar="N", help="of odd input, for each property")
     parser.add_argument("--soak", action="store_true", help="schedules until stopped")
-    parser.add_argument("--json", action="store_true", help="one object: part -> passed, seconds, lines")
     given = parser.parse_args(arguments)
     wanted = ["schedules"] if given.seed is not None or given.soak else given.only or list(PARTS)
-    results = {name: _told(name, given) if given.json else _run(name, given) for name in wanted}
-    if given.json:
-        print(json.dumps(results, indent=2))
-        return int(not all(result["passed"] for result in results.values() if isinstance(result, dict)))
-    failed = [name for name, code in results.items() if code]
+    failed = [name for name in wanted if _run(name, given)]
     print(f"✗ failed: {', '.join(failed)}" if failed else f"✓ {', '.join(wanted)}")
     return int(bool(failed))
 
 
 def _run(name: str, given: argparse.Namespace) -> int:
     print(f"== {name}", flush=True)
-    code = PARTS[name](given)
-    sys.stdout.flush()
-    return code
-
-
-def _told(name: str, given: argparse.Namespace) -> dict[str, object]:
-    began, out = time.monotonic(), io.StringIO()
-    with contextlib.redirect_stdout(out):
-        code = PARTS[name](given)
-    return {"passed": code == 0, "seconds": round(time.monotonic() - began, 1), "lines": out.getvalue().splitlines()}
+    return PARTS[name](given)
 
 
 if __name__ == "__main__":

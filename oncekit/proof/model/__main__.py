@@ -1,5 +1,7 @@
 """Runs what this room is for: `python -m oncekit.proof.model --help` says with which options."""
 
+import sys
+
 from oncekit.proof.model.exploration import main
 
-main()
+sys.exit(main())

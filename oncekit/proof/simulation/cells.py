@@ -7,8 +7,9 @@ a new state is covered without anyone adding it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from oncekit.promises import checker
 from oncekit.promises.evidence import all_records
@@ -37,9 +38,6 @@ LASTING = ("fails for good", "slow", "down for hours")
 
 MOST_ALIKE = 3
 """As many as there are attempts; and a function that is throttled is tried dozens of times."""
-
-Install = Callable[[Injector], Injector]
-"""Puts an injector in front of another one, which then injects its own faults as before."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,7 @@ class Cell:
 def places_of(world: World, path: Path) -> list[Place]:
     """Every place of a run without faults."""
     recording = Recording()
-    _run(world, path, recording.over, sends_again=False)
+    _run(world, path, recording, sends_again=False)
     kinds = {"call": recording.calls, "boundary": recording.boundaries, "point": recording.points}
     return [Place(kind, number, label) for kind, labels in kinds.items() for number, label in enumerate(labels)]
 
@@ -145,28 +143,25 @@ def strikes_of(world: World, path: Path) -> list[tuple[Place, str]]:
 def cells_at(world: World, path: Path, place: Place, fault: str) -> Iterator[Cell]:
     """Run a path with a fault; with each time at which it may come, if it is one that comes late."""
     if fault != LATE:
-        yield _cell(world, path, place, fault, lambda under: Striking(world, place.kind, place.number, fault, under))
+        yield _cell(world, path, place, fault, Striking(world, place.kind, place.number, fault))
         return
     lost = Held(world, place.kind, place.number, None)
-    yield _cell(world, path, place, f"{LATE}: never", lost.over)
+    yield _cell(world, path, place, f"{LATE}: never", lost)
     for later in range(lost.later + 1):
         held = Held(world, place.kind, place.number, later)
-        yield _cell(world, path, place, f"{LATE}: before call {later}", held.over)
+        yield _cell(world, path, place, f"{LATE}: before call {later}", held)
 
 
-def _cell(world: World, path: Path, place: Place, fault: str, install: Install) -> Cell:
+def _cell(world: World, path: Path, place: Place, fault: str, injector: Striking | Held) -> Cell:
     try:
-        struck, stuck = _run(world, path, install)
+        stuck = _run(world, path, injector)
     except Endless as endless:
         return Cell(path.name, place, fault, "stuck", (str(Fault("P5", "stuck", str(endless))),), None)
-    assert isinstance(struck, Striking | Held)
-    operators = struck.operators if isinstance(struck, Striking) else None
     faults = [*world.faults(), *stuck, *_end_faults(world, path, place, fault)]
-    faults = list(operators.tolerated(faults)) if operators else faults
     kinds = {each.kind for each in faults}
     outcome = next((kind for kind in ("twice", "lost", "stuck", "broken") if kind in kinds), None) or outcome_of(world)
     ends = [write.at for write in world.journal.writes if write.new and write.new["status"] in ENDS]
-    seconds = max(0.0, max(ends) - struck.struck_at) if ends and struck.struck_at is not None else None
+    seconds = max(0.0, max(ends) - injector.struck_at) if ends and injector.struck_at is not None else None
     starts, effects = len(world.journal.starts), world.business.effects()
     return Cell(path.name, place, fault, outcome, tuple(map(str, faults)), seconds, starts, effects)
 
@@ -185,16 +180,14 @@ def _end_faults(world: World, path: Path, place: Place, fault: str) -> Iterator[
             yield Fault("P5", "broken", f"ended as {statuses}, not as {path.ends}, after a harmless fault")
 
 
-def _run(world: World, path: Path, install: Install, *, sends_again: bool = True) -> tuple[Injector, list[Fault]]:
-    """The injector of the run, and what was stuck before anybody sent anything again."""
+def _run(world: World, path: Path, injector: Injector, *, sends_again: bool = True) -> list[Fault]:
+    """What was stuck before anybody sent anything again."""
     world.begin(Injector(), background=path.background)
     with world.running():
         prepare(world, path)
-        injector = install(_under(world, path))
+        world.injector = injector.over(_under(world, path))
         if isinstance(injector, Striking):
-            injector.operators = Operators(world, checker.id_of(path.all_requests[0]))
-            injector.join = lambda: world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
-        world.injector = injector
+            injector.act = partial(_act, world, path, injector.fault)
         for number, request in enumerate(path.requests):
             if number and path.apart:
                 world.pass_time(path.apart)
@@ -206,7 +199,16 @@ def _run(world: World, path: Path, install: Install, *, sends_again: bool = True
         stuck = world.unfinished()
         if sends_again:
             _send_again(world, path, injector)
-    return injector, stuck
+    return stuck
+
+
+def _act(world: World, path: Path, fault: str) -> None:
+    """An operator, or somebody who sends a duplicate by the other lane, acts on the first id of a path."""
+    if fault == one_fault.JOINED:
+        joined = world.start(path.all_requests[0], "joined", path.lane_of_duplicate(0))
+        world.scheduler.wait(lambda: world.journal.has_ended(joined), world.scheduler.now() + 5)
+    else:
+        Operators(world).act_now(fault.removeprefix("operator "), checker.id_of(path.all_requests[0]))
 
 
 def _under(world: World, path: Path) -> Injector:

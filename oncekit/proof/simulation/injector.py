@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Self
 
 from oncekit.local.boundaries import Boundary
 from oncekit.local.engine import Call
@@ -15,16 +15,28 @@ Proceed = Callable[[], dict[str, Any]]
 
 
 class Injector:
-    """Injects nothing: each method is called at its place, and a subclass makes something go wrong there."""
+    """Injects nothing: each method is called at its place, and goes on to the injector behind, if there is one.
+
+    A subclass makes something go wrong there.
+    """
+
+    under: Injector | None = None
+
+    def over(self, under: Injector) -> Self:
+        """Puts it in front of another injector."""
+        self.under = under
+        return self
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        return proceed()
+        return self.under.at_call(call, proceed) if self.under else proceed()
 
     def at_boundary(self, boundary: Boundary) -> None:
-        pass
+        if self.under:
+            self.under.at_boundary(boundary)
 
     def at_point(self, point: Point) -> None:
-        pass
+        if self.under:
+            self.under.at_point(point)
 
     def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        return (0.0,)
+        return self.under.of_delivery(delivery) if self.under else (0.0,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from botocore.exceptions import ConnectionClosedError
@@ -11,7 +12,6 @@ from botocore.exceptions import ConnectionClosedError
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
 from oncekit.local.engine.runs import TimedOut
-from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Point
 from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.world import World
@@ -37,22 +37,14 @@ class Held(Injector):
 
     def __init__(self, world: World, kind: str, n: int, k: int | None) -> None:
         self._world, self._kind, self._n, self._k = world, kind, n, k
-        self._under = Injector()
         self._seen = 0
         self._sending: Callable[[], object] | None = None
         self.later = 0
         """Calls and points since then."""
         self.struck_at: float | None = None
 
-    def over(self, under: Injector) -> Injector:
-        """Puts it in front of another injector."""
-        self._under = under
-        return self
-
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        def go_on() -> dict[str, Any]:
-            return self._under.at_call(call, proceed)
-
+        go_on = partial(super().at_call, call, proceed)
         if self._is_it("call"):
             self._lose(go_on)
         if call.state not in UNTOUCHED:
@@ -64,9 +56,6 @@ class Held(Injector):
             self._lose(point.send)
         if point.place in ("before", "end"):
             self._another()
-
-    def of_delivery(self, delivery: Delivery) -> Any:
-        return self._under.of_delivery(delivery)
 
     def arrive(self) -> None:
         """It arrives now, if it has not yet."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, NoReturn, Protocol
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from botocore.exceptions import ClientError, ConnectionClosedError
 
@@ -12,9 +12,7 @@ from oncekit.local.boundaries import Boundary
 from oncekit.local.client_errors import throttled
 from oncekit.local.engine import Call
 from oncekit.local.engine.history import Abandoned
-from oncekit.local.engine.runs import TimedOut
 from oncekit.local.events import Delivery
-from oncekit.promises.faults import Fault
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
@@ -50,31 +48,22 @@ class Recording(Injector):
     """What happens is taken down."""
 
     def __init__(self) -> None:
-        self._under = Injector()
         self.calls: list[str] = []
         self.boundaries: list[str] = []
         self.points: list[str] = []
 
-    def over(self, under: Injector) -> Injector:
-        """Puts it in front of another injector."""
-        self._under = under
-        return self
-
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
         self.calls.append(label_of_call(call))
-        return self._under.at_call(call, proceed)
+        return super().at_call(call, proceed)
 
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.place == "enter":
             self.boundaries.append(f"enter {boundary.state}")
-        self._under.at_boundary(boundary)
+        super().at_boundary(boundary)
 
     def at_point(self, point: Point) -> None:
         self.points.append(label_of_point(point))
-        self._under.at_point(point)
-
-    def of_delivery(self, delivery: Delivery) -> Sequence[float]:
-        return self._under.of_delivery(delivery)
+        super().at_point(point)
 
 
 def label_of_call(call: Call) -> str:
@@ -112,26 +101,18 @@ class Throttling(Injector):
         return proceed()
 
 
-class Operator(Protocol):
-    """Somebody with the commands."""
-
-    def act_now(self, what: str) -> None: ...
-
-    def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]: ...
-
-
 class Striking(Injector):
-    """One fault, at the n-th call, boundary or point (from 0) of a run; `under` is the injector behind it."""
+    """One fault, at the n-th call, boundary or point (from 0) of a run."""
 
-    def __init__(self, world: World, place: str, n: int, fault: str, under: Injector) -> None:
-        self._world, self._place, self._n, self._fault, self._under = world, place, n, fault, under
+    def __init__(self, world: World, place: str, n: int, fault: str) -> None:
+        self._world, self._place, self._n, self.fault = world, place, n, fault
         self._seen = {"call": 0, "boundary": 0, "point": 0}
         self._again: tuple[str, str, str] | None = None
         self._last_attempt = -1
         self._times = 0
         self.struck_at: float | None = None
-        self.operators: Operator | None = None
-        self.join: Callable[[], str] | None = None
+        self.act: Callable[[], None] = lambda: None
+        """What an operator does, or somebody who sends a duplicate, if that is the fault."""
         self.down_until = 0.0
         self._sweeps = 0
         self._down_action = ""
@@ -149,14 +130,12 @@ class Striking(Injector):
             self._sweeps += 1
             if self._sweeps % 60:  # one an hour, for they come to nothing
                 return ()
-        return self._under.of_delivery(delivery)
+        return super().of_delivery(delivery)
 
     # ---- calls ----
 
     def at_call(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        def go_on() -> dict[str, Any]:
-            return self._under.at_call(call, proceed)
-
+        go_on = partial(super().at_call, call, proceed)
         if self._strikes("call"):
             return self._strike(call, go_on)
         if self._is_down() and call.action == self._down_action:
@@ -166,43 +145,25 @@ class Striking(Injector):
         return go_on()
 
     def _strike(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        kind = self._fault
-        if kind.startswith("operator "):
-            assert self.operators is not None
-            self.operators.act_now(kind.removeprefix("operator "))
+        if self.fault == JOINED or self.fault in OPERATOR_FAULTS:
+            self.act()
             return proceed()
-        if kind == JOINED:
-            assert self.join is not None
-            joined = self.join()
-            self._world.scheduler.wait(lambda: self._world.journal.has_ended(joined), self._world.scheduler.now() + 5)
-            return proceed()
-        if kind == DOWN:
+        if self.fault == DOWN:
             self.down_until, self._down_action = self._world.scheduler.now() + HOURS, call.action
             raise refusal(call)
-        if kind.startswith("fails"):
+        if self.fault.startswith("fails"):
             self._again = (call.execution_arn, call.state, call.action)
             return self._fail_again(call, proceed)
-        if kind == "dies before":
+        if self.fault == "dies before":
             self._world.stop(call.execution_arn)
             raise Abandoned
-        if kind == "slow":
-            self._world.scheduler.sleep(LONG)
-        if kind == "never arrives":
-            raise ConnectionClosedError(endpoint_url=call.service)
-        try:
-            answer = proceed()
-        finally:
-            if kind == "dies after":
-                self._world.stop(call.execution_arn)
-        if kind == "answer lost":
-            raise ConnectionClosedError(endpoint_url=call.service)
-        return answer
+        return struck(self._world, self.fault, call, proceed)
 
     def _is_down(self) -> bool:
         return self._world.scheduler.now() < self.down_until
 
     def _fail_again(self, call: Call, proceed: Proceed) -> dict[str, Any]:
-        healed = call.attempt <= self._last_attempt or (self._fault == "fails thrice" and self._times == 3)
+        healed = call.attempt <= self._last_attempt or (self.fault == "fails thrice" and self._times == 3)
         if healed:
             self._again = None
             return proceed()
@@ -221,15 +182,31 @@ class Striking(Injector):
     def at_point(self, point: Point) -> None:
         key = (point.owner, point.place, point.action)
         struck = self._strikes("point")
-        if struck and self._fault == "connection broken":
+        if struck and self.fault == "connection broken":
             self._again = key
-        if struck and self._fault == "function dies":
+        if struck and self.fault == "function dies":
             raise Died
-        if struck and self._fault == "hangs":
+        if struck and self.fault == "hangs":
             self._world.scheduler.sleep(LONG)
-        broken = (struck and self._fault == "connection breaks") or self._again == key
+        broken = (struck and self.fault == "connection breaks") or self._again == key
         if broken and point.action:  # a function at its beginning or end has no connection that could break
             raise ConnectionClosedError(endpoint_url=point.function)
+
+
+def struck(world: World, fault: str, call: Call, proceed: Proceed) -> dict[str, Any]:
+    """A call that never arrives or is slow, or whose answer is lost, or whose execution dies after it."""
+    if fault == "slow":
+        world.scheduler.sleep(LONG)
+    if fault == "never arrives":
+        raise ConnectionClosedError(endpoint_url=call.service)
+    try:
+        answer = proceed()
+    finally:
+        if fault == "dies after":
+            world.stop(call.execution_arn)
+    if fault == "answer lost":
+        raise ConnectionClosedError(endpoint_url=call.service)
+    return answer
 
 
 def refusal(call: Call) -> ClientError:
@@ -238,17 +215,3 @@ def refusal(call: Call) -> ClientError:
     return ClientError(
         {"Error": {"Code": code, "Message": "as the proof says"}, "ResponseMetadata": metadata}, call.action
     )
-
-
-def arrives_late(world: World, proceed: Proceed) -> NoReturn:
-    """The task times out, and the call is made long after."""
-
-    def arrive() -> None:
-        world.scheduler.sleep(LONG)
-        world.note("a late call arrives")
-        with suppress(Exception, Abandoned, TimedOut):
-            proceed()
-
-    world.scheduler.spawn(arrive, "late call")
-    world.scheduler.sleep(10)
-    raise TimeoutError

@@ -29,8 +29,8 @@ from oncekit.proof.simulation.world import World
 class Operators:
     """Does what a plan has them do."""
 
-    def __init__(self, world: World, id: str = "") -> None:
-        self._world, self._id = world, id
+    def __init__(self, world: World) -> None:
+        self._world = world
         self._session = _Session(world)
         self._stack = Stack("once", world.cloud.outputs, world.cloud.parameters, self._session, now=world.scheduler.now)
         self._redriven: set[str] = set()
@@ -45,12 +45,11 @@ class Operators:
             elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
                 self._decide(act.what, id)
 
-    def act_now(self, what: str, id: str = "") -> None:
+    def act_now(self, what: str, id: str) -> None:
         """A command about an id: `retries`, `resolves` or `releases`; it may be refused.
 
         One that `retries by the sweep` ends between its write and its start.
         """
-        id = id or self._id
         self._world.note(f"an operator {what} {id}")
         with suppress(ClientError, Problem, Changed), self._world.journal.acting(Actor("operator")):
             if what.startswith("retries"):

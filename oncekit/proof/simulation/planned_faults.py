@@ -19,7 +19,7 @@ from oncekit.local.events import Delivery
 from oncekit.proof.simulation.functions import Died, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.late import WRITES
-from oncekit.proof.simulation.one_fault import LONG, arrives_late, label_of_call, refusal
+from oncekit.proof.simulation.one_fault import LONG, label_of_call, refusal, struck
 from oncekit.proof.simulation.plans import Plan
 from oncekit.proof.simulation.scheduler import Task
 from oncekit.proof.simulation.world import World
@@ -65,7 +65,9 @@ class PlannedFaults(Injector):
         for sending in due:
             self._world.scheduler.spawn(partial(self._let_in, sending), "held call")
 
-    def _let_in(self, sending: Callable[[], object]) -> None:
+    def _let_in(self, sending: Callable[[], object], seconds: float = 0.0) -> None:
+        if seconds:
+            self._world.scheduler.sleep(seconds)
         self._world.note("a held call arrives")
         with suppress(Exception, Abandoned, TimedOut):
             sending()
@@ -91,23 +93,16 @@ class PlannedFaults(Injector):
         if fault.startswith("held "):
             self._hold(fault, proceed)
         if fault == "late":
-            return arrives_late(self._world, proceed)
-        if fault == "slow":
-            self._world.scheduler.sleep(LONG)
-        if fault == "never arrives":
-            raise ConnectionClosedError(endpoint_url=call.service)
+            self._world.scheduler.spawn(partial(self._let_in, proceed, LONG), "late call")
+            self._world.scheduler.sleep(10)
+            raise TimeoutError
         if fault == "fails":
             raise refusal(call)
         if fault == "throttled":
             raise throttled()
         if fault == "dies before":
             self._world.stop(call.execution_arn)  # its call is on the way
-        answer = proceed()
-        if fault == "dies after":
-            self._world.stop(call.execution_arn)
-        if fault == "answer lost":
-            raise ConnectionClosedError(endpoint_url=call.service)
-        return answer
+        return struck(self._world, fault, call, proceed)
 
     def at_boundary(self, boundary: Boundary) -> None:
         if boundary.machine.startswith(("OperationStateMachine", "FastStateMachine")):

@@ -1,13 +1,8 @@
-"""Schedules: several requests, recovery, operators and faults, in an order drawn by a seed; repeated exactly by it.
-
-python -m oncekit.proof.simulation.schedules [--seed N] [--schedules N] [--soak]
-"""
+"""Schedules: several requests, recovery, operators and faults, in an order drawn by a seed; repeated exactly by it."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -181,20 +176,3 @@ def run(first: int = 0, count: int | None = 2000, processes: int = 2) -> int:
     told = ", ".join(f"{number} {status.lower()}" for status, number in statuses.most_common())
     print(f"schedules: {done} in {seconds:.0f} s, {done / seconds * 60:.0f} a minute; {bad} failed; records: {told}")
     return 1 if bad else 0
-
-
-def main() -> int:
-    """Run schedules."""
-    parser = argparse.ArgumentParser(prog="python -m oncekit.proof.simulation.schedules", description=main.__doc__)
-    parser.add_argument("--seed", type=int, help="this one alone, made smaller when it fails")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--schedules", type=int, default=2000)
-    parser.add_argument("--soak", action="store_true", help="go on until stopped")
-    given = parser.parse_args()
-    if given.seed is not None:
-        return repeat(given.seed)
-    return run(given.first, None if given.soak else given.schedules)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
