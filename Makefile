@@ -75,8 +75,9 @@ lint: development tools .venv-sam/installed .venv-scan/installed ## Check code, 
 	$(BIN)/python -m oncekit.local.write_definitions --template template.yaml --to build/definitions
 	$(ASL_VALIDATOR) $(foreach name,operation fast recovery,--json-path build/definitions/$(name).json)
 	$(BIN)/python -m oncekit.gate
-	.venv-sam/bin/sam validate --lint --template template.yaml
-	.venv-scan/bin/checkov --file template.yaml --framework cloudformation --compact --quiet --skip-download
+	@# One file at a time: sam looks at no application inside.
+	for each in template.yaml */template.yaml; do .venv-sam/bin/sam validate --lint --template $$each || exit 1; done
+	.venv-scan/bin/checkov --file template.yaml */template.yaml --framework cloudformation --compact --quiet --skip-download
 	@if command -v python3.13 >/dev/null && python3.13 -c 'pass' 2>/dev/null; then \
 	  PATH="$$(dirname "$$(python3.13 -c 'import sys; print(sys.executable)')"):$$PATH" .venv-sam/bin/sam build --cached --build-dir build/sam --cache-dir build/sam-cache; \
 	else echo "sam build needs python3.13 on PATH, the runtime of the functions: not run here" >&2; [ -z "$$CI" ]; fi

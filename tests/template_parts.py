@@ -12,6 +12,8 @@ from oncekit.local.intrinsics import Resolver
 from oncekit.local.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api",)]
+"""The applications inside of the template."""
 
 PSEUDO = {
     "AWS::AccountId": "123456789012",
@@ -53,19 +55,25 @@ def resolver(template: Template, **pseudo: str) -> Resolver:
     )
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=4)
 def _parsed(text: str) -> dict[str, Any]:
     return parse(text, TEMPLATE)
 
 
-def written_with(**given: object) -> tuple[Resolver, dict[str, dict[str, Any]]]:
+def all_resources() -> dict[str, dict[str, Any]]:
+    """Those of the template and of its parts, as they are written."""
+    return {name: each for file in (TEMPLATE, *PARTS) for name, each in _parsed(file.read_text())["Resources"].items()}
+
+
+def written_with(file: Path = TEMPLATE, **given: object) -> tuple[Resolver, dict[str, dict[str, Any]]]:
     """Resolves values of the template as it is written, and its resources: quicker than a translation, and without what
-    SAM adds to functions."""
-    source = _parsed(TEMPLATE.read_text())
-    values = parameter_values(source["Parameters"], {name: str(value) for name, value in given.items()})
+    SAM adds to functions. A part of the template gets the parameters of the whole, and the names of its resources."""
+    source, whole = _parsed(file.read_text()), _parsed(TEMPLATE.read_text())
+    values = parameter_values(whole["Parameters"], {name: str(value) for name, value in given.items()})
+    values = {name: values.get(name, name) for name in source["Parameters"]} | {"StackName": "once"}
     known = Resolver(
         {**values, **PSEUDO},
-        source["Mappings"],
+        source.get("Mappings", {}),
         source["Conditions"],
         lambda logical_id: logical_id,
         lambda logical_id, name: f"{logical_id}.{name}",

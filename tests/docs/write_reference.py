@@ -24,7 +24,7 @@ What you can set for a stack, and what it returns. This page is generated from `
 ALARMS_HEAD = f"""# Alarms
 
 Every alarm goes to the topic of `AlarmEmail`. [When something is stuck](runbook.md) says what to do when one goes off.
-This page is generated from `template.yaml`. {WORDS}
+This page is generated from the templates. {WORDS}
 """
 STATES = f"""# States
 
@@ -72,8 +72,8 @@ def _plain(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def alarms_page(template: Mapping[str, Any]) -> str:
-    alarms = {name: each for name, each in template["Resources"].items() if each.get("Type") in ALARMS}
+def alarms_page(resources: Mapping[str, Mapping[str, Any]]) -> str:
+    alarms = {name: each for name, each in resources.items() if each.get("Type") in ALARMS}
     rows = [(f"`{name}`", str(each["Properties"]["AlarmDescription"])) for name, each in alarms.items()]
     return f"{ALARMS_HEAD}\n{table(('alarm', 'what it says'), rows)}\n"
 
@@ -97,12 +97,14 @@ def _states(machine: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 def pages(template: Path) -> dict[str, str]:
     """The text of each page, by its file's name."""
     parsed = parse(template.read_text(encoding="utf-8"), template)
+    parts = [template, *sorted(template.parent.glob("*/template.yaml"))]
+    resources = [each for file in parts for each in parse(file.read_text(encoding="utf-8"), file)["Resources"].items()]
     folder = template.parent / "statemachine"
     names = ("operation", "fast", "recovery")
     definitions = {name: read_yaml((folder / f"{name}.asl.yaml").read_text(encoding="utf-8")) for name in names}
     return {
         "parameters.md": parameters_page(parsed),
-        "alarms.md": alarms_page(parsed),
+        "alarms.md": alarms_page(dict(resources)),
         "states.md": states_page(definitions),
     }
 

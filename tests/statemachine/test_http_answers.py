@@ -121,8 +121,8 @@ def test_where_the_answer_will_be_is_told_for_any_key_and_is_found_there(
 @pytest.mark.parametrize("body", ["", "{", "[]", '"text"', "null", "{'a': 1}", '{"a": 1} x', '{"a": 1e999}'])
 def test_a_body_that_is_no_json_object_is_refused(body: str, cloud: LocalCloud, client: Client) -> None:
     answer = client.send("POST", "/default/charge-payment", body, Content_Type="application/json", Idempotency_Key="k")
-    if body:
-        assert "body" in says(answer, 400, "invalid-request")["detail"]
+    if body:  # by API Gateway itself, or by the machine
+        assert (answer.status, "body" in answer.problem["detail"]) == (400, True)
     else:  # AWS makes {} of it, which this operation's schema refuses
         assert says(answer, 422, "operation-failed")
     assert rows(cloud, "ProviderLedgerTable") == 0
@@ -144,7 +144,8 @@ def test_a_request_with_an_unusable_key_is_told_which_field_is_wrong(client: Cli
 
 
 def test_only_json_is_taken(client: Client) -> None:
-    assert says(client.post("charge-payment", "k", CHARGE, Content_Type="text/plain"), 415, "unsupported-media-type")
+    refused = client.post("charge-payment", "k", CHARGE, Content_Type="text/plain")
+    assert (refused.status, refused.problem["title"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
     assert client.post("charge-payment", "k", CHARGE, Content_Type="application/json; charset=utf-8").status == 200
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from template_parts import all_resources
 
 from oncekit.local.template import Template, load, parse
 
@@ -23,9 +23,9 @@ def source() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def resources(source: Mapping[str, Any]) -> Resources:
-    found: Resources = source["Resources"]
-    return found
+def resources() -> Resources:
+    """Those of template.yaml and of the applications inside."""
+    return all_resources()
 
 
 @pytest.fixture(scope="session")

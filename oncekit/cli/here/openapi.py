@@ -66,11 +66,11 @@ def document(template: Path) -> Document:
 
 
 def _methods(methods: Mapping[str, Mapping[str, Any]]) -> Document:
-    """Those of a path; what only some parameters make stands behind its condition."""
-    return {name: _method(name, method.get("Fn::If", ("", method))[1]) for name, method in methods.items()}
+    """Those of a path that a client sends; a browser sends OPTIONS by itself."""
+    return {name: _method(method) for name, method in methods.items() if name != "options"}
 
 
-def _method(name: str, method: Mapping[str, Any]) -> Document:
+def _method(method: Mapping[str, Any]) -> Document:
     found: Document = {
         "operationId": method["operationId"],
         "parameters": [_parameter(p) for p in method["parameters"]],
@@ -78,10 +78,6 @@ def _method(name: str, method: Mapping[str, Any]) -> Document:
     if "requestBody" in method:
         found["requestBody"] = method["requestBody"]
     described = dict(method["responses"])
-    if name == "options":  # a browser asks without a signature
-        found["security"] = []
-        described["403"] = {"description": "No page may call: HttpCorsOrigin is empty."}
-        described["429"] = {"description": "Too many requests."}
     if "422" in described:  # API Gateway takes no such range
         described["4XX"] = {"description": "The operation failed for good, with a status of its own."}
     told = {

@@ -45,6 +45,13 @@ def _replace_all(text: str, pattern: str, replacement: str) -> str:
     return re.sub(pattern, replacement, text)
 
 
+def _put(of: dict[str, object], key: str, value: object) -> object:
+    """As Map.put, which gives what was there before."""
+    before = of.get(key)
+    of[key] = value
+    return before
+
+
 _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
     str: {
         "length": len,
@@ -54,9 +61,11 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
         "contains": lambda text, part: part in text,
         "startsWith": lambda text, part: text.startswith(part),
         "substring": lambda text, start, end=None: text[start:end],
+        "toLowerCase": str.lower,
     },
     dict: {
         "get": lambda of, key: of.get(key),
+        "put": _put,
         "keySet": list,
         "containsKey": lambda of, key: key in of,
     },
