@@ -35,7 +35,8 @@ def find_event(name: str, template: Path) -> str:
 def clear_errors() -> Iterator[None]:
     """Errors of the template, the definition, the port and the engine as problems."""
     from oncekit.local.definition import DefinitionError
-    from oncekit.local.start_errors import EngineReplaced, PortInUseError
+    from oncekit.local.engine import EngineReplaced
+    from oncekit.local.loopback import PortInUseError
     from oncekit.local.template import TemplateError
 
     try:

@@ -17,8 +17,7 @@ from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.summary import part_of
-from oncekit.local.execution import execution_of
-from oncekit.local.executions import NoSuchExecution
+from oncekit.local.execution import NoSuchExecution, execution_of
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
 

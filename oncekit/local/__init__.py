@@ -3,25 +3,22 @@
 once_cloud.py      the cloud that people use: requests, operations, records
 lanes.py           the two lanes; http_request.py has the request in an execution that the HTTP API started
 cloud.py           a cloud for any template: deploys it, runs it, and can be reset
-executions.py      finds executions, and waits until they end
 kept_files.py      a cache on disk for what takes long to make
-read_yaml.py       reads YAML
 template.py        template.yaml with its parameters, translated from SAM to CloudFormation
 intrinsics.py      Ref, GetAtt, Sub, If...
 definition.py      a state machine's definition with its substitutions
-deploy.py          makes the resources on moto, and adds what moto drops
-execution.py       an execution, and a start of business logic, as plain values
+deploy.py          makes the resources, and adds what moto drops; moto_resources.py those that are moto's
+execution.py       executions, and starts of business logic, as plain values
 items.py           DynamoDB items as plain values
 server.py          the endpoint on loopback
-start_errors.py    why a cloud cannot be opened
-account.py         the account and region of the local cloud
+account.py         the account and region of the local cloud; names of functions
 quotas.py          AWS quotas that several modules use
 access_keys.py     the access keys of one run; every call needs one
-assumed_roles.py   access keys that AssumeRole returned
 request_rules.py   the rules for which HTTP requests are accepted on this machine
 request_filter.py  applies these rules in front of a WSGI application
 clock.py           real and virtual time
 boundaries.py      where a state begins and ends
+patching.py        replaces attributes while a context is open
 faults.py          ready-made faults of service calls
 events/            rules, schedules, queues and pipes: deliveries from one service to another
 engine/            moto's Step Functions interpreter, patched

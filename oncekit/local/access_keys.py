@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import secrets
+import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,11 +51,10 @@ class Credential:
 
 
 class AccessKeys:
-    """Random keys, made when the cloud is opened. Thread-safe. `others` looks up keys that other modules made."""
+    """Random keys, made when the cloud is opened. Thread-safe."""
 
-    def __init__(self, others: Callable[[str], Holder | None] = lambda _: None) -> None:
+    def __init__(self) -> None:
         self.own = AccessKey()
-        self._others = others
         self._of: dict[Holder, AccessKey] = {}
         self._lock = threading.Lock()
 
@@ -64,10 +64,24 @@ class AccessKeys:
             return self._of.setdefault(Holder(name, role), AccessKey())
 
     def holder(self, key: str) -> Holder | None:
-        """The holder of an access key id; None if it was not made in this run."""
+        """The holder of an access key id, also of one that AssumeRole returned; None if it was not made in this run."""
         with self._lock:
             known = {each.id: holder for holder, each in [(Holder(), self.own), *self._of.items()]}
-        return known.get(key) or self._others(key)
+        return known.get(key) or _holder_of_temporary(key)
+
+
+def _holder_of_temporary(key: str) -> Holder | None:
+    """Calls with a key that AssumeRole returned are checked against that role, which the template may not have."""
+    if "moto.sts.models" not in sys.modules:  # nobody has called STS
+        return None
+    from moto.sts.models import sts_backends
+
+    for account in list(sts_backends.values()):
+        for backend in list(account.values()):
+            for assumed in list(backend.assumed_roles):
+                if assumed.access_key_id == key:
+                    return Holder(assumed.session_name, assumed.role_arn)
+    return None
 
 
 def credential_of(environ: Mapping[str, Any]) -> Credential | None:

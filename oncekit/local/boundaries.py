@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.local.engine import states
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 
 @dataclass(frozen=True)

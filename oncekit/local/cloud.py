@@ -12,17 +12,12 @@ from typing import Any, Self
 
 from oncekit.local.access_keys import AccessKeys
 from oncekit.local.account import REGION
-from oncekit.local.assumed_roles import holder_of_temporary
 from oncekit.local.clock import Clock, VirtualClock
-from oncekit.local.contents import count_items, empty_everything
 from oncekit.local.deploy import Stack, deploy
-from oncekit.local.deployed import Deployed
-from oncekit.local.engine.patching import when_asked
 from oncekit.local.engine.repeats import Again, Repeats
 from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Delivery, Fate, lost
-from oncekit.local.execution import Execution, state_of
-from oncekit.local.executions import Executions
+from oncekit.local.execution import Execution, Executions, state_of
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.listener import Gateway, GatewayServer
 from oncekit.local.gateway.rest_api import rest_apis
@@ -30,14 +25,15 @@ from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
+from oncekit.local.moto_resources import count_items, empty_everything
+from oncekit.local.patching import when_asked
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
-from oncekit.local.quick_start import import_interpreter
-from oncekit.local.resources import aliases_of_state_machines
+from oncekit.local.quick_start import import_interpreter, without_collections
+from oncekit.local.resources import Deployed, aliases_of_state_machines
 from oncekit.local.server import Server
 from oncekit.local.stack_answers import answering
 from oncekit.local.template import Template, load
-from oncekit.local.without_collections import without_collections
 
 _open = threading.Lock()
 
@@ -103,7 +99,7 @@ class Cloud:
         self._stack.close()
 
     def _open(self) -> None:
-        self._keys = AccessKeys(holder_of_temporary)
+        self._keys = AccessKeys()
         self._stack.enter_context(no_other_cloud(self._keys.own.environment))
         template = load(self._path, self._parameters)  # what is wrong with it is said before anything is started
         import_interpreter()

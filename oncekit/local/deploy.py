@@ -12,7 +12,7 @@ type. What moto ignores is added here, and nowhere else:
     AWS::CloudFormation::Stack        an application inside this one, deployed as this one is; what is in it is found by
                                       its own logical id, or with that of the application before it where that is taken
     Logs, alarms, other policies      only get a name, so that other resources can refer to them
-    What neither moto nor this knows  only gets a name, and `events/left_out.py` reports it
+    What neither moto nor this knows  only gets a name, and `events/exchange.py` reports it
 """
 
 from __future__ import annotations
@@ -25,14 +25,12 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.local import moto_resources
-from oncekit.local.account import ACCOUNT, REGION
+from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
 from oncekit.local.definition import render_definition
-from oncekit.local.deployed import Deployed
-from oncekit.local.function_names import name_and_qualifier
 from oncekit.local.intrinsics import NO_VALUE, Resolver, TemplateError, as_text, readable
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime.spec import FunctionSpec
-from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Named, moto_model, physical_name
+from oncekit.local.resources import MADE_HERE, NAME_PROPERTY, NAMED, STACK, Deployed, Named, moto_model, physical_name
 from oncekit.local.template import FILE_SCHEME, Template, load
 
 NESTED = "AWS::CloudFormation::Stack"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import REGION
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 NO_KEY = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 """Keys for clients of this process only; an open endpoint has other keys."""

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from oncekit.local.start_errors import PortInUseError
-
 HOST = "127.0.0.1"
+
+
+class PortInUseError(OSError):
+    """Another program uses the port."""
 
 
 class Loopback:

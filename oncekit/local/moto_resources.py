@@ -1,4 +1,4 @@
-"""Resources that moto makes, each by the class that its own CloudFormation uses."""
+"""Resources that moto makes, each by the class that its own CloudFormation uses, with what they hold."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.contents import put_contents, take_contents
-from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import TemplateError
-from oncekit.local.resources import moto_model
+from oncekit.local.resources import Deployed, moto_model
 
+_TABLE = "AWS::DynamoDB::Table"
+_CONTENTS = {
+    _TABLE: ("items",),
+    "AWS::S3::Bucket": ("keys",),
+    "AWS::SQS::Queue": ("_messages", "_pending_messages", "deleted_messages"),
+}
+"""The attributes of moto's models."""
 _MOST = 500
 """Characters of what moto says; what is wrong comes first, and after it, for one, all of a definition."""
 
@@ -39,14 +44,66 @@ def make(kind: str, logical_id: str, name: str, properties: Mapping[str, Any], h
     given["Properties"].pop("SSESpecification", None)  # for which moto loads KMS and makes a key that encrypts nothing
     with faults_named(logical_id, kind):
         made = moto_model(kind).create_from_cloudformation_json(name, given, ACCOUNT, REGION)
-        put_contents(kind, made.physical_resource_id, held)
+        for attribute, content in held.items():
+            setattr(_models(kind)[_name(made.physical_resource_id)], attribute, content)
     return made
 
 
 def delete(logical_id: str, known: Deployed) -> Mapping[str, Any]:
     """Delete a resource, and give what it held. Raises TemplateError."""
     with faults_named(logical_id, known.type):
-        held = take_contents(known.type, known.ref)
+        held = _taken(known.type, known.ref)
         given = {"Properties": known.properties}
         moto_model(known.type).delete_from_cloudformation_json(known.ref, given, ACCOUNT, REGION)
     return held
+
+
+def count_items(table: str) -> int:
+    """The number of items in a DynamoDB table."""
+    from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
+
+    with DYNAMODB_LOCK:
+        return len(_models(_TABLE)[table])
+
+
+def empty_everything() -> None:
+    """Uses moto's backends directly: through their APIs it would take longer than most tests."""
+    from oncekit.local.engine.dynamodb import forget_tokens
+
+    forget_tokens()
+    for kind, attributes in _CONTENTS.items():
+        for model in _models(kind).values():
+            for attribute in attributes:
+                getattr(model, attribute).clear()
+
+
+def _taken(kind: str, ref: str) -> Mapping[str, Any]:
+    """What a resource held, by attribute; afterwards it is empty, and may be deleted."""
+    if kind not in _CONTENTS:
+        return {}
+    model = _models(kind)[_name(ref)]
+    if kind == _TABLE:
+        model.deletion_protection_enabled = False  # nothing is deleted: it is made again, with what it held
+    held = {attribute: getattr(model, attribute) for attribute in _CONTENTS[kind]}
+    for attribute, content in held.items():
+        setattr(model, attribute, type(content)())
+    return held
+
+
+def _name(ref: str) -> str:
+    """The Ref of a queue is its URL."""
+    return ref.rpartition("/")[2]
+
+
+def _models(kind: str) -> Mapping[str, Any]:
+    """moto's tables, buckets or queues, by name."""
+    from moto.dynamodb.models import dynamodb_backends
+    from moto.s3.models import s3_backends
+    from moto.sqs.models import sqs_backends
+
+    models: Mapping[str, Mapping[str, Any]] = {
+        _TABLE: dynamodb_backends[ACCOUNT][REGION].tables,
+        "AWS::S3::Bucket": s3_backends[ACCOUNT]["aws"].buckets,
+        "AWS::SQS::Queue": sqs_backends[ACCOUNT][REGION].queues,
+    }
+    return models[kind]

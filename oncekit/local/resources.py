@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 STACK = "once"
 """The name of the stack that a template is deployed as: AWS::StackName, and the beginning of the names made here."""
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A resource: its Ref, its attributes and its properties. If its condition is false, it has no `ref`."""
+
+    type: str
+    properties: Mapping[str, Any]
+    ref: str
+    attributes: Callable[[str], str]
+    is_run: bool = True
+    """False for what is only named, because the local cloud does not know its type."""
 
 
 @dataclass(frozen=True)

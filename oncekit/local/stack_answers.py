@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.deployed import Deployed
-from oncekit.local.engine.patching import replaced
-from oncekit.local.resources import STACK
+from oncekit.local.patching import replaced
+from oncekit.local.resources import STACK, Deployed
 
 Values = Callable[[], Mapping[str, str]]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import yaml
 
+from oncekit.local.definition import FastLoader, read_yaml
 from oncekit.local.intrinsics import TemplateError, as_list, as_text, readable
 from oncekit.local.kept_files import KeptFiles, beside, makers
-from oncekit.local.read_yaml import FastLoader, read_yaml
 
 FILE_SCHEME = "s3://local/"
 """Where the translator is told that code is; it insists on S3, and the part behind this is the path in the project."""

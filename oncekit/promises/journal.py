@@ -18,7 +18,7 @@ from boto3.dynamodb.types import TypeDeserializer
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
 from oncekit.local.engine.dynamodb import DYNAMODB_LOCK
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 from oncekit.promises import owners
 
 Item = Mapping[str, Any]

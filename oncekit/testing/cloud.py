@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from oncekit.local.clock import VirtualClock
-from oncekit.local.engine.patching import replaced
 from oncekit.local.execution import Execution
 from oncekit.local.items import plain_item
 from oncekit.local.lambda_runtime import process
 from oncekit.local.lanes import FULL, Lane
 from oncekit.local.once_cloud import LocalCloud
+from oncekit.local.patching import replaced
 from oncekit.testing.outside import Outside
 from oncekit.testing.watch import Watch
 

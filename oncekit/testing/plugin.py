@@ -76,7 +76,7 @@ def once_session_cloud(once_template: Path, once_parameters: Mapping[str, object
         import moto  # noqa: F401 the local cloud is made of it
     except ModuleNotFoundError:
         pytest.fail(f"once_cloud needs the local cloud: {how_to_install()}", pytrace=False)
-    from oncekit.local.without_collections import rare_collections
+    from oncekit.local.quick_start import rare_collections
     from oncekit.testing.cloud import TestCloud
 
     with TestCloud(once_template, once_parameters) as cloud, rare_collections():

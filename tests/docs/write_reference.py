@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.read_yaml import read_yaml
+from oncekit.local.definition import read_yaml
 from oncekit.local.template import parse
 
 ALARMS = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")

@@ -10,9 +10,9 @@ import pytest
 from oncekit.local import LocalCloud
 from oncekit.local.definition import DefinitionError
 from oncekit.local.deploy import Stack, deploy
-from oncekit.local.deployed import Deployed
-from oncekit.local.events.left_out import left_out
+from oncekit.local.events.exchange import left_out
 from oncekit.local.intrinsics import TemplateError
+from oncekit.local.resources import Deployed
 from oncekit.local.template import load
 
 pytestmark = pytest.mark.ours

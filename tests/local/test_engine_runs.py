@@ -183,18 +183,6 @@ def test_events_follow_one_another(machine: Execute) -> None:
     assert [event["previousEventId"] for event in execution.events] == [0, 0, 2, 3, 4, 5]
 
 
-@pytest.mark.aws(model="stepfunctions", says="Use the reverseOrder parameter to get the latest events first.")
-def test_pages_of_the_history_are_whole(machine: Execute, cloud: LocalCloud) -> None:
-    execution = machine({"A": {"Type": "Pass", "Next": "B"}, "B": END})
-    ask = {"executionArn": execution.arn, "maxResults": 4}
-    for reverse in (False, True):
-        paginator = cloud.client("stepfunctions").get_paginator("get_execution_history")
-        pages = list(paginator.paginate(**ask, reverseOrder=reverse))
-        assert [len(page["events"]) for page in pages] == [4, 2]
-        ids = [event["id"] for page in pages for event in page["events"]]
-        assert ids == sorted(range(1, 7), reverse=reverse)
-
-
 # ---- retries ----
 
 

@@ -9,7 +9,7 @@ import pytest
 from event_stand import Stand, queue, worker
 
 from oncekit.local.events import lost, twice
-from oncekit.local.events.left_out import left_out
+from oncekit.local.events.exchange import left_out
 
 REDRIVE = "VisibilityTimeout: 60, RedrivePolicy: { deadLetterTargetArn: !GetAtt Dead.Arn, maxReceiveCount: 3 }"
 QUEUES = queue("Dead") + queue("Requests", REDRIVE)

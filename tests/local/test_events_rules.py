@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from event_stand import Stand, queue, worker
 
 from oncekit.local.events import Delivery, late, twice
-from oncekit.local.events.left_out import left_out
+from oncekit.local.events.exchange import left_out
 
 EVENT = {
     "id": "o-1",

@@ -152,19 +152,6 @@ def test_end_of_the_process_is_an_exit_error_and_the_next_invocation_gets_anothe
 
 
 @pytest.mark.aws(unconfirmed="V4")
-def test_killed_function_is_a_crash(runtime: LambdaRuntime, tmp_path: Path) -> None:
-    ready = tmp_path / "ready"
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(failure, runtime, "probe", "wait", latch=str(tmp_path / "latch"), ready=str(ready))
-        appears(ready)
-        assert runtime.kill("probe") == 1
-        error = running.result(5)
-    assert error["errorType"] == "Runtime.ExitError"
-    assert error["errorMessage"].endswith("Runtime exited with error: signal: killed")
-    assert runtime.kill("probe") == 0
-
-
-@pytest.mark.aws(unconfirmed="V4")
 @pytest.mark.parametrize(
     ("code", "error"),
     [

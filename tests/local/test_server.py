@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from oncekit.local.access_keys import AccessKeys
-from oncekit.local.loopback import Loopback
+from oncekit.local.loopback import Loopback, PortInUseError
 from oncekit.local.permissions import Permissions
 from oncekit.local.permissions.http import HttpGuard
 from oncekit.local.server import Server
-from oncekit.local.start_errors import PortInUseError
 
 pytestmark = pytest.mark.ours
 
@@ -20,7 +19,7 @@ CALL = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
 def test_a_call_before_the_endpoint_is_open_waits_and_is_answered_then() -> None:
-    server = Server(AccessKeys(lambda _: None), HttpGuard(lambda _: None, Permissions()))
+    server = Server(AccessKeys(), HttpGuard(lambda _: None, Permissions()))
     address = urlsplit(server.url)
     with socket.create_connection((address.hostname, address.port)) as early:
         early.sendall(CALL)

@@ -16,7 +16,7 @@ from latches import Latches
 from scenario import charge, rows, scripted
 
 from oncekit.local import LocalCloud
-from oncekit.local.deployed import Deployed
+from oncekit.local.resources import Deployed
 
 CHARGE = charge()["payload"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import tell
-from oncekit.local.without_collections import rare_collections, without_collections
+from oncekit.local.quick_start import rare_collections, without_collections
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def local_cloud(
     with ExitStack() as start, clear_errors():
         start.enter_context(without_collections())
         from oncekit.local.cloud import LocalCloudError
-        from oncekit.local.events.left_out import left_out
+        from oncekit.local.events.exchange import left_out
         from oncekit.local.once_cloud import LocalCloud
 
         try:

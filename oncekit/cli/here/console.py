@@ -42,7 +42,7 @@ def console_of(cloud: LocalCloud, folder: Path, port: int | None = None) -> Iter
     """Serve the console while this is open; its address, with the key to it. `folder` has `events/`."""
     from oncekit.console.local_source import LocalSource
     from oncekit.console.server.app import ConsoleServer
-    from oncekit.local.start_errors import PortInUseError
+    from oncekit.local.loopback import PortInUseError
 
     source, actions = LocalSource(cloud), LocalActions(cloud, folder)
     with source.watching():

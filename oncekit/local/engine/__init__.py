@@ -15,8 +15,8 @@ Each module patches one thing and says what AWS does; `install` applies all patc
     maps.py                Map
     runs.py, history.py    an execution from its start to its end; its events
     executions.py          starts, stops, redrives
-    descriptions.py        the answer of DescribeExecution
-    views.py, repeats.py   outdated answers; Express executions that run more than once
+    views.py               answers about executions, which may be outdated
+    repeats.py             Express executions that run more than once
     programs.py            definitions parsed once
     dynamodb.py            atomic writes, tokens of transactions
     conditions.py          conditions on attributes that do not exist, or have another type
@@ -32,14 +32,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.local.start_errors import EngineReplaced
-
 if TYPE_CHECKING:
     from oncekit.local.clock import Clock
     from oncekit.local.engine.repeats import Repeats
     from oncekit.local.engine.service_calls import Call, Interceptor, ServiceCalls
 
 PINNED = {"moto": "5.2.5", "jsonata-python": "0.7.1"}
+
+
+class EngineReplaced(RuntimeError):
+    """The installed engine is not the one that was patched and tested."""
 
 
 def check_pins() -> None:

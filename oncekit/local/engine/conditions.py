@@ -15,7 +15,7 @@ from typing import Any
 
 from moto.dynamodb import comparisons
 
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 _OPERATORS: list[tuple[type, Callable[[Any, Any], bool]]] = [
     (comparisons.OpEqual, operator.eq),

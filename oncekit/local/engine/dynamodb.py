@@ -21,7 +21,7 @@ from moto.dynamodb.responses import DynamoHandler
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine import conditions
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 DYNAMODB_LOCK = threading.RLock()
 """Held for every call of DynamoDB."""

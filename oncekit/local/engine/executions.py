@@ -36,13 +36,13 @@ from moto.stepfunctions.responses import StepFunctionResponse
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine import views
-from oncekit.local.engine.descriptions import DEAD, IN_A_LIST, description, time_of
 from oncekit.local.engine.expression import iso
-from oncekit.local.engine.history import check_is_standard, continued, page_of, record
+from oncekit.local.engine.history import check_is_standard, continued, record
 from oncekit.local.engine.limits import MAX_BYTES
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.repeats import Repeats
 from oncekit.local.engine.runs import Run, ended, instant, watchers
+from oncekit.local.engine.views import DEAD, IN_A_LIST, description, time_of
+from oncekit.local.patching import replaced
 from oncekit.local.quotas import EXPRESS_SECONDS
 
 
@@ -253,16 +253,18 @@ class ExecutionApi:
         return ActionResult({name: value for name, value in seen.items() if name not in left_out})
 
     def answer_list(self, response: Any) -> Any:
-        """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference)."""
+        """By time, newest first: what runs by its start or redrive, what has ended by its end (API Reference).
+
+        One page: the newest `maxResults`, or all.
+        """
         machine = response.stepfunction_backend.describe_state_machine(response._get_param("stateMachineArn"))
         now = self._clock.now()
         wanted = response._get_param("statusFilter")
         told = [views.seen(each, now) for each in reversed(machine.executions)]
         found = [each for each in told if each is not None and wanted in (None, each["status"])]
         found.sort(key=time_of, reverse=True)
-        first, size, more = page_of(response, len(found))
-        page = [{name: each[name] for name in IN_A_LIST if name in each} for each in found[first : first + size]]
-        return ActionResult({"executions": page, **more})
+        page = found[: int(response._get_param("maxResults") or len(found))]
+        return ActionResult({"executions": [{name: each[name] for name in IN_A_LIST if name in each} for each in page]})
 
     def answer_stop(self, response: Any) -> Any:
         execution = self._standard(response)

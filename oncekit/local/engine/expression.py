@@ -23,8 +23,8 @@ from jsonata.utils import Utils
 
 from oncekit.local.engine.javascript import Pattern, TakenForFunction
 from oncekit.local.engine.jsonata_functions import Function, functions, string
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.values import JSONataError, unbound
+from oncekit.local.patching import replaced
 
 _LATER_OPERATORS = ("??", "?:")
 

@@ -1,7 +1,4 @@
-"""The history of an execution: events in order, closed at its end, and GetExecutionHistory as AWS answers it.
-
-Newest first with `reverseOrder`, in pages of `maxResults` (100, at most 1,000).
-"""
+"""The history of an execution: events in order, closed at its end."""
 
 from __future__ import annotations
 
@@ -9,16 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from moto.core.responses import ActionResult
-from moto.stepfunctions.exceptions import InvalidArn, InvalidToken
+from moto.stepfunctions.exceptions import InvalidArn
 from moto.stepfunctions.parser.asl.eval.event.event_manager import EventManager
 from moto.stepfunctions.responses import StepFunctionResponse
 
 from oncekit.local.clock import Clock
 from oncekit.local.engine.expression import iso
-from oncekit.local.engine.patching import replaced
-
-PAGE, LARGEST_PAGE = 100, 1000
+from oncekit.local.patching import replaced
 
 
 class Abandoned(BaseException):
@@ -73,32 +67,15 @@ def patch(clock: Clock) -> Iterator[None]:
 
     def get_execution_history(self: Any) -> Any:
         check_is_standard(self._get_param("executionArn"))
-        execution = self.stepfunction_backend.describe_execution(self._get_param("executionArn"))
-        events = execution.to_history_output()["events"]
-        if self._get_param("reverseOrder") in (True, "true"):
-            events.reverse()
-        first, size, more = page_of(self, len(events))
-        return ActionResult({"events": events[first : first + size], **more})
+        return answer(self)
 
+    answer = StepFunctionResponse.get_execution_history
     with replaced(
         (EventManager, "add_event", add_event),
         (EventManager, "get_event_history", get_event_history),
         (StepFunctionResponse, "get_execution_history", get_execution_history),
     ):
         yield
-
-
-def page_of(response: Any, count: int) -> tuple[int, int, dict[str, str]]:
-    """Where the page that is asked for begins, how long it is at most, and the token of the next one, if any.
-
-    Raises InvalidToken.
-    """
-    token = response._get_param("nextToken")
-    if token is not None and not str(token).isdecimal():
-        raise InvalidToken(f"'{token}'")
-    first = int(token or 0)
-    size = min(int(response._get_param("maxResults") or 0) or PAGE, LARGEST_PAGE)
-    return first, size, {"nextToken": str(first + size)} if first + size < count else {}
 
 
 def check_is_standard(arn: str) -> None:

@@ -22,8 +22,8 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from oncekit.local.clock import Clock
 from oncekit.local.engine import expression
 from oncekit.local.engine.history import record
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.values import JSONataError, bound
+from oncekit.local.patching import replaced
 
 _OPTIONAL = ("result", "errorOutput")
 

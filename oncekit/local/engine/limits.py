@@ -20,7 +20,7 @@ from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service import state_task_service
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 MAX_BYTES = 262_144
 NOT_MATCHED_BY_ALL = {"States.DataLimitExceeded", "States.Runtime"}

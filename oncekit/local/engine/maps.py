@@ -24,9 +24,9 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.history import Abandoned, record
 from oncekit.local.engine.limits import exceeded, is_within, text_of
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.runs import TimedOut
 from oncekit.local.engine.states import failure, hand_on
+from oncekit.local.patching import replaced
 
 
 class _OfIteration(FailureEventException):

@@ -17,8 +17,8 @@ from typing import Any
 
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser, ASLParserException
 
-from oncekit.local.engine.patching import replaced
 from oncekit.local.kept_files import KeptFiles, makers
+from oncekit.local.patching import replaced
 
 WORTH_KEEPING = 10_000
 """Characters of a definition. A shorter one is parsed as quickly as its file is found, and many of them would take the

@@ -24,7 +24,7 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from oncekit.local.clock import Clock
 from oncekit.local.engine.history import Abandoned, record
 from oncekit.local.engine.limits import text_of
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 # The canonical form of a payload 300 deep, in frames of Python; what calls into C and back needs the larger stack.
 RECURSION_LIMIT = 20_000

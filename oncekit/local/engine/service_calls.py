@@ -15,7 +15,7 @@ from botocore.config import Config
 
 from oncekit.local.access_keys import AccessKey
 from oncekit.local.account import REGION
-from oncekit.local.permissions import Caller, Guard, Unrestricted
+from oncekit.local.permissions import Caller, Guard
 
 if TYPE_CHECKING:
     from oncekit.local.engine.runs import Run
@@ -60,10 +60,10 @@ class ServiceCalls:
     Whether the role of the state machine allows a call, the service says: after the interceptors.
     """
 
-    def __init__(self, functions: Lambda, guard: Guard | None = None, key: AccessKey | None = None) -> None:
+    def __init__(self, functions: Lambda, guard: Guard, key: AccessKey) -> None:
         self._functions = functions
-        self._key = key or AccessKey()
-        self._guard = guard or Unrestricted()
+        self._key = key
+        self._guard = guard
         self._clients: dict[str, BaseClient] = {}
         self._lock = threading.Lock()
         self._interceptors: list[Interceptor] = []

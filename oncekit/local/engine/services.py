@@ -42,8 +42,8 @@ from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state
 from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 
 from oncekit.local.engine.limits import text_of
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.service_calls import ServiceCalls
+from oncekit.local.patching import replaced
 
 SDK_NAMES = {"dynamodb": "DynamoDb", "eventbridge": "EventBridge", "cloudwatch": "CloudWatch"}
 """Where a name in an error is not just the service's with a capital letter."""

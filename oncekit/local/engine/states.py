@@ -30,8 +30,8 @@ from moto.stepfunctions.parser.asl.eval.event.event_detail import EventDetails
 from oncekit.local.engine.expression import iso
 from oncekit.local.engine.history import record
 from oncekit.local.engine.limits import exceeded, is_within, text_of
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.runs import Checkpoint
+from oncekit.local.patching import replaced
 
 _WHOLE = HistoryEventExecutionDataDetails(truncated=False)
 

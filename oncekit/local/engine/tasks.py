@@ -19,9 +19,9 @@ from moto.stepfunctions.parser.asl.component.state.exec.execute_state import Exe
 
 from oncekit.local.engine.history import record
 from oncekit.local.engine.limits import matches
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.service_calls import ServiceCalls, Where
 from oncekit.local.engine.states import give_output
+from oncekit.local.patching import replaced
 
 
 def retry_delay(retry: Any, error: str | None, done: dict[int, int], dice: random.Random) -> float | None:

@@ -15,8 +15,8 @@ from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_funct
 from moto.stepfunctions.parser.backend import execution
 
 from oncekit.local.clock import Clock
-from oncekit.local.engine.patching import replaced
 from oncekit.local.engine.runs import instant
+from oncekit.local.patching import replaced
 
 
 @contextmanager

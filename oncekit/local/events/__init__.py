@@ -1,6 +1,5 @@
 """Events: deliveries from one service to another, as EventBridge, Pipes, Scheduler and SQS make them.
 
-    status.py       the event of an execution that started to run or ended
     patterns.py     event patterns: which events a rule or a filter accepts
     paths.py        JSON paths, as far as EventBridge supports them
     templates.py    inputs made from an event: Input, InputPath, InputTransformer, InputTemplate
@@ -12,8 +11,7 @@
     schedules.py    schedules with a rate
     queues.py       queues in the clock's time
     pipes.py        pipes from a queue to a state machine
-    left_out.py     what of the template the local cloud does not run
-    exchange.py     all of them together, as deployed
+    exchange.py     all of them together, as deployed; what of a template is left out
 
 Where AWS documents nothing, the module says what it assumes.
 """

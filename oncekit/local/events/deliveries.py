@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,33 +17,10 @@ class Event:
     ingested_at: float
 
 
-def new_event(
-    source: str,
-    detail_type: str,
-    detail: Mapping[str, Any],
-    now: float,
-    account: str,
-    region: str,
-    resources: Sequence[str] = (),
-) -> Event:
-    body = {
-        "version": "0",
-        "id": str(uuid.uuid4()),
-        "detail-type": detail_type,
-        "source": source,
-        "account": account,
-        "time": iso(now),
-        "region": region,
-        "resources": list(resources),
-        "detail": detail,
-    }
-    return Event(body, now)
-
-
-def iso(seconds: float, precision: str = "seconds") -> str:
+def iso(seconds: float) -> str:
     """An instant as AWS writes it in events."""
     instant = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return instant.isoformat(timespec=precision).replace("+00:00", "Z")
+    return instant.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 class Refusal(Exception):

@@ -7,17 +7,21 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from oncekit.local.clock import Clock
-from oncekit.local.deployed import Deployed
-from oncekit.local.events import queues, rules
+from oncekit.local.events import pipes, queues, rules
 from oncekit.local.events.attempts import Attempts
 from oncekit.local.events.deliveries import Delivery, Event, Fate
 from oncekit.local.events.delivery_queue import Activity, DeliveryQueue
-from oncekit.local.events.left_out import is_run
 from oncekit.local.events.pipes import Pipe, Pipes, pipe_of
 from oncekit.local.events.schedules import Schedule, ScheduleRuns
-from oncekit.local.events.targets import Clients, Targets
+from oncekit.local.events.targets import Clients, Targets, is_target
 from oncekit.local.intrinsics import readable
 from oncekit.local.permissions import Guard
+from oncekit.local.resources import Deployed
+
+_MAPPING = "AWS::Lambda::EventSourceMapping"
+_PIPE = "AWS::Pipes::Pipe"
+_RULE = "AWS::Events::Rule"
+_SCHEDULE = "AWS::Scheduler::Schedule"
 
 
 class Exchange:
@@ -51,15 +55,15 @@ class Exchange:
     def deploy(self, resources: Mapping[str, Deployed]) -> None:
         """Run what was deployed, and nothing else. Raises TemplateError for what AWS would refuse."""
         resources = {name: each for name, each in resources.items() if each.ref and _is_run(name, each)}
-        wanted = _of_type(resources, "AWS::Events::Rule")
+        wanted = _of_type(resources, _RULE)
         schedules = []
-        for logical_id, each in _of_type(resources, "AWS::Scheduler::Schedule").items():
+        for logical_id, each in _of_type(resources, _SCHEDULE).items():
             with readable(logical_id):
                 schedules.append(Schedule.of(logical_id, each.ref, each.attributes("Arn"), each.properties))
-        pipes = list(_pipes(resources))
+        open_pipes = list(_pipes(resources))
         buses = [bus.ref for bus in _of_type(resources, "AWS::Events::EventBus").values()]
         self._buses.make(buses, {rule.ref: rule.properties for rule in wanted.values()})
-        self._schedules, self._open_pipes = schedules, pipes
+        self._schedules, self._open_pipes = schedules, open_pipes
         self._run()
 
     def _run(self) -> None:
@@ -147,7 +151,28 @@ def _is_run(logical_id: str, each: Deployed) -> bool:
 
 
 def _pipes(resources: Mapping[str, Deployed]) -> Iterator[Pipe]:
-    for logical_id, each in _of_type(resources, "AWS::Pipes::Pipe").items():
+    for logical_id, each in _of_type(resources, _PIPE).items():
         if each.properties.get("DesiredState") != "STOPPED":
             with readable(logical_id):
                 yield pipe_of(each.ref, each.properties)
+
+
+def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
+    """What an application has beside its operations, and is here by its name only, each as people know it.
+
+    Without this an application could be tried here only after everything else was taken out of its template.
+    """
+    for logical_id, each in resources.items():
+        if each.ref and not is_run(each):
+            yield f"{logical_id} ({each.type})"
+
+
+def is_run(each: Deployed) -> bool:
+    """Whether the local cloud does what a resource does on AWS, as far as an operation can tell."""
+    if each.type == _RULE:
+        return rules.is_supported(each.properties)
+    if each.type == _PIPE:
+        return pipes.is_supported(each.properties)
+    if each.type == _SCHEDULE:
+        return is_target(each.properties["Target"]["Arn"])
+    return each.is_run and each.type != _MAPPING

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from oncekit.local.clock import Clock
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 POLL_SECONDS = 0.05
 

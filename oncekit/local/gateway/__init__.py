@@ -7,7 +7,6 @@
     exchange.py     one request: validated, mapped, passed on, and its answer mapped
     integrations.py calls of AWS services, as the role of the integration
     velocity.py     mapping templates, in Velocity (airspeed)
-    java.py         the methods of Java that templates call on strings and maps
     variables.py    $input, $util and $context
     refusals.py     what API Gateway answers by itself
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oncekit.local.deployed import Deployed
 from oncekit.local.gateway.throttling import Limits
+from oncekit.local.resources import Deployed
 
 _EXTENSION = "x-amazon-apigateway-"
 METHODS = ("get", "post", "put", "delete", "head", "options", "patch")

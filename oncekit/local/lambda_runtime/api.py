@@ -21,11 +21,11 @@ from urllib.parse import unquote
 
 from botocore.exceptions import ClientError
 
+from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found
-from oncekit.local.engine.patching import replaced, when_asked
-from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime.runtime import LATEST, LambdaRuntime
 from oncekit.local.lambda_runtime.spec import FunctionSpec
+from oncekit.local.patching import replaced, when_asked
 from oncekit.operation_functions import LIVE
 
 VERSION = "1"

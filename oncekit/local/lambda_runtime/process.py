@@ -52,10 +52,6 @@ class FunctionProcess:
         threading.Thread(target=self._watch, name=f"function {self._process.pid}", daemon=True).start()
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
     def alive(self) -> bool:
         """Known before its last line has been handed over and anybody learns of its exit."""
         return self._process.returncode is None

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oncekit.local.access_keys import AccessKeys
+from oncekit.local.account import function_arn, name_and_qualifier
 from oncekit.local.client_errors import client_error, function_not_found, throttled
-from oncekit.local.function_names import function_arn, name_and_qualifier
 from oncekit.local.lambda_runtime.environment import Environment, Outcome
 from oncekit.local.lambda_runtime.spec import Code, FunctionSpec, Invocation, LogLine, code_of
 from oncekit.local.lambda_runtime.variables import variables_of
@@ -207,13 +207,6 @@ class LambdaRuntime:
         executed = LATEST if qualifier in (None, LATEST) else str(version)
         answer = {"StatusCode": 200, "ExecutedVersion": executed, "Payload": io.BytesIO(outcome.payload)}
         return answer if outcome.error is None else {**answer, "FunctionError": "Unhandled"}
-
-    def kill(self, name: str) -> int:
-        """Crash the environments that now run an invocation of the function; how many there were."""
-        with self._lock:
-            running = [environment for function, environment in self._busy.values() if function.name == name]
-            _abort(running)
-        return len(running)
 
     def _find(self, name: str, qualifier: str | None) -> _Function:
         function = None if self._closed else self._functions.get(name)

@@ -16,6 +16,6 @@ counts as met in an Allow, and as not met in a Deny.
 
 from __future__ import annotations
 
-from oncekit.local.permissions.guard import ANYTHING, Caller, Denial, Guard, Permissions, Unrestricted
+from oncekit.local.permissions.guard import ANYTHING, Caller, Denial, Guard, Permissions
 
-__all__ = ["ANYTHING", "Caller", "Denial", "Guard", "Permissions", "Unrestricted"]
+__all__ = ["ANYTHING", "Caller", "Denial", "Guard", "Permissions"]

@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError
 
 from oncekit.local.account import ACCOUNT
 from oncekit.local.client_errors import client_error
-from oncekit.local.deployed import Deployed
 from oncekit.local.permissions.needs import ANY, Need, needed
 from oncekit.local.permissions.policies import Answer, Permission, Role, refusals_of, roles_of
+from oncekit.local.resources import Deployed
 
 ANYTHING = None
 """The role of callers that are not checked."""
@@ -71,13 +71,6 @@ class Guard(Protocol):
         `service` is what the request is signed for, `operation` the API's name of it, parameters as boto3 takes them.
         """
         ...
-
-
-class Unrestricted:
-    """Allows every call."""
-
-    def check(self, caller: Caller, service: str, operation: str, parameters: Mapping[str, Any]) -> None:
-        pass
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from oncekit.local.account import ACCOUNT, REGION
-from oncekit.local.function_names import function_arn, name_and_qualifier
+from oncekit.local.account import ACCOUNT, REGION, function_arn, name_and_qualifier
 
 ANY = "*"
 """The resource of an action that has no resource on AWS: only a policy with `*` allows it."""

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from oncekit.local.deployed import Deployed
 from oncekit.local.intrinsics import readable
 from oncekit.local.permissions.conditions import holds, matches
 from oncekit.local.permissions.managed import managed_policy
 from oncekit.local.permissions.needs import Need
+from oncekit.local.resources import Deployed
 
 _MANAGED_BY_AWS = "arn:aws:iam::aws:policy/"
 _OF_SAM = ("AWS::Lambda::Function", "AWS::StepFunctions::StateMachine")
@@ -65,8 +65,6 @@ class Role:
     place: str
     """Where the template defines its permissions."""
     permissions: tuple[Permission, ...]
-    is_sams: bool = False
-    """Made by SAM from a function's or a state machine's Policies."""
 
     def answer(self, need: Need) -> tuple[Answer, frozenset[Permission]]:
         """What its policies say, and the permissions that allow it."""
@@ -107,7 +105,7 @@ def roles_of(resources: Mapping[str, Deployed]) -> dict[str, Role]:
         owner = _owner(logical_id, made)
         place = f"the Policies of {owner}" if owner else f"a policy of {logical_id}"
         every = tuple(dict.fromkeys(permissions))
-        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, every, owner is not None)
+        roles[role.attributes("Arn")] = Role(logical_id, role.ref, place, every)
     return roles
 
 

@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 from oncekit.promises.evidence import all_records, executions_of
 from oncekit.proof.mutants.changes import ROOT, TEMPLATE, Mutant
 from oncekit.proof.simulation import scheduler

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from oncekit.local import LocalCloud
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 from oncekit.promises.faults import Fault
 from oncekit.promises.journal import Item, rows_of
 from oncekit.proof.simulation.functions import Functions

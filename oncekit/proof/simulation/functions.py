@@ -22,8 +22,8 @@ from botocore.exceptions import ConnectionClosedError
 
 from oncekit.local import LocalCloud
 from oncekit.local.engine import Call
-from oncekit.local.engine.patching import replaced
 from oncekit.local.once_cloud import PREFIX
+from oncekit.local.patching import replaced
 from oncekit.promises.journal import Actor, Journal
 from oncekit.proof.simulation.scheduler import Dropped, Scheduler
 

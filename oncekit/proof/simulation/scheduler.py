@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oncekit.local.engine import runs
-from oncekit.local.engine.patching import replaced
+from oncekit.local.patching import replaced
 
 Choose = Callable[[list["Task"], "Task | None"], "Task"]
 MOST_TURNS = 40_000

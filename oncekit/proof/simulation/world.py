@@ -16,10 +16,10 @@ from typing import Any
 from oncekit.local import LocalCloud
 from oncekit.local.boundaries import Boundary, boundaries
 from oncekit.local.engine import Call
-from oncekit.local.engine.patching import replaced
 from oncekit.local.events import Delivery
 from oncekit.local.execution import as_text
 from oncekit.local.once_cloud import PREFIX
+from oncekit.local.patching import replaced
 from oncekit.promises import checker
 from oncekit.promises.evidence import all_records, evidence_of
 from oncekit.promises.faults import Fault
