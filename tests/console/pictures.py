@@ -49,7 +49,9 @@ def take(cloud: LocalCloud, browser: str, folder: Path) -> None:
         )
         page.goto(server.address)
         page.locator("#rows li").first.wait_for()
-        page.screenshot(path=folder / "console-requests.png", full_page=True)
+        bottom = page.evaluate("document.querySelector('#rows').getBoundingClientRect().bottom") + 32
+        whole = {"x": 0, "y": 0, "width": WIDTH, "height": bottom}
+        page.screenshot(path=folder / "console-requests.png", clip=whole)
         page.click("text=order-1005")
         page.click(".links li.succeeded a")
         page.locator(".picture svg").wait_for()

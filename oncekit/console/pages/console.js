@@ -49,7 +49,7 @@ function show(page) {
   if (had.size && !asked) all("#rows li", part).forEach(each => each.classList.toggle("new", !had.has(each.id)));
   asked = false;
   all("[data-count]").forEach(each => { each.textContent = one(`[data-count="${each.dataset.count}"]`, page).textContent; });
-  one("#waits").replaceWith(one("#waits", page));
+  for (const each of ["#waits", "#ahead"]) one(each).replaceWith(one(each, page));
   wake(part);
 }
 
