@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
 
-from oncekit.cli.here import ends, output_lock
-from oncekit.cli.here.up import News
 from oncekit.cli.output import lines_of, printed
-from oncekit.local import Execution, LocalCloud
+from oncekit.local import LocalCloud
 
 LOGGED = {"level": "ERROR", "message": "'y'", "exception": "Traceback\n  File x\nKeyError: 'y'", "service": "s"}
 
@@ -82,13 +78,3 @@ def run(cloud: LocalCloud, folder: Path, lines: int) -> list[str]:
 
 def test_a_function_that_succeeds_is_heard_and_the_library_is_not(cloud: LocalCloud, tmp_path: Path) -> None:
     assert run(cloud, tmp_path, 2) == ["talks | line 0", "talks | line 1", "talks | INFO charged"]
-
-
-def test_line_of_a_function_does_not_cut_the_line_of_an_execution_that_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    speaking: list[bool] = []
-    monkeypatch.setattr(output_lock, "tell", lambda *_: speaking.append(output_lock._alone.locked()))
-    monkeypatch.setattr(ends, "tell_end", lambda *_: speaking.append(output_lock._alone.locked()))
-    cloud = SimpleNamespace(outputs={"StateMachineArn": "m"})
-    News(cast(LocalCloud, cloud)).tell_end("m", cast(Execution, None))
-    output_lock.tell_alone("told | printed")
-    assert speaking == [True, True] and not output_lock._alone.locked()

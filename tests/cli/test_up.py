@@ -18,7 +18,7 @@ from copies import copy_project
 from once_up import once_up
 from signing import keys
 
-from oncekit.cli.here.up_environment import write
+from oncekit.cli.here.env import write
 
 ROOT = Path(__file__).parents[2]
 CHARGE = {"orderId": "k", "amount": 4200, "currency": "EUR"}

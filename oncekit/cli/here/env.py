@@ -1,16 +1,33 @@
-"""`once env`: what leads a shell, `sam local invoke` or a client of the HTTP API to what is up or deployed."""
+"""`once env`: what leads a shell, `sam local invoke` or a client of the HTTP API to what is up or deployed.
+
+The endpoint and the access key of `once up` are kept while it runs, for its user alone: in the user's own cache folder,
+not beside the template, for a stranger's repository could bring such a file along.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
-from oncekit.cli.deployed.session import Place
+from oncekit.cli.deployed.session import LED_ELSEWHERE, Place
 from oncekit.cli.options import Output, Profile, Region, StackName, Template
 from oncekit.cli.template import find_template
-from oncekit.cli.terminal import say
+from oncekit.cli.terminal import say, tell
+from oncekit.local.kept_files import folder_of_the_user
 from oncekit.problem import Problem
+
+FILE = "up.json"
+WAIT_S = 2
+"""How long an endpoint may take to accept a connection."""
 
 Sam = Annotated[
     bool,
@@ -67,7 +84,55 @@ def env(
         return 0
     if output is not None:
         raise Problem('-o is for --sam, --event and --openapi; a shell reads the lines by eval "$(once env)"')
-    from oncekit.cli.here.up_environment import environment_of, lines
-
     say(*lines(environment_of(find_template(template))))
     return 0
+
+
+def lines(environment: Mapping[str, str]) -> list[str]:
+    """The variables of an environment as lines for a shell."""
+    return [
+        f"unset {' '.join(LED_ELSEWHERE)}",
+        *(f"export {name}={quote(value)}" for name, value in environment.items()),
+    ]
+
+
+@contextmanager
+def kept_while_up(template: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    """Let `environment_of` find this environment, unless a later one takes its place."""
+    file = _file(template)
+    try:
+        write(template, environment)
+    except OSError as error:
+        tell(f"`once env` will not find what is up: {file}: {error.strerror}. Use these lines:", *lines(environment))
+    try:
+        yield
+    finally:
+        if file.is_file() and json.loads(file.read_text()) == environment:
+            file.unlink()
+
+
+def environment_of(template: Path) -> Mapping[str, str]:
+    """The environment of the `once up` of a template. Raises Problem where none is up."""
+    try:
+        found: dict[str, str] = json.loads(_file(template).read_text())
+        at = urlsplit(found["AWS_ENDPOINT_URL"])
+        socket.create_connection((at.hostname, at.port), WAIT_S).close()
+    except (OSError, ValueError, KeyError) as error:
+        raise Problem(
+            f"no `once up` runs for {template}: start it in another terminal, or name its template with --template; "
+            "for a deployed stack set AWS_PROFILE, AWS_REGION and ONCE_STACK"
+        ) from error
+    return found
+
+
+def write(template: Path, environment: Mapping[str, str]) -> None:
+    file = _file(template)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = file.with_name(f"{FILE}.{os.getpid()}")
+    new.touch(mode=0o600)
+    new.write_text(json.dumps(environment), encoding="utf-8")
+    new.replace(file)
+
+
+def _file(template: Path) -> Path:
+    return folder_of_the_user(template.resolve()) / f"{template.resolve().name}.{FILE}"

@@ -5,17 +5,16 @@ from __future__ import annotations
 import queue
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
 from oncekit.cli.here.files import Watch
-from oncekit.cli.here.output_lock import alone, tell_alone
 from oncekit.cli.options import Parameters, Template, values_of
 from oncekit.cli.output import lines_of
 from oncekit.cli.template import clear_errors, find_event, find_template
@@ -78,91 +77,77 @@ def up(
     key is random in each run; calls without it, from a program or a web page, are refused.
     It listens on 127.0.0.1 only, also with --from-containers: docs/sam-local.md says how a container reaches it.
     """
-    return stay_up(Ports(port, http_port, console_port), from_containers, values_of(parameter), template)
-
-
-class Ports(NamedTuple):
-    """Where what is kept up listens; 0 is any free port, and None the console's own or else a free one."""
-
-    cloud: int
-    http: int
-    console: int | None
-
-
-def stay_up(ports: Ports, from_containers: bool, parameters: Mapping[str, str], template: Path | None) -> int:
-    path = find_template(template).resolve()
+    path, parameters = find_template(template).resolve(), values_of(parameter)
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     from oncekit.cli.here.console import console_of
     from oncekit.cli.here.ends import watching
-    from oncekit.cli.here.kept_logs import KeptLogs
-    from oncekit.cli.here.up_environment import kept_while_up
+    from oncekit.cli.here.env import kept_while_up
     from oncekit.local.clock import RealClock
     from oncekit.local.request_rules import HOST_OF_CONTAINERS
 
-    opened: list[LocalCloud] = []
-    kept: list[KeptLogs] = []
-
-    def on_output(line: LogLine) -> None:
-        if not line.is_mark:
-            operations = (each.operations.operation_of(line.function) for each in opened)
-            tell_alone(*lines_of(next(operations, None) or line.function, line.text))
-        for each in kept:
-            each.put(line)
-
+    news = News()
     names = [HOST_OF_CONTAINERS] if from_containers else []
-    with local_cloud(path, RealClock(), ports.cloud, on_output, names, parameters, ports.http) as cloud:
-        news = News(cloud)
-        opened.append(cloud)
-        kept.append(KeptLogs(cloud))
+    with local_cloud(path, RealClock(), port, news.printed, names, parameters, http_port) as cloud:
+        teller = Teller(cloud)
         with (
-            console_of(cloud, path.parent, ports.console) as console,
-            watching(lambda machine, ended: news.put(lambda: news.tell_end(machine, ended))),
+            console_of(cloud, path.parent, console_port) as console,
+            watching(news.ended),
             kept_while_up(path, cloud.environment),
         ):
-            watch = Watch(
-                lambda: {path, *cloud.sources}, stopping, lambda files: news.put(lambda: news.deploy_again(files))
-            )
-            watch.start()
+            Watch(lambda: {path, *cloud.sources}, stopping, news.changed).start()
             _tell(cloud, console, path)
             while not stopping.is_set():
-                news.tell()
-        kept.clear()  # what functions print while the cloud goes down has no place any more
+                news.tell(teller)
     tell("The local cloud is down.")
     return 0
 
 
 class News:
-    """What happened in the cloud and to its files, told one after the other by the thread that calls `tell`."""
+    """What happened in the cloud and to its files, from any thread; one thread tells it, one after the other."""
+
+    def __init__(self) -> None:
+        self._waiting: queue.SimpleQueue[Callable[[Teller], None]] = queue.SimpleQueue()
+
+    def printed(self, line: LogLine) -> None:
+        self._waiting.put(lambda teller: teller.tell_line(line))
+
+    def ended(self, machine: str, execution: Execution) -> None:
+        self._waiting.put(lambda teller: teller.tell_end(machine, execution))
+
+    def changed(self, files: set[Path]) -> None:
+        self._waiting.put(lambda teller: teller.deploy_again(files))
+
+    def tell(self, teller: Teller) -> None:
+        """The next piece of news, where there is one soon, and what was denied."""
+        with suppress(queue.Empty):
+            self._waiting.get(timeout=LOOK_S)(teller)
+        teller.tell_denials()
+
+
+class Teller:
+    """Tells news of a cloud."""
 
     def __init__(self, cloud: LocalCloud) -> None:
+        from oncekit.cli.here.kept_logs import KeptLogs
         from oncekit.cli.paper import Paper
 
         self._cloud = cloud
         self._paper = Paper(error=True)
-        self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
-        self._told: set[Denial] = set()
+        self._kept = KeptLogs(cloud)
+        self._denied: set[Denial] = set()
 
-    def put(self, work: Callable[[], None]) -> None:
-        self._waiting.put(work)
-
-    def tell(self) -> None:
-        """The next piece of news, where there is one soon, and what was denied."""
-        from oncekit.cli.here.report import tell_denials
-
-        with suppress(queue.Empty):
-            self._waiting.get(timeout=LOOK_S)()
-        new = [denial for denial in self._cloud.denials() if denial not in self._told]
-        tell_denials(new)
-        self._told.update(new)
+    def tell_line(self, line: LogLine) -> None:
+        self._kept.put(line)
+        if not line.is_mark:
+            tell(*lines_of(self._cloud.operations.operation_of(line.function) or line.function, line.text))
 
     def tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends
 
         is_operation = machine in {self._cloud.outputs.get(output) for output in MACHINES.values()}
-        with alone():
-            (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
+        (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
     def deploy_again(self, files: set[Path]) -> None:
         """Deploy what is on disk now."""
@@ -172,6 +157,12 @@ class News:
             tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
+
+    def tell_denials(self) -> None:
+        from oncekit.cli.here.report import tell_denials
+
+        tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
+        self._denied.update(new)
 
 
 def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
