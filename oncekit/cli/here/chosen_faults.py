@@ -1,4 +1,4 @@
-"""What the console lets go wrong on purpose, for one execution: then one sees Once recover."""
+"""What goes wrong on purpose, for one execution, in the demo and on the console: then one sees Once recover."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from oncekit.local.engine.service_calls import Call, Interceptor
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
 
-Proceed = Callable[[], dict[str, Any]]
 BUSINESS = "ExecuteBusinessLogic"
 FAULTS: Mapping[str, str] = {
     "dies-before": "The owner dies before its function starts",
@@ -29,39 +28,30 @@ def fault_of(cloud: LocalCloud, name: str, execution: str) -> Interceptor:
     """An interceptor that strikes the execution of this name, and nothing else."""
     from oncekit.local.faults import answer_lost, fails, times_out
 
-    state = "AcquireLock" if name in ("lost-lock", "throttled") else BUSINESS
-    made: Interceptor
-    if name == "dies-before":
-        made = _dies(cloud, after=False)
-    elif name == "dies-after":
-        made = _dies(cloud, after=True)
-    elif name == "crashes":
-        made = fails("Runtime.ExitError", state=state)
-    elif name == "crashes-after":
-        made = times_out(applied=True, state=state)
-    elif name == "throttled":
-        made = fails("ThrottlingException", state=state, nth=range(1, 3))
-    else:
-        made = answer_lost(state="Finalize" if name == "lost-finalize" else state)
-    return _only(execution, made)
-
-
-def _only(execution: str, made: Interceptor) -> Interceptor:
-    named = f":{execution}:"  # in the fast lane, Step Functions adds a part of its own
-    return lambda call, proceed: made(call, proceed) if named in f"{call.execution_arn}:" else proceed()
+    made: Mapping[str, Callable[[], Interceptor]] = {
+        "dies-before": lambda: _dies(cloud, after=False),
+        "dies-after": lambda: _dies(cloud, after=True),
+        "crashes": lambda: fails("Runtime.ExitError", state=BUSINESS),
+        "crashes-after": lambda: times_out(applied=True, state=BUSINESS),
+        "lost-lock": lambda: answer_lost(state="AcquireLock"),
+        "lost-finalize": lambda: answer_lost(state="Finalize"),
+        "throttled": lambda: fails("ThrottlingException", state="AcquireLock", nth=range(1, 3)),
+    }
+    fault, named = made[name](), f":{execution}:"  # in the fast lane, Step Functions adds a part of its own
+    return lambda call, proceed: fault(call, proceed) if named in f"{call.execution_arn}:" else proceed()
 
 
 def _dies(cloud: LocalCloud, *, after: bool) -> Interceptor:
     struck = threading.Event()
 
-    def strike(call: Call, proceed: Proceed) -> dict[str, Any]:
+    def strike(call: Call, proceed: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         if call.state != BUSINESS or struck.is_set():
             return proceed()
         struck.set()
         if after:
             proceed()
         cloud.client("stepfunctions").stop_execution(
-            executionArn=call.execution_arn, error="OwnerDied", cause="stopped on the console, on purpose"
+            executionArn=call.execution_arn, error="OwnerDied", cause="stopped on purpose"
         )
         raise ConnectionError("the execution is gone")
 

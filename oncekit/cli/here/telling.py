@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.here.ledger import Row
+from oncekit.cli.here import ledger
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.paper import Paper
 from oncekit.local import Execution
+
+if TYPE_CHECKING:
+    from oncekit.local.once_cloud import LocalCloud
 
 MOST_ROWS = 3
 
@@ -42,18 +46,20 @@ class Telling:
         end = f"✗ {execution.status}" if execution.status == "ABORTED" else ""
         self._paper.path("  ", execution.states, end, end_style=COLOURS["✗"])
 
-    def ledger(self, with_once: Sequence[Row], without: Sequence[Row]) -> None:
-        """Both ledgers side by side. What a plain function calls its charges is made at random, and says nothing."""
-        rows = [str(each) for each in with_once], [each.money for each in without]
-        left, right = map(_shown, rows)
+    def ledgers(self, cloud: LocalCloud, deliveries: Sequence[Mapping[str, Any]], crashes: int = 0) -> None:
+        """What the ledger says of an order, and what it says when its payloads come to a plain function.
+
+        What that calls its charges is made at random, and says nothing.
+        """
+        with_once = ledger.rows(cloud, deliveries[0]["orderId"])
+        without = ledger.rows_without_once(cloud, deliveries, crashes)
+        left = [f"{row['chargeId']['S']}  {ledger.money(row)}" for row in with_once]
+        right = [ledger.money(row) for row in without]
+        if (more := len(right) - MOST_ROWS) > 1:
+            right[MOST_ROWS:] = [f"and {more} more"]
         head = "ledger with Once"
         width = max(map(len, (head, *left)))
         self._paper.line(f"  {head:<{width}}  without Once", "bold")
         for one, other in zip_longest(left, right, fillvalue=""):
             self._paper.line(f"  {one:<{width}}  ", "green", end="")
             self._paper.line(other, "red" if len(without) > 1 else "")
-
-
-def _shown(lines: Sequence[str]) -> list[str]:
-    left = len(lines) - MOST_ROWS
-    return list(lines) if left <= 1 else [*lines[:MOST_ROWS], f"and {left} more"]
