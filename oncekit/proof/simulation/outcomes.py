@@ -1,7 +1,7 @@
 """The outcomes of the crash matrix as text, and what differs from those that are kept in outcomes.txt.
 
-For each path: the calls at which there were faults, the outcome of most cells, and where there was another one. An
-outcome is how the requests ended, how often business logic was started, and how many effects there are.
+For each path: how many cells it has, the outcome of most of them, and where there was another one. An outcome is how
+the requests ended, how often business logic was started, and how many effects there are.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import difflib
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oncekit.proof.simulation.cells import LATE, Cell, Place
@@ -23,10 +22,9 @@ WIDTH = 120
 def section(cells: Sequence[Cell]) -> str:
     """The outcomes of one path."""
     places = sorted({each.place for each in cells}, key=lambda place: (place.kind, place.number))
-    calls = ", ".join(_counted(_name(place) for place in places if place.kind == "call"))
     outcomes = Counter(_outcome(each) for each in cells)
     usual = min(outcomes, key=lambda outcome: (-outcomes[outcome], outcome))
-    told = [f"{len(cells)} cells{f'; calls: {calls}' if calls else ''}", f"mostly {usual}"]
+    told = [f"{len(cells)} cells, mostly {usual}"]
     for outcome in sorted(set(outcomes) - {usual}):
         told.append(outcome)
         faults_at: dict[str, list[str]] = defaultdict(list)
@@ -45,12 +43,6 @@ def _outcome(cell: Cell) -> str:
 
 def _name(place: Place) -> str:
     return place.state if place.kind == "call" else place.label
-
-
-def _counted(names: Iterable[str]) -> Iterator[str]:
-    for name, same in groupby(names):
-        count = len(list(same))
-        yield name if count == 1 else f"{name} ×{count}"
 
 
 def _by_fault(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
