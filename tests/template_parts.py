@@ -12,7 +12,7 @@ from oncekit.local.intrinsics import Resolver
 from oncekit.local.template import Template, parameter_values, parse
 
 TEMPLATE = Path(__file__).parents[1] / "template.yaml"
-PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api",)]
+PARTS = [TEMPLATE.parent / name / "template.yaml" for name in ("api", "operations")]
 """The applications inside of the template."""
 
 PSEUDO = {

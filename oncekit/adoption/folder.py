@@ -20,7 +20,7 @@ NAME = "once"
 OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = ".installed.json"
-_COPIED = ("api", "statemachine", "functions", "shared")
+_COPIED = ("api", "operations", "statemachine", "functions", "shared")
 
 
 def installed() -> Mapping[str, bytes]:

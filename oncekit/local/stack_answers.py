@@ -39,7 +39,8 @@ def answering(outputs: Values, parameters: Values, resources: Callable[[], Mappi
                 "LastUpdatedTimestamp": created,
             }
             for logical_id, each in resources().items()
-            if each.ref
+            # What is in an application inside is listed here, so that nobody asks for its stack.
+            if each.ref and each.type != "AWS::CloudFormation::Stack"
         ]
         return ActionResult({"StackResourceSummaries": listed})
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from reading import DOCS, PAGES, ROOT, anchors, links, name_of, prose
+from template_parts import all_resources
 from typer.main import get_command
 from write_reference import pages as written
 
@@ -196,7 +197,7 @@ def test_no_parameter_alarm_or_state_is_left_out() -> None:
     template = parse((ROOT / "template.yaml").read_text(), ROOT / "template.yaml")
     pages = written(ROOT / "template.yaml")
     assert all(f"| `{name}` | " in pages["parameters.md"] for name in (*template["Parameters"], *template["Outputs"]))
-    alarms = [name for name, each in template["Resources"].items() if str(each.get("Type")).endswith("Alarm")]
+    alarms = [name for name, each in all_resources().items() if str(each.get("Type")).endswith("Alarm")]
     assert len(alarms) > 10 and all(f"| `{name}` | " in pages["alarms.md"] for name in alarms)
     machines = rendered_definitions(ROOT / "template.yaml").values()
     assert all(f"| `{state}` | " in pages["states.md"] for machine in machines for state in machine["States"])

@@ -45,15 +45,54 @@ def metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
     return inner or [alarm]
 
 
-def test_every_queue_of_what_was_lost_has_an_alarm(alarms: Resources, resources: Resources) -> None:
-    watched = {
-        each["Dimensions"][0]["Value"]["Fn::GetAtt"][0]
+WATCHED = {
+    "AWS::Lambda::Function": {"Errors"},
+    "AWS::DynamoDB::Table": {"ReadThrottleEvents", "WriteThrottleEvents"},
+    "STANDARD": {"ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted", "ExecutionThrottled"},
+    "EXPRESS": {"ExecutionsFailed", "ExecutionsTimedOut"},
+    "sweep": {"ExecutionsFailed", "ExecutionsTimedOut", "ExecutionsAborted"},
+    "queue": {"ApproximateAgeOfOldestMessage"},
+    "dead letters": {"ApproximateNumberOfMessagesVisible"},
+    "dead sweeps": {"NumberOfMessagesSent"},
+}
+"""By kind of resource, what can go wrong with it, by AWS's lists of metrics."""
+
+
+def kind_of(name: str, resource: dict[str, Any]) -> str | None:
+    if name.startswith("Recovery"):
+        return {"AWS::SQS::Queue": "dead sweeps", "AWS::StepFunctions::StateMachine": "sweep"}.get(resource["Type"])
+    if resource["Type"] == "AWS::SQS::Queue":
+        return "dead letters" if "DeadLetter" in name else "queue"
+    if resource["Type"] == "AWS::Serverless::Function":
+        return "AWS::Lambda::Function"
+    if resource["Type"] == "AWS::DynamoDB::Table":
+        return resource["Type"] if name == "IdempotencyTable" else None
+    if resource["Type"] == "AWS::StepFunctions::StateMachine":
+        return str(resource["Properties"]["StateMachineType"])
+    return None
+
+
+def test_whatever_can_go_wrong_with_a_resource_is_watched_by_one_alarm(alarms: Resources, resources: Resources) -> None:
+    """Beside those: what a sweep publishes, Throttles of all functions, 5XXError of the API."""
+    watched = [
+        (each["Dimensions"][0]["Value"]["Ref"], each["MetricName"])
         for alarm in alarms.values()
         for each in metrics(alarm)
-        if each["Namespace"] == "AWS/SQS" and "DeadLetter" in str(each["Dimensions"])
+        if each.get("Dimensions") and each["Namespace"] not in ("Once", "AWS/ApiGateway")
+    ]
+    wanted = {
+        (name, metric)
+        for name, resource in resources.items()
+        if (kind := kind_of(name, resource))
+        for metric in WATCHED[kind]
     }
-    queues = {name for name, r in resources.items() if r["Type"] == "AWS::SQS::Queue"}
-    assert {name for name in queues if "DeadLetter" in name} == watched
+    assert set(watched) == wanted
+    twice = {each for each in watched if watched.count(each) > 1}
+    assert twice == {("IdempotencyTable", "WriteThrottleEvents")}  # the table, and its index
+    others = [each for alarm in alarms.values() for each in metrics(alarm) if not each.get("Dimensions")]
+    assert [each["MetricName"] for each in others if each["Namespace"] != "Once"] == ["Throttles"]
+    [http] = [each for each in alarms.values() if each.get("Namespace") == "AWS/ApiGateway"]
+    assert http["MetricName"] == "5XXError"
 
 
 def test_the_page_says_what_the_alarms_cost_a_month(alarms: Resources) -> None:
@@ -76,12 +115,12 @@ def test_what_the_alarms_on_operations_look_at_a_sweep_publishes(
     cloud.settle()
     metrics = cloud.client("cloudwatch").list_metrics(Namespace="Once")["Metrics"]
     published = {each["MetricName"] for each in metrics}
-    filtered = {name for name, each in resources.items() if each["Type"] == "AWS::Logs::MetricFilter"}
-    assert filtered == {"DeadExecutionsFilter", "FastDeadExecutionsFilter"}
-    for name, alarm in alarms.items():
-        for each in (each["MetricStat"] for each in alarm.get("Metrics", ()) if "MetricStat" in each):
-            if each["Metric"]["Namespace"] == "Once":
-                assert each["Metric"]["MetricName"] in published, name
-        if alarm.get("Namespace") == "Once" and isinstance(alarm["MetricName"], str):
-            assert alarm["MetricName"] in published, name
-            assert alarm["Period"] >= 120, name
+    filters = {name: each for name, each in resources.items() if each["Type"] == "AWS::Logs::MetricFilter"}
+    assert set(filters) == {"DeadExecutionsFilter", "FastDeadExecutionsFilter"}
+    dead = {each["Properties"]["MetricTransformations"][0]["MetricName"]["Fn::Sub"] for each in filters.values()}
+    ours = [each for each in alarms.values() if each.get("Namespace") == "Once"]
+    sweeps = [each for each in ours if "Dimensions" in each]
+    watched = {each["MetricName"] for each in sweeps}
+    assert watched == published - {"OpenOperations", "RecoveredOperations"}  # these two are no trouble
+    assert [each["MetricName"]["Fn::Sub"] for each in ours if "Dimensions" not in each] == list(dead)
+    assert all(each["Period"] >= 120 for each in sweeps)
