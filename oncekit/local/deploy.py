@@ -399,6 +399,7 @@ class _Deployment:
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
         layers = [self._folder_of_layer(ref) for ref in properties.get("Layers", [])]
         self.sources.update(layers)
+        packages = f"lib/{properties.get('Runtime')}/site-packages"
         concurrency = properties.get("ReservedConcurrentExecutions")
         self.functions[name] = FunctionSpec(
             code=code,
@@ -409,7 +410,7 @@ class _Deployment:
             },
             memory=int(float(properties.get("MemorySize", 128))),
             concurrency=None if concurrency is None else int(concurrency),
-            python_path=tuple(layers),
+            python_path=tuple(folder for layer in layers for folder in (layer, layer / packages)),
             role=properties.get("Role"),
         )
         attributes = {"Arn": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"}

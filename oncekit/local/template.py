@@ -163,11 +163,16 @@ def _translate(source: dict[str, Any], values: Mapping[str, str], path: Path) ->
 
 
 def _name_files(name: str, resource: Mapping[str, Any]) -> None:
-    """Give the translator the places of code, definitions and applications as it takes them."""
+    """Give the translator the places of code, definitions and applications as it takes them.
+
+    The place of a layer is what is /opt/python on Lambda.
+    """
     properties = resource.get("Properties", {})
     for path in _PATHS:
         if isinstance(properties.get(path), str):
             properties[path] = FILE_SCHEME + properties[path]
+            if resource["Type"] == "AWS::Serverless::LayerVersion" and not _is_built(resource):
+                properties[path] += "/python"
     if isinstance(properties.get(_DEFINITION), str):  # packaging makes this of it
         properties[_DEFINITION] = {"Bucket": "local", "Key": properties[_DEFINITION]}
     if resource["Type"] == "AWS::Serverless::Application" and not isinstance(properties["Location"], str):
@@ -175,6 +180,14 @@ def _name_files(name: str, resource: Mapping[str, Any]) -> None:
             f"{name}: the local cloud fetches no application from the Serverless Application Repository; name a "
             "template file on this machine as its Location"
         )
+
+
+def _is_built(layer: Mapping[str, Any]) -> bool:
+    """Whether `sam build` makes a layer, which puts what is in ContentUri under `python/`; else it is unzipped as it is.
+
+    https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/building-layers.html
+    """
+    return "BuildMethod" in (layer.get("Metadata") or {})
 
 
 class _Loader(FastLoader):  # type: ignore[misc]  # a class in C, where there is one

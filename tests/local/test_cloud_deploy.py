@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -73,9 +74,35 @@ def test_function_is_registered_with_code_layer_limits_and_environment(project: 
     assert name == "echo"
     assert spec.code == project.folder / "functions/echo"
     assert (spec.handler, spec.timeout, spec.concurrency) == ("app.handler", 7, 3)
-    assert spec.python_path == (project.folder / "shared",)
     assert spec.environment == {"ROWS": "deploy-a", "NUMBER": "5", "SWITCH": "true"}
     assert stack.resources["EchoAliaslive"].ref.endswith(":function:echo:live")
+
+
+BUILT = "Metadata: { BuildMethod: python3.13 }"
+LAYERS = [
+    ("python", "", True),
+    ("python/lib/python3.13/site-packages", "", True),
+    ("python/lib/python3.12/site-packages", "", False),
+    ("", BUILT, True),
+    ("", "", False),
+    ("python", BUILT, False),
+]
+
+
+@pytest.mark.parametrize(("place", "metadata", "found"), LAYERS)
+def test_a_function_imports_from_its_layer_what_it_would_on_lambda(
+    project: Project, place: str, metadata: str, found: bool
+) -> None:
+    """A layer is unzipped to /opt as it is; one with a BuildMethod has its folder under python/."""
+    packages = project.folder / "shared" / place
+    packages.mkdir(parents=True)
+    (packages / "of_layer.py").write_text("VALUE = 1")
+    (project.folder / "functions/echo/app.py").write_text("from of_layer import VALUE\n\nhandler = print\n")
+    stack = project.deploy(FUNCTION.replace("!Ref Rows", "rows") + f"    {metadata}\n")
+    project.cloud.register_function("layered", stack.functions["echo"])
+    answer = project.cloud.functions.invoke(FunctionName="layered", Payload=b"{}")
+    failed = json.loads(answer["Payload"].read()) or {}
+    assert failed.get("errorType") == (None if found else "Runtime.ImportModuleError")
 
 
 def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(project: Project) -> None:
@@ -152,5 +179,5 @@ def test_files_that_it_is_deployed_from_are_told_also_a_missing_one(project: Pro
         (project.folder / name).parent.mkdir()
         (project.folder / name).write_text(text)
     deploy(load(path), lambda *_: None, cloud.endpoint_url, project.known, sources)
-    names = ("functions/echo", "shared", "machines/works.asl.yaml", "inner/template.yaml")
+    names = ("functions/echo", "shared/python", "machines/works.asl.yaml", "inner/template.yaml")
     assert sources == {project.folder / name for name in names}

@@ -20,8 +20,7 @@ LIBRARY, DISTRIBUTION = "once", "oncekit"
 
 def has_library(code: Path, layers: Sequence[Path]) -> bool:
     """Whether a function has the library on Lambda: by a layer, a copy, or a requirement that its build installs."""
-    folders = (code, *layers, *(each / "python" for each in layers))
-    return any((each / LIBRARY / "__init__.py").is_file() or _requires_it(each) for each in folders)
+    return any((each / LIBRARY / "__init__.py").is_file() or _requires_it(each) for each in (code, *layers))
 
 
 def _requires_it(folder: Path) -> bool:

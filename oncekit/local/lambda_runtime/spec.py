@@ -24,7 +24,7 @@ class FunctionSpec:
     memory: int = 256
     concurrency: int | None = None
     python_path: tuple[Path, ...] = ()
-    """Folders after the code's own on the import path: the layers."""
+    """Folders after the code's own on the import path: what is /opt/python of each layer, and its site-packages."""
     role: str | None = None
     """ARN of the role whose policies its calls are checked against; None for no check."""
     aliases: frozenset[str] = frozenset({LIVE})
