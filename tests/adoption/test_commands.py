@@ -272,9 +272,7 @@ RULE = "ShopBus/InvoiceIssued"
 WRONG = [
     (("Charge",), "is not a name for an operation"),
     (("pay", "--function", "Bill"), "no function of this name; it has BillCustomer, Warehouse, WriteReceipt"),
-    (("pay", "--function", "Ledger"), "Ledger is a AWS::DynamoDB::Table; it has BillCustomer"),
     (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDeadLetters, WarehouseQueue"),
-    (("pay", "--from-rule", "Bus/Paid", "--key", "$.id"), "it has ShopBus"),
     (("pay", "--from-rule", "ShopBus", "--key", "$.id"), "write BUS/PATTERN"),
     (
         ("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.invoice.number", "--example", "samples/invoice.json"),
@@ -284,7 +282,6 @@ WRONG = [
     (("pay", "--from-rule", "ShopBus/Paid"), "--key is needed"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "id"), "a path begins with $"),
     (("pay", "--from-rule", "ShopBus/Paid", "--key", "$.a[*]"), "is not a path that is supported here"),
-    (("pay", "--from-rule", "ShopBus/Paid", "--key", "$['a']"), "without quotes"),
     (("pay", "--from-queue", "WarehouseQueue", "--key", "$"), "name a member of the message"),
     (("pay", "--key", "$.id"), "give --from-rule or --from-queue or --http"),
     (("pay", "--http", "pay", "--key", "$.id"), "write a path such as"),
@@ -292,10 +289,8 @@ WRONG = [
     (("pay", "--from-queue", "WarehouseQueue", "--from-rule", "ShopBus/P", "--key", "$.id"), "not both"),
     (("pay", "--function", "Warehouse", "--step"), "--step is for a new function"),
     (("pay", "--gets", "all"), "it is request or payload"),
-    (("pay", "--example", "none.json"), "none.json: No such file"),
     (("pay", "--example", "template.yaml"), "template.yaml is not JSON"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
-    (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/receipt.json"), "an event has"),
     (("pay", "--from-rule", RULE, "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
     (("billing",), "is there already"),
 ]
@@ -428,7 +423,6 @@ BATCHES = {
         },
         False,
     ),
-    "not in what nobody can read": ({"reserve": "def handler(event, context) 1\n"}, False),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from latches import Latches
 from scenario import (
     BUSINESS,
@@ -54,13 +53,12 @@ def test_a_lease_lasts_as_long_as_its_execution_and_its_function_can(cloud: Loca
     assert cloud.wait(arn).output["disposition"] == "EXECUTED"
 
 
-@pytest.mark.parametrize("count", [1, 30])
-def test_duplicates_that_meet_a_stale_lease_take_nothing_over(cloud: LocalCloud, count: int) -> None:
+def test_duplicates_that_meet_a_stale_lease_take_nothing_over(cloud: LocalCloud) -> None:
     """The sweep does, within a minute."""
     ends_in(cloud, charge(), BUSINESS)
     cloud.clock.advance(3600)
     cloud.clock.enter()
-    arns = [cloud.start(charge(), lane="fast") for _ in range(count)]
+    arns = [cloud.start(charge(), lane="fast") for _ in range(5)]
     cloud.clock.leave()
     assert {cloud.wait(arn).output["disposition"] for arn in arns} == {"IN_PROGRESS"}
     assert (record_of(cloud, charge())["fence"], operations(cloud)) == (1, [])

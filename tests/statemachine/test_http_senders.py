@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,17 +18,6 @@ from oncekit.local import LocalCloud
 from oncekit.local.resources import Deployed
 
 CHARGE = charge()["payload"]
-
-
-def test_50_equal_requests_at_once_have_one_effect(cloud: LocalCloud, client: Client) -> None:
-    with ThreadPoolExecutor(50) as pool:
-        sent = [pool.submit(client.post, "charge-payment", "k", CHARGE) for _ in range(50)]
-        answers = [each.result() for each in sent]
-    assert {each.status for each in answers} <= {200, 202}
-    [result] = {each.body for each in answers if each.status == 200}
-    assert client.post("charge-payment", "k", CHARGE).body == result
-    assert rows(cloud, "ProviderLedgerTable") == 1
-    assert len(cloud.invocations("charge-payment")) == 1
 
 
 def test_who_is_answered_before_the_operation_has_ended_finds_the_result_later(

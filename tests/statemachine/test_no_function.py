@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from latches import Latches
-from scenario import LANES, answer, cause, record_of, result, run, scripted
+from scenario import LANES, answer, record_of, result, run, scripted
 
 from oncekit.local import LocalCloud
 from oncekit.local.faults import fails
@@ -28,22 +28,6 @@ def named(cloud: LocalCloud, **parameters: str) -> Iterator[None]:
         cloud.add_function("charge-it", FUNCTIONS / "plain_echo")
         cloud.add_function("refund", FUNCTIONS / "plain_echo")
         yield
-
-
-OF_NOBODY = {"operation": "of-nobody", "idempotencyKey": "k", "payload": {"return": 1}}
-
-
-@LANES
-def test_a_request_for_no_operation_is_refused_without_a_lock_and_kept(cloud: LocalCloud, lane: Lane) -> None:
-    with named(cloud):
-        refused = run(cloud, OF_NOBODY, lane)
-        assert refused.error == "InvalidRequest"
-        message = cause(refused)["message"]
-        assert message.startswith("operation of-nobody has no function; there are: ")
-        assert "charge-it,refund" in message
-        [kept] = cloud.rejected()
-        assert (kept["error"], kept["message"], kept["input"]) == ("InvalidRequest", message, OF_NOBODY)
-        assert cloud.record("default#of-nobody#k") is None
 
 
 @LANES

@@ -85,10 +85,9 @@ def test_a_dead_owners_request_goes_on_in_the_full_lane_exactly_as_it_was(
     assert recover().output["recovered"] == 0
 
 
-@LANES
-def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalCloud, lane: Lane) -> None:
+def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalCloud) -> None:
     with cloud.delivering():
-        ends_in(cloud, charge(), BUSINESS) if lane == "fast" else dead(cloud, charge(), BUSINESS)
+        dead(cloud, charge(), BUSINESS)
         left = record_of(cloud, charge())["leaseExpiresAt"] - cloud.clock.now()
         for seconds in (left, 70):
             assert record_of(cloud, charge())["status"] == "IN_PROGRESS"
@@ -98,11 +97,9 @@ def test_a_dead_owner_is_followed_within_70_seconds_of_its_lease(cloud: LocalClo
     assert rows(cloud, "ProviderLedgerTable") == 1
 
 
-@LANES
-def test_a_careful_request_whose_owner_died_waits_for_an_operator(
-    cloud: LocalCloud, recover: Recover, lane: Lane
-) -> None:
-    died(cloud, charge(**QUARANTINE), lane)
+def test_a_careful_request_whose_owner_died_waits_for_an_operator(cloud: LocalCloud, recover: Recover) -> None:
+    """In the fast lane; tests/scenarios has the full one."""
+    died(cloud, charge(**QUARANTINE), "fast")
     recover()
     record = record_of(cloud, charge())
     assert (record["status"], record["error"]["name"], "request" in record) == ("QUARANTINED", "OwnerCrashed", True)
@@ -231,7 +228,7 @@ def test_a_name_that_a_sender_gives_its_execution_does_not_undo_its_wish(cloud: 
 def test_attempts_are_bounded_over_all_owners(cloud: LocalCloud, latches: Latches, recover: Recover) -> None:
     request = scripted({"return": 1})
     with (
-        cloud.deployed_with({**cloud.parameters, "MaxAttempts": "3"}),
+        cloud.deployed_with({"MaxAttempts": "3"}),
         cloud.intercept(dies(cloud, BUSINESS, only=99)),
     ):
         cloud.run(request)

@@ -35,10 +35,9 @@ def without(field: str) -> dict[str, Any]:
 
 REFUSED: dict[str, Any] = {
     "idempotencyKey": without("idempotencyKey"),
-    "array of 2": [charge(), charge("order-2")],
     "one JSON object": "charge",
     "180,000 bytes": charge() | {"payload": {"x": "y" * 181_000}},
-    "no other field": charge() | {"\ufffe": 1},
+    "surrogate": charge() | {"payload": {"x": "\ud800"}},
 }
 
 
@@ -129,15 +128,6 @@ def test_what_no_expression_can_read_ends_the_full_lane_before_it_begins(cloud: 
 
 
 @LANES
-def test_half_a_character_is_refused_and_its_request_kept(cloud: LocalCloud, lane: Lane) -> None:
-    """All halves have one hash, so two payloads would be taken for one."""
-    refused = run(cloud, charge() | {"payload": {"x": "\ud800"}}, lane)
-    assert "surrogate" in cause(refused)["message"]
-    [kept] = cloud.rejected()
-    assert (kept["executionArn"], kept["input"]["idempotencyKey"]) == (refused.arn, "order-1")
-
-
-@LANES
 def test_a_refusal_that_s3_does_not_take_for_minutes_is_kept_all_the_same(cloud: LocalCloud, lane: Lane) -> None:
     with cloud.intercept(never_arrives(state="RefuseRequest", nth=range(1, 12))):
         assert run(cloud, without("payload"), lane).error == "InvalidRequest"
@@ -171,7 +161,7 @@ def test_the_largest_requests_are_executed(cloud: LocalCloud, plain: str, lane: 
 
 
 @LANES
-@pytest.mark.parametrize("more", [{}, {"n": 0.30000000000000004}, {"text": "x" * 5000}], ids=["small", "n", "large"])
+@pytest.mark.parametrize("more", [{}, {"text": "x" * 5000}], ids=["small", "large"])
 def test_an_open_record_has_its_request_and_a_finished_one_has_not(
     cloud: LocalCloud, latches: Latches, lane: Lane, more: dict[str, Any]
 ) -> None:

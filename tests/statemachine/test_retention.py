@@ -98,11 +98,9 @@ def test_answer_is_kept_for_as_long_as_its_own_record_promises(cloud: LocalCloud
 
     It goes on with the definition that it began with and promises 365 days. A gradual rollout mixes the two.
     """
-    with cloud.deployed_with({**cloud.parameters, "RetentionDays": "365"}):
+    with cloud.deployed_with({"RetentionDays": "365"}):
         request = {"operation": "build-report", "idempotencyKey": "r", "payload": {"bytes": 9_000}}
-        with cloud.intercept(
-            before(lambda: cloud.redeploy({**cloud.parameters, "RetentionDays": "1"}), state="CacheResponse")
-        ):
+        with cloud.intercept(before(lambda: cloud.redeploy({"RetentionDays": "1"}), state="CacheResponse")):
             first = cloud.run(request)
         assert first.output["resultRef"]["key"].startswith("responses/365d/"), "which a rule deletes later"
         assert record_of(cloud, request)["expiresAt"] - cloud.clock.now() > 364 * DAY
