@@ -15,6 +15,8 @@ from oncekit.problem import Problem
 NEEDED = ("StateMachineArn", "TableName", "ResponseBucketName")
 _NAME = r"[^\s:]{1,80}"
 """Of an execution."""
+_LOCAL = "/local"
+"""The end of the id of a stack in the local cloud, which has those inside of it as one."""
 _DEEPEST = 3
 """`once init` makes two stacks inside of one: that of operations.yaml, and Once's own in it."""
 
@@ -43,7 +45,7 @@ class Stack:
     @property
     def is_local(self) -> bool:
         """Whether it is in the local cloud, of this process or of `once up`, or in what stands in for AWS here."""
-        return self.endpoint_url is not None or self.id.endswith("/local")
+        return self.endpoint_url is not None or self.id.endswith(_LOCAL)
 
     @property
     def given_name(self) -> str:
@@ -154,7 +156,7 @@ def _as_described(stack: Stack, described: Mapping[str, Any]) -> Stack:
 def _with_outputs(cloudformation: Any, name: str, needed: Collection[str], depth: int = _DEEPEST) -> Any:
     """The stack of this name, or else the first one inside of it that has the outputs; the stack itself if none has."""
     stack = cloudformation.describe_stacks(StackName=name)["Stacks"][0]
-    if _has(stack, needed) or not depth:
+    if _has(stack, needed) or not depth or stack["StackId"].endswith(_LOCAL):
         return stack
     inside = _inside(_rows(cloudformation, name, 0))
     found = (_with_outputs(cloudformation, inner, needed, depth - 1) for inner in inside)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from oncekit.cli.deployed.aws_errors import BAD_CREDENTIALS
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
 
+if TYPE_CHECKING:
+    from botocore.exceptions import ClientError
+
 Outcome = Literal["ok", "wrong", "warning", "skipped"]
-NOT_FOUND = ("NotFound", "NoSuchBucket", "QueueDoesNotExist", "NonExistentQueue", "ResourceNotFound", "DoesNotExist")
+NOT_FOUND = ("NotFound", "NoSuchBucket", "QueueDoesNotExist", "NonExistentQueue", "DoesNotExist")
 """In the error codes of a resource that is not there."""
 
 
@@ -27,18 +29,13 @@ class Finding:
     advice: str = ""
 
 
-@dataclass(frozen=True)
-class Resource:
+class Resource(NamedTuple):
     """A resource that a stack lists: its logical id, its CloudFormation type, its physical id and its status."""
 
     name: str
     type: str
     id: str
     status: str
-
-
-class Gone(Exception):
-    """AWS does not have what the stack lists; the message has AWS's word for it."""
 
 
 @dataclass(frozen=True)
@@ -58,28 +55,23 @@ class Patient:
         given = {"stack": stack, "profile": self.place.profile, "region": self.place.region}
         return f"`once {command}{''.join(f' --{name} {value}' for name, value in given.items() if value)}`"
 
-    def ask(self, service: str, method: str, **parameters: Any) -> dict[str, Any]:
-        """The answer of a boto3 method. Raises Gone, and ClientError."""
-        with may_be_gone():
-            answer: dict[str, Any] = getattr(self.stack.client(service), method)(**parameters)
-        return answer
+    @property
+    def restoring(self) -> str:
+        return (
+            f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {self.stack.name}` looks what "
+            "else is gone; a change set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
+        )
+
+
+def gone(error: ClientError) -> str:
+    """AWS's word for it that what was asked for is not there. Raises the error again where it says something else."""
+    code: str = error.response["Error"]["Code"]
+    if any(each in code for each in NOT_FOUND):
+        return code
+    raise error
 
 
 Question = Callable[[Patient], Iterator[Finding]]
-
-
-@contextmanager
-def may_be_gone() -> Iterator[None]:
-    """What AWS does not have, as Gone."""
-    from botocore.exceptions import ClientError
-
-    try:
-        yield
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if any(each in code for each in NOT_FOUND):
-            raise Gone(code) from error
-        raise
 
 
 def answered(patient: Patient, name: str, question: Question) -> Iterator[Finding]:
@@ -87,24 +79,17 @@ def answered(patient: Patient, name: str, question: Question) -> Iterator[Findin
     from botocore.exceptions import ClientError
 
     try:
-        with may_be_gone():
-            yield from question(patient)
-    except Gone as gone:
-        yield Finding(name, "wrong", patient.stack.name, f"AWS does not have it ({gone})", how_to_restore(patient))
+        yield from question(patient)
     except ClientError as error:
         told = error.response["Error"]
         if told["Code"] in BAD_CREDENTIALS:
             raise
-        why = " ".join(f"{error.operation_name}: {told['Code']}: {told.get('Message', '')}".split())
-        yield Finding(name, "skipped", patient.stack.name, f"could not look: {why}")
-
-
-def how_to_restore(patient: Patient) -> str:
-    name = patient.stack.name
-    return (
-        f"somebody deleted it: `aws cloudformation detect-stack-drift --stack-name {name}` looks what else is gone; "
-        "a change set with `--deployment-mode REVERT_DRIFT` makes it again, where CloudFormation can"
-    )
+        try:
+            not_there = f"AWS does not have it ({gone(error)})"
+            yield Finding(name, "wrong", patient.stack.name, not_there, patient.restoring)
+        except ClientError:
+            why = " ".join(f"{error.operation_name}: {told['Code']}: {told.get('Message', '')}".split())
+            yield Finding(name, "skipped", patient.stack.name, f"could not look: {why}")
 
 
 def resources_of(stack: Stack) -> tuple[Resource, ...]:

@@ -138,7 +138,9 @@ def dead_letters(patient: Patient) -> Iterator[Finding]:
 
 
 def _dead_letter_queue(patient: Patient, queue: Resource) -> Iterator[Finding]:
-    attributes = patient.ask("sqs", "get_queue_attributes", QueueUrl=queue.id, AttributeNames=["All"])["Attributes"]
+    attributes = patient.stack.client("sqs").get_queue_attributes(QueueUrl=queue.id, AttributeNames=["All"])[
+        "Attributes"
+    ]
     # Those included that somebody is looking at.
     if count := sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible")):
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"

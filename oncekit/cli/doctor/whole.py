@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.doctor.finding import Finding, Gone, Patient, Resource, how_to_restore
+from oncekit.cli.doctor.finding import Finding, Patient, Resource, gone
 from oncekit.local.lanes import FULL, MACHINES
 from oncekit.operation_functions import LIVE, Named, OperationFunctions
 
@@ -51,12 +51,15 @@ def _machine(patient: Patient, output: str) -> Iterator[Finding]:
         deploy = "deploy the whole template: `sam build && sam deploy`"
         yield Finding("machines", "wrong", name, f"the stack has no output {', '.join(missing)}", deploy)
         return
+    from botocore.exceptions import ClientError
+
+    client = patient.stack.client("stepfunctions")
     try:
-        state = patient.ask("stepfunctions", "describe_state_machine", stateMachineArn=outputs[output])["status"]
+        state = client.describe_state_machine(stateMachineArn=outputs[output])["status"]
         for alias in wanted[1:]:
-            patient.ask("stepfunctions", "describe_state_machine_alias", stateMachineAliasArn=outputs[alias])
-    except Gone as gone:
-        yield Finding("machines", "wrong", name, f"AWS does not have it ({gone})", how_to_restore(patient))
+            client.describe_state_machine_alias(stateMachineAliasArn=outputs[alias])
+    except ClientError as error:
+        yield Finding("machines", "wrong", name, f"AWS does not have it ({gone(error)})", patient.restoring)
         return
     if state != "ACTIVE":
         yield Finding("machines", "wrong", name, f"it is {state}: nothing can be started", "deploy the stack again")
@@ -86,12 +89,15 @@ def _function(patient: Patient, operation: str, named: Named | None) -> Iterator
         advice = f"name a function for it in the parameter Operations, and deploy{again}"
         yield Finding("functions", "wrong", operation, "the operation has no function", advice)
         return
+    from botocore.exceptions import ClientError
+
+    client = patient.stack.client("lambda")
     qualifier = {} if named.qualifier is None else {"Qualifier": named.qualifier}
     try:
-        told = patient.ask("lambda", "get_function_configuration", FunctionName=named.name, **qualifier)
-        reserved = patient.ask("lambda", "get_function_concurrency", FunctionName=named.name)
-    except Gone as gone:
-        missing = f"there is no {':'.join(filter(None, (named.name, named.qualifier)))} ({gone})"
+        told = client.get_function_configuration(FunctionName=named.name, **qualifier)
+        reserved = client.get_function_concurrency(FunctionName=named.name)
+    except ClientError as error:
+        missing = f"there is no {':'.join(filter(None, (named.name, named.qualifier)))} ({gone(error)})"
         advice = f"deploy it (`AutoPublishAlias: {LIVE}` makes the alias), or correct the parameter Operations{again}"
         yield Finding("functions", "wrong", operation, f"{missing}: its requests are refused", advice)
         return

@@ -1,13 +1,16 @@
-"""The OpenAPI document of a stack's HTTP API, with the schemas of the operations' payloads."""
+"""The OpenAPI document of a stack's HTTP API, with the schemas of the operations' payloads.
+
+Its paths and statuses are those of the template; openapi.yaml says the rest.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oncekit.cli.here.openapi_parts import COMPONENTS, DESCRIPTION, PROBLEM, RESPONSES, SCHEMAS
 from oncekit.cli.template import clear_errors, find_template
 from oncekit.cli.terminal import say, tell
 from oncekit.operation_functions import OperationFunctions
@@ -21,8 +24,6 @@ API = "AWS::ApiGateway::RestApi"
 STARTS = "/{tenant}/{operation}"
 """The path of Once's API that no other API of an application has."""
 OBJECT: Document = {"type": "object"}
-LOCAL_URL = "http://127.0.0.1:4601"
-"""Where `once up` has the API."""
 
 
 def write_document(output: Path | None, template: Path | None) -> None:
@@ -55,14 +56,18 @@ def document(template: Path) -> Document:
         off = "; its parameter HttpTrigger is false" if plan.parameters.get("HttpTrigger") == "false" else ""
         raise Problem(f"{template} has no HTTP API of Once{off}")
     paths = {path: _methods(methods) for path, methods in body["paths"].items()}
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "Once", "version": body["info"]["version"], "description": DESCRIPTION},
-        "servers": [{"url": LOCAL_URL}],
-        "security": [{"iam": []}, {"userPool": []}],
-        "paths": {**_of_operations(paths, dict(_payloads(plan))), **paths},
-        "components": COMPONENTS,
-    }
+    found: Document = json.loads(json.dumps(_parts()["document"]))  # a copy
+    found["info"]["version"] = body["info"]["version"]
+    found["paths"] = {**_of_operations(paths, dict(_payloads(plan))), **paths}
+    return found
+
+
+@functools.cache
+def _parts() -> Document:
+    import yaml
+
+    parts: Document = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    return parts
 
 
 def _methods(methods: Mapping[str, Mapping[str, Any]]) -> Document:
@@ -80,17 +85,21 @@ def _method(method: Mapping[str, Any]) -> Document:
     described = dict(method["responses"])
     if "422" in described:  # API Gateway takes no such range
         described["4XX"] = {"description": "The operation failed for good, with a status of its own."}
-    told = {
-        code: {"description": each["description"], **RESPONSES.get(code, PROBLEM)} for code, each in described.items()
-    }
-    found["responses"] = dict(sorted(told.items()))
+    found["responses"] = {code: _response(code, described[code]["description"]) for code in sorted(described)}
     return found
+
+
+def _response(code: str, description: str) -> Document:
+    responses, headers = _parts()["responses"], _parts()["headers"]
+    names, content = responses.get(code, responses["problem"])
+    parts = {"headers": {name: headers[name] for name in names}, "content": content}
+    return {"description": description, **{name: part for name, part in parts.items() if part}}
 
 
 def _parameter(given: Mapping[str, Any]) -> Document:
     """As the template has it, with what its values may be."""
     required = {"required": True} if given["name"] == "Idempotency-Key" else {}
-    return {**given, **required, "schema": SCHEMAS.get(given["name"], given["schema"])}
+    return {**given, **required, "schema": _parts()["parameters"].get(given["name"], given["schema"])}
 
 
 def _payloads(plan: Plan) -> Iterator[tuple[str, Document]]:
