@@ -19,6 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oncekit.local.lanes import FAST, MACHINES
@@ -64,7 +65,9 @@ def owner_dies(*, before: str = "", after: str = "", nth: int = 1) -> Fault:
         name,
         place,
         nth,
-        lambda cloud, now: cloud.watch.intercept(_beside(place, is_after, now, lambda call: stop_owner(cloud, call))),
+        lambda cloud, now: cloud.watch.intercept(
+            beside(partial(is_at, place), is_after, now, lambda call: stop_owner(cloud, call))
+        ),
     )
 
 
@@ -74,14 +77,16 @@ def function_crashes(*, before: str = "", after: str = "", nth: int = 1) -> Faul
     if _is_state(place):
         raise NoSuchPlace(f"a function does not run in {place}: use step:NAME, call:SERVICE.ACTION, begin or end")
     name = _name("function_crashes", "after" if is_after else "before", place, nth)
-    return _certain(name, place, nth, lambda cloud, now: cloud.watch.intercept(_beside(place, is_after, now, kill)))
+    crash = partial(beside, partial(is_at, place), is_after, act=kill)
+    return _certain(name, place, nth, lambda cloud, now: cloud.watch.intercept(crash(now)))
 
 
 def answer_lost(*, of: str, nth: int = 1) -> Fault:
     """A call of a state, or of the function, is done, and its answer does not arrive: the caller tries again."""
     name = _name("answer_lost", "of", of, nth)
     if not _is_state(of):
-        return _certain(name, of, nth, lambda cloud, now: cloud.watch.intercept(_beside(of, True, now, _lose)))
+        lose_it = partial(beside, partial(is_at, of), True, act=lose)
+        return _certain(name, of, nth, lambda cloud, now: cloud.watch.intercept(lose_it(now)))
     from oncekit.local import faults
 
     lost = faults.answer_lost(nth=0)
@@ -119,7 +124,7 @@ def _certain(name: str, place: str, nth: int, strike: Strike) -> Fault:
         with strike(cloud, now):
             yield
         if now.reached < nth:
-            raise NeverHappened(f"{name} did not happen: {_why(cloud, name, place, now)}")
+            raise NeverHappened(f"{name} did not happen: {_why(cloud, place, now)}")
 
     return struck
 
@@ -128,23 +133,15 @@ def _name(fault: str, argument: str, place: str, nth: int) -> str:
     return f"{fault}({argument}={json.dumps(place)}{'' if nth == 1 else f', nth={nth}'})"
 
 
-def _why(cloud: TestCloud, name: str, place: str, now: Once) -> str:
-    waits = (
-        "; the request must end before the context does: use `run`, `finish`, or `start` and `recover`, inside of it"
-    )
-    if name == "runs_twice()":
-        return f'no execution was started in the fast lane: give lane="fast" to `run`, `finish` or `start`{waits}'
-    if now.reached:
-        times = "once" if now.reached == 1 else f"{now.reached} times"
-        return f"{place} was reached only {times}{waits}"
-    if _is_state(place):
-        return (
-            f"no execution came through {place}, or it makes no call there: `.states` of a result has the states; a "
-            f"duplicate, and the other lane, may take another way{waits}"
-        )
-    seen = dict.fromkeys(_place_of(call) for call, _ in cloud.watch.calls)
-    made = f"the functions made {', '.join(seen)}" if seen else "no function made a call"
-    return f"{place} was not reached; {made}{waits}"
+def _why(cloud: TestCloud, place: str, now: Once) -> str:
+    if not place:
+        why = 'no execution was started in the fast lane: give lane="fast" to `run`, `finish` or `start`'
+    elif _is_state(place):
+        why = f"{place} was reached {now.reached} times, or makes no call: `.states` of a result has the states"
+    else:
+        seen = ", ".join(dict.fromkeys(_place_of(call) for call, _ in cloud.watch.calls))
+        why = f"{place} was reached {now.reached} times; the functions made {seen or 'no call'}"
+    return f"{why}; the request must end inside the context: use `run`, `finish`, or `start` and `recover` there"
 
 
 def _place_of(call: FunctionCall) -> str:
@@ -180,9 +177,13 @@ def is_at(place: str, call: FunctionCall) -> bool:
     return told.startswith(name)
 
 
-def _beside(place: str, is_after: bool, now: Once, act: Callable[[FunctionCall], None]) -> FunctionInterceptor:
+def beside(
+    is_it: Callable[[FunctionCall], bool], is_after: bool, now: Once, act: Callable[[FunctionCall], None]
+) -> FunctionInterceptor:
+    """Acts before or after a call that is meant, at the time that is meant."""
+
     def intercept(call: FunctionCall, make: Make) -> None:
-        struck = is_at(place, call) and now()
+        struck = is_it(call) and now()
         if struck and not is_after:
             act(call)
         make()
@@ -192,7 +193,8 @@ def _beside(place: str, is_after: bool, now: Once, act: Callable[[FunctionCall],
     return intercept
 
 
-def _lose(_call: FunctionCall) -> None:
+def lose(_call: FunctionCall) -> None:
+    """Its answer does not arrive."""
     raise Lost
 
 

@@ -115,7 +115,7 @@ class Outside:
     # ---- connections ----
 
     def answers(self, place: Place) -> bool:
-        """What uses the ports of HTTP is looked at, so that an error can name the whole URL."""
+        """Whether a connection is taken. What uses the ports of HTTP is, so that an error can name the whole URL."""
         places = {_place_of(url) for url in self._answers}
         return place in places or place[1] in USUAL_PORTS.values()
 
@@ -132,6 +132,7 @@ class Outside:
                 self._shaken.notify_all()
 
     def refused(self, told: str, place: Place, why: str = "") -> str:
+        """A connection is not taken, or ends because of what came. Returns what the function is told."""
         name = "{}:{}".format(*place)
         another = (
             "it is another machine, and a test reaches none. What speaks HTTP is answered by "
@@ -141,9 +142,11 @@ class Outside:
         return self._not_answered(self._call(told), f"a connection to {name}: {why or another}")
 
     def announced(self, told: str) -> None:
+        """A function has begun or ended. Raises Lost."""
         self._watch.passing(self._call(told), lambda: True)
 
     def answered(self, received: Received) -> Answer:
+        """Raises Lost."""
         call = replace(self._call(received.told), service="http", action=received.method, parameters=received.url)
         answers: list[Answer] = []
 

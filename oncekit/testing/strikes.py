@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from oncekit.testing.faults import Once, dying_at, stop_owner
+from oncekit.testing.faults import Once, beside, dying_at, lose, stop_owner
 from oncekit.testing.watch import FunctionCall, Lost, Make, kill
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 SECONDS_TO_ARRIVE = 30.0
 """Real seconds that a call is held at most."""
 
+Injection = Callable[["TestCloud", "Strike"], AbstractContextManager[None]]
+
 
 @dataclass
 class Strike:
@@ -25,7 +28,7 @@ class Strike:
 
     what: str
     """`the function dies after pay/app.py:12 in handler: dynamodb.put_item`."""
-    fault: Callable[[TestCloud, Strike], AbstractContextManager[None]]
+    fault: Injection
     """Is there while its context is open."""
     of_owner: bool = False
     """Whether it strikes the execution. Then Once decides what comes of it, and may leave that to a person."""
@@ -41,9 +44,11 @@ def strikes_of(operation: str, calls: Sequence[FunctionCall], boundaries: Sequen
     # After a read the world is as it was before it.
     writes = [(n, call) for n, call in enumerate(calls) if not call.is_read]
     strikes = [dies_at_its_beginning(operation)]
-    strikes += [Strike(f"the function dies after {call}", _at(operation, n, _dies_after)) for n, call in writes]
-    strikes += [Strike(f"the answer of {call} is lost", _at(operation, n, _answer_lost)) for n, call in writes]
-    strikes += [Strike(f"another owner has finished before {call}", _at(operation, n, _late)) for n, call in writes]
+    strikes += [Strike(f"the function dies after {call}", _at(operation, n, True, _killed)) for n, call in writes]
+    strikes += [Strike(f"the answer of {call} is lost", _at(operation, n, True, _lost)) for n, call in writes]
+    strikes += [
+        Strike(f"another owner has finished before {call}", _at(operation, n, False, _held)) for n, call in writes
+    ]
     strikes += [Strike(f"the service is unavailable at {call}", _away(operation, n)) for n, call in writes]
     of_owner = [_owner_dies(place, state) for place, state in boundaries]
     # In turns: while an execution is struck, a process that was killed is replaced.
@@ -58,19 +63,12 @@ def _owner_dies(place: str, state: str) -> Strike:
 
 def dies_at_its_beginning(operation: str) -> Strike:
     """Nothing was done before: what comes of it is another attempt that does everything."""
-    now = Once()
-
-    def intercept(call: FunctionCall, make: Make) -> None:
-        if (call.operation, call.service, call.action) == (operation, "function", "begin") and now():
-            kill(call)
-        make()
-
-    return Strike("the function dies at its beginning", lambda cloud, _: cloud.watch.intercept(intercept))
+    begin = (operation, "function", "begin")
+    crash = beside(lambda call: (call.operation, call.service, call.action) == begin, False, Once(), kill)
+    return Strike("the function dies at its beginning", lambda cloud, _: cloud.watch.intercept(crash))
 
 
 # ---- calls ----
-
-Act = Callable[["TestCloud", Strike, FunctionCall, Make], None]
 
 
 def is_counted(operation: str, call: FunctionCall) -> bool:
@@ -78,41 +76,29 @@ def is_counted(operation: str, call: FunctionCall) -> bool:
     return call.operation == operation and call.begun and call.service != "function"
 
 
-def _at(operation: str, number: int, act: Act) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
-    """At the call with this number, counted from 0 over all attempts."""
-
-    now = Once(number + 1)
-
-    def fault(cloud: TestCloud, strike: Strike) -> AbstractContextManager[None]:
-        def intercept(call: FunctionCall, make: Make) -> None:
-            if is_counted(operation, call) and now():
-                act(cloud, strike, call, make)
-            else:
-                make()
-
-        return cloud.watch.intercept(intercept)
-
-    return fault
+def _at(
+    operation: str, number: int, is_after: bool, act: Callable[[TestCloud, Strike, FunctionCall], None]
+) -> Injection:
+    """Before or after the call with this number, counted from 0 over all attempts."""
+    struck = partial(beside, partial(is_counted, operation), is_after, Once(number + 1))
+    return lambda cloud, strike: cloud.watch.intercept(struck(partial(act, cloud, strike)))
 
 
-def _dies_after(_cloud: TestCloud, _strike: Strike, call: FunctionCall, make: Make) -> None:
-    make()
+def _killed(_cloud: TestCloud, _strike: Strike, call: FunctionCall) -> None:
     kill(call)
 
 
-def _answer_lost(_cloud: TestCloud, _strike: Strike, _call: FunctionCall, make: Make) -> None:
-    make()
-    raise Lost
+def _lost(_cloud: TestCloud, _strike: Strike, call: FunctionCall) -> None:
+    lose(call)
 
 
-def _late(cloud: TestCloud, strike: Strike, call: FunctionCall, make: Make) -> None:
+def _held(cloud: TestCloud, strike: Strike, call: FunctionCall) -> None:
     """The execution dies; the function hangs until another attempt has done everything, and goes on then."""
     stop_owner(cloud, call)
     strike.released.wait(SECONDS_TO_ARRIVE)
-    make()
 
 
-def _away(operation: str, number: int) -> Callable[[TestCloud, Strike], AbstractContextManager[None]]:
+def _away(operation: str, number: int) -> Injection:
     """The call, and whatever the same attempt sends again from there, does not arrive."""
 
     now, refused = Once(number + 1), set[tuple[object, ...]]()

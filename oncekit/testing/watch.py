@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -121,39 +121,22 @@ class Watch:
         return application if header is None else self._watched(FunctionCall.of(header, self.operation_of), application)
 
     def _watched(self, call: FunctionCall, application: WSGIApplication) -> WSGIApplication:
+        from werkzeug.wrappers import Response  # it comes with moto
+
         def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-            answers: list[_Answer] = []
+            answers: list[Response] = []
 
             def make() -> bool:
-                answers.append(_answer_of(application, environ))
-                return answers[-1].status < "4"
+                answers.append(Response.from_app(application, environ, buffered=True))
+                return answers[-1].status_code < 400
 
             try:
                 self.passing(call, make)
             except Lost:
-                answers.append(_Answer("200 OK", [(LOST, "yes"), ("Content-Length", "0")], []))
-            start_response(answers[-1].status, answers[-1].headers)
-            return answers[-1].body
+                answers.append(Response(headers={LOST: "yes"}))
+            return answers[-1](environ, start_response)
 
         return answer
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: str
-    headers: list[tuple[str, str]]
-    body: list[bytes]
-
-
-def _answer_of(application: WSGIApplication, environ: Mapping[str, Any]) -> _Answer:
-    begun: list[tuple[str, list[tuple[str, str]]]] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
-        begun.append((status, headers))
-        return lambda _data: None
-
-    body = list(application(dict(environ), start_response))
-    return _Answer(*begun[-1], body)
 
 
 def _around(interceptor: FunctionInterceptor, call: FunctionCall, make: Make) -> Make:
