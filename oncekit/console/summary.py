@@ -61,6 +61,7 @@ class Part:
     tries_again: bool
     """Whether it tried a failed operation again."""
     by_recovery: bool
+    is_running: bool
     told: Sequence[str]
     """Sentences about itself."""
 
@@ -88,6 +89,7 @@ def part_of(run: Run) -> Part:
         taken_from=next(filter(None, map(_taken_from, acted)), ""),
         tries_again=lock is not None and _done(lock) and ":failed" in _values(lock),
         by_recovery=by_recovery,
+        is_running=run.status == RUNNING,
         told=tuple(_of_owner(run, states) if role == "owner" else _of_another(run, role, last)),
     )
 
@@ -140,7 +142,9 @@ def _of_owner(run: Run, states: Mapping[str, Visit]) -> Iterator[str]:
     elif run.status in ("ABORTED", "TIMED_OUT"):
         yield _stopped(run, states, number)
     elif run.visits[-1].state == "LockLost":
-        yield f"{work} was started, but the lock was lost to another owner or released: this execution changed nothing."
+        yield f"{work} was started, but then the lock was another owner's, or released: its answer was not stored."
+    elif "Finalize" in states and states["Finalize"].outcome == "unmet":
+        yield f"{work} {ran}, but then the lock was another owner's: its answer was not stored, and it got that one's."
     elif (status := _status(states, run)) == "COMPLETED":
         yield f"{work} {ran}, and its answer is stored."
     elif status == "FAILED":
@@ -241,7 +245,7 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[str]:
     started = "was started once" if count == 1 else f"was started {count} times"
     if OPERATOR in str(record.get("owner")):
         return
-    error = ": ".join(str(each) for each in (record.get("error") or {}).values() if isinstance(each, str))
+    error = _error(record)
     ends = {
         "COMPLETED": f"Your function {started}, and its answer is stored.",
         "FAILED": f"Your function {started}, and failed for good ({error}); the failure is stored.",
@@ -267,17 +271,23 @@ def _by_a_person(record: Mapping[str, Any]) -> Iterator[str]:
 
 def _open(record: Mapping[str, Any], owners: Sequence[Part], now: datetime.datetime | None) -> Iterator[str]:
     if record.get("status") == "QUARANTINED":
+        if owners and all(each.status != "QUARANTINED" for each in owners):
+            yield f"It was quarantined ({_error(record)})."
         yield "Nothing happens until a person decides."
     elif record.get("status") == "IN_PROGRESS" and now and OPERATOR not in str(record.get("owner")):
-        left = float(record["leaseExpiresAt"]) - now.timestamp()
-        ended = not owners or owners[-1].end != WORK or "owner" in owners[-1].told[-1]
-        if left <= 0:
-            yield "Its lease is over: the next sweep starts it again."
-        elif owners and ended:
+        if float(record["leaseExpiresAt"]) <= now.timestamp():
+            yield "Its lease is over: the next sweep looks after it."
+        elif owners and not owners[-1].is_running:
             yield "When its lease is over, a sweep starts it again."
 
 
+def _error(record: Mapping[str, Any]) -> str:
+    return ": ".join(str(each) for each in (record.get("error") or {}).values() if isinstance(each, str))
+
+
 def _of_duplicates(parts: Sequence[Part], some_owner: bool) -> Iterator[str]:
+    if some_owner and (waiting := sum(each.role == "running" for each in parts)):
+        yield f"{waiting} {'request waits' if waiting == 1 else 'requests wait'} for it."
     for end, count in Counter(each.end for each in parts if each.role == "duplicate").items():
         some = f"{count} {'duplicate' if count == 1 else 'duplicates'}"
         yield f"{some} {OF_DUPLICATES[end][0] if end in OF_DUPLICATES else f'ended in {end}'}."

@@ -168,6 +168,52 @@ def test_the_record_alone_says_what_it_knows(cloud: LocalCloud, request_: dict[s
     assert summary([], cloud.record(id_of(request_))).startswith(said)
 
 
+def test_a_quarantine_by_recovery_is_told_also_where_only_the_dead_owner_is_known(cloud: LocalCloud) -> None:
+    request = charge(onCrash="quarantine")
+    with cloud.intercept(fault_of(cloud, "dies-after", "dying")):
+        cloud.start(json.dumps(request), "dying")
+        cloud.settle()
+    recover(cloud)
+    told = story(cloud, request)
+    assert "may have happened. Recovery took over. It was quarantined (OwnerCrashed: " in told
+    record = cloud.record(id_of(request)) or {}
+    alone = summary([part_of(run_here(cloud.describe(record["owner"])))], record)
+    assert "may have happened. It was quarantined (OwnerCrashed: " in alone and alone.endswith(
+        "until a person decides."
+    )
+
+
+def test_an_owner_that_waits_before_its_next_attempt_is_alive(cloud: LocalCloud) -> None:
+    seen: list[str] = []
+    look = before(lambda: seen.append(story(cloud)), state="TakeNextFence")
+    with cloud.intercept(fails("Lambda.Unknown", state="ExecuteBusinessLogic", nth=1)), cloud.intercept(look):
+        cloud.run(charge())
+    assert len(seen) == 1 and "sweep" not in seen[0]
+
+
+def test_an_owner_that_was_overtaken_says_that_its_answer_is_not_stored(
+    cloud: LocalCloud, actions: LocalActions
+) -> None:
+    def overtake() -> None:
+        table = cloud.outputs["TableName"]
+        cloud.client("dynamodb").update_item(
+            TableName=table,
+            Key={"id": {"S": id_of(charge())}},
+            UpdateExpression="SET #owner = :other, fence = fence + :one, #status = :done, #result = :text",
+            ExpressionAttributeNames={"#owner": "owner", "#status": "status", "#result": "result"},
+            ExpressionAttributeValues={
+                ":other": {"S": "other"},
+                ":one": {"N": "1"},
+                ":done": {"S": "COMPLETED"},
+                ":text": {"S": "{}"},
+            },
+        )
+
+    with cloud.intercept(before(overtake, state="Finalize")):
+        late = cloud.run(charge())
+    assert itself(late).endswith("its answer was not stored, and it got that one's.")
+
+
 def test_an_owner_that_is_at_work_says_so(cloud: LocalCloud) -> None:
     seen: list[str] = []
     with cloud.intercept(before(lambda: seen.append(story(cloud)), state="ExecuteBusinessLogic")):
