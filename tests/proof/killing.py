@@ -39,11 +39,6 @@ ARN = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:OperationStateMachine-local"
 A_LEASE = 3600
 CALLS = 6
 """That an owner makes until its end, steps included."""
-ABORTED = [
-    {"Id": 2, "Type": "ExecutionAborted"},
-    {"Id": 1, "Type": "StateEntered", "StateEnteredEventDetails": {"Name": "ExecuteBusinessLogic"}},
-]
-"""The history of an execution that was stopped in business logic, newest event first."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +80,6 @@ class Process:
                 return {"Payload": self.business(json.loads(arguments)["Payload"])}
             case "sfn:describeExecution":
                 return {"Status": "ABORTED"}
-            case "sfn:getExecutionHistory":
-                return {"Events": ABORTED}
-            case "sfn:redriveExecution":
-                raise Refused("Sfn.ExecutionNotRedrivableException", arguments)
         raise AssertionError(f"nobody expects {resource} here")
 
     def business(self, event: dict[str, Any]) -> dict[str, Any]:
