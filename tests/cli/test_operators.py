@@ -132,16 +132,6 @@ def test_retry_whose_answer_was_lost_starts_nothing_more_when_it_is_repeated(ope
     assert operator.starts == 2
 
 
-def test_finished_steps_survive_a_retry(operator: Operator) -> None:
-    operator.script({"step": "first", "exit": 1}, {"step": "second", "return": 8})
-    before = operator.quarantined()
-    assert "note" in before["steps"]
-    operator.execution(say(operator, "retry", "--json"))
-    assert operator.record["status"] == "COMPLETED"
-    orders = operator.cloud.client("dynamodb").scan(TableName=operator.cloud.outputs["OrdersTableName"])["Items"]
-    assert [each["orderId"]["S"] for each in orders] == ["first"]
-
-
 def test_a_retry_starts_nothing_once_its_lock_was_released(operator: Operator) -> None:
     """Another operator releases between the write of a retry and its start; nobody sends the request again."""
     operator.script({"raise": "NeedsAttention"}, {"return": "nobody asked for it"})
