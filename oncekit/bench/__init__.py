@@ -1,4 +1,4 @@
-"""`make bench`: what each path costs in either lane, with Powertools' beside it, and how many requests a second fit.
+"""`make bench`: what each path costs in either lane, and how many requests a second fit.
 
 cost/    the cost of each path, counted from real runs
 scale.py requests a second by AWS's published quotas

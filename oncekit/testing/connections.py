@@ -13,17 +13,16 @@ import select
 import socket
 import ssl
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from oncekit.testing.watch import CALL, Lost
 
 if TYPE_CHECKING:
     from oncekit.testing.certificates import Authority
-    from oncekit.testing.outside import Outside
 
 USUAL_PORTS = {"http": 80, "https": 443}
 Place = tuple[str, int]
@@ -55,6 +54,16 @@ class Answer:
     headers: Sequence[tuple[str, str]] = (("Content-Type", "application/json"),)
 
 
+class Systems(Protocol):
+    """What is behind the connections: see outside.py. `told` is the call of the function."""
+
+    def answers(self, place: Place) -> bool: ...
+    def handshake(self) -> AbstractContextManager[None]: ...
+    def refused(self, told: str, place: Place, why: str = "") -> str: ...
+    def announced(self, told: str) -> None: ...
+    def answered(self, received: Received) -> Answer: ...
+
+
 def is_here(place: Place) -> bool:
     """Whether a server of this machine is meant."""
     try:
@@ -70,9 +79,9 @@ class Connections(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, outside: Outside) -> None:
+    def __init__(self, systems: Systems) -> None:
         super().__init__(("127.0.0.1", 0), _Connection)
-        self.outside = outside
+        self.systems = systems
         self.open: dict[int, _Connection] = {}
         """By the port of the function's side."""
 
@@ -111,25 +120,25 @@ class _Connection(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         if self.place is not None:
-            self.server.outside.refused(self.told, self.place, f"it is no HTTP/1.1 ({message})")
+            self.server.systems.refused(self.told, self.place, f"it is no HTTP/1.1 ({message})")
         self.close_connection = True
 
     # ---- the beginning ----
 
     def do_REFUSE(self) -> None:
         """What cannot be led here, such as a datagram."""
-        self._reply(502, self.server.outside.refused(self.headers[CALL], _place(self.path)))
+        self._reply(502, self.server.systems.refused(self.headers[CALL], _place(self.path)))
 
     def do_CONNECT(self) -> None:
         self.place, self.told = _place(self.path), self.headers[CALL]
         if is_here(self.place):
             self._open_here(self.place)
-        elif self.server.outside.answers(self.place):
+        elif self.server.systems.answers(self.place):
             self._reply(200)
             if self.connection.recv(1, socket.MSG_PEEK) == _STARTS_TLS:
                 self._secure(self.place)
         else:
-            self._reply(502, self.server.outside.refused(self.told, self.place))
+            self._reply(502, self.server.systems.refused(self.told, self.place))
 
     def _reply(self, status: int, reason: str = "") -> None:
         self.wfile.write(f"HTTP/1.0 {status} {reason}\r\n\r\n".encode())
@@ -152,13 +161,13 @@ class _Connection(BaseHTTPRequestHandler):
                 _pass_on(self.connection, server)
 
     def _secure(self, place: Place) -> None:
-        with self.server.outside.handshake():
+        with self.server.systems.handshake():
             try:
                 self.request = self.server.authority.context(place[0]).wrap_socket(self.connection, server_side=True)
             except ssl.SSLEOFError:
                 self.close_connection = True
             except ssl.SSLError as error:
-                self.server.outside.refused(self.told, place, f"its client does not trust the test ({error.reason})")
+                self.server.systems.refused(self.told, place, f"its client does not trust the test ({error.reason})")
                 self.close_connection = True
             else:
                 self.scheme = "https"
@@ -193,7 +202,7 @@ class _Connection(BaseHTTPRequestHandler):
         if self.place is None:
             return self._told()
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return self.server.outside.answered(
+        return self.server.systems.answered(
             Received(self.told, self.command, self._url(self.place), headers, body, self.place)
         )
 
@@ -206,7 +215,7 @@ class _Connection(BaseHTTPRequestHandler):
             if (connection := self.server.open.get(int(port))) is not None:
                 connection.told = told
         else:
-            self.server.outside.announced(told)
+            self.server.systems.announced(told)
         return Answer(200, b"")
 
     def _url(self, place: Place) -> str:

@@ -1,11 +1,10 @@
-"""What each path costs in either lane, counted from real runs, beside Powertools doing the same work in the same run.
+"""What each path costs in either lane, counted from real runs.
 
 prices.py      what AWS asks for, and what is assumed of time
 counting.py    counts the calls of a run, and what DynamoDB charges for them
 logged.py      counts the bytes that a run logs
 measuring.py   runs one request, and adds up what it and what it started took
 paths.py       the paths of a request
-by_http.py      the paths of a request by HTTP
-powertools.py  the same work under Powertools' idempotency utility
+by_http.py     the paths of a request by HTTP
 table.py       the table
 """

@@ -83,7 +83,7 @@ def _value(value: Mapping[str, Any]) -> int:
 
 
 class Counter:
-    """An interceptor that adds up a cost; also usable around a plain client (Powertools)."""
+    """An interceptor that adds up a cost."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         self._cloud = cloud

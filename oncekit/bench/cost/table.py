@@ -7,11 +7,8 @@ from collections.abc import Iterator
 from oncekit.bench.cost.counting import Cost
 from oncekit.bench.cost.measuring import Bench
 from oncekit.bench.cost.paths import paths
-from oncekit.bench.cost.powertools import powertools_costs
 from oncekit.local.once_cloud import LocalCloud
 
-PEER = "-"
-"""In the column of lanes."""
 COLUMNS = (
     "lane", "path", "starts", "transitions", "GB-s", "WRU", "RRU", "Lambda", "S3",
     "log bytes", "traces", "$ a million",
@@ -19,17 +16,13 @@ COLUMNS = (
 
 
 class Costs:
-    """What all paths cost, and Powertools' doing the same."""
+    """What all paths cost."""
 
     def __init__(self, cloud: LocalCloud) -> None:
         self.paths = paths(Bench(cloud))
-        self.peers = powertools_costs(cloud)
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        for path in self.paths:
-            yield self._row(path.lane, path.name, path.cost)
-        for name, cost in self.peers.items():
-            yield self._row(PEER, name, cost)
+        return (self._row(path.lane, path.name, path.cost) for path in self.paths)
 
     def markdown(self) -> str:
         """The table as it is in docs/cost.md."""
