@@ -36,6 +36,7 @@ from oncekit.local.template import FILE_SCHEME, Template, load
 NESTED = "AWS::CloudFormation::Stack"
 """The type into which SAM translates an AWS::Serverless::Application."""
 MACHINE = "AWS::StepFunctions::StateMachine"
+LAYER = "AWS::Lambda::LayerVersion"
 _NOT_MOTOS = (NESTED, "AWS::Lambda::Function")
 
 
@@ -129,6 +130,8 @@ class _Deployment:
     dry: bool = False
     made: dict[str, Deployed] = field(default_factory=dict)
     functions: dict[str, FunctionSpec] = field(default_factory=dict)
+    layers: dict[str, Path] = field(default_factory=dict)
+    """What is /opt/python of each, by ARN; those of the applications around it, too."""
     resolver: Resolver = field(init=False)
     _making: list[str] = field(default_factory=list)
     stack: str = STACK
@@ -269,6 +272,10 @@ class _Deployment:
             return self._state_machine(logical_id, properties)
         if kind == "AWS::Lambda::Alias":
             self._alias(str(properties["FunctionName"]), str(properties["Name"]))
+        if kind == LAYER:
+            named = self._named(kind, logical_id, properties)
+            self.layers[named.ref] = self.template.folder / str(properties["Content"]["S3Key"])
+            return named
         if kind in NAMED or self.dry:
             return self._named(kind, logical_id, properties)
         if known is not None and known.properties == properties:
@@ -300,6 +307,7 @@ class _Deployment:
             self.before,
             self.dry,
             functions=self.functions,
+            layers=self.layers,
             stack=f"{self.stack}-{logical_id}",
             within=f"{self.within}{logical_id}",
             taken=self.taken | around,
@@ -397,7 +405,7 @@ class _Deployment:
             self.sources.add(code)
         if not self.dry and not code.is_dir():
             raise TemplateError(f"{logical_id}: its CodeUri is not a folder: {code}")
-        layers = [self._folder_of_layer(ref) for ref in properties.get("Layers", [])]
+        layers = [self.layers[ref] for ref in properties.get("Layers", []) if ref in self.layers]
         self.sources.update(layers)
         packages = f"lib/{properties.get('Runtime')}/site-packages"
         concurrency = properties.get("ReservedConcurrentExecutions")
@@ -420,14 +428,6 @@ class _Deployment:
         name, _ = name_and_qualifier(function)
         if (spec := self.functions.get(name)) is not None:
             self.functions[name] = replace(spec, aliases=spec.aliases | {alias})
-
-    def _folder_of_layer(self, ref: str) -> Path:
-        for resource in self.everything().values():
-            if resource.ref == ref and resource.type == "AWS::Lambda::LayerVersion":
-                return self.template.folder / str(resource.properties["Content"]["S3Key"])
-        raise TemplateError(
-            f"a function uses the layer {ref}, which is not in the template: the local cloud cannot fetch it"
-        )
 
 
 def _type_of_machine(properties: Mapping[str, Any]) -> str:

@@ -183,7 +183,7 @@ def _name_files(name: str, resource: Mapping[str, Any]) -> None:
 
 
 def _is_built(layer: Mapping[str, Any]) -> bool:
-    """Whether `sam build` makes a layer, which puts what is in ContentUri under `python/`; else it is unzipped as it is.
+    """Whether `sam build` makes a layer: what is in ContentUri gets under `python/`. Else it is unzipped as it is.
 
     https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/building-layers.html
     """

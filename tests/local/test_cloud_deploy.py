@@ -105,6 +105,17 @@ def test_a_function_imports_from_its_layer_what_it_would_on_lambda(
     assert failed.get("errorType") == (None if found else "Runtime.ImportModuleError")
 
 
+def test_a_public_layer_is_left_out_and_told_unless_its_packages_are_here(project: Project) -> None:
+    arns = [f"arn:aws:lambda:eu-central-1:017000801446:layer:{name}:7" for name in ("AWSLambdaPowertoolsPythonV3", "X")]
+    (project.folder / "functions/echo/app.py").write_text("import aws_lambda_powertools\n\nhandler = print\n")
+    layers = f"[!Ref Shared, {', '.join(arns)}]"
+    stack = project.deploy(FUNCTION.replace("!Ref Rows", "rows").replace("[!Ref Shared]", layers))
+    assert list(left_out(stack.resources)) == [f"{arns[1]} (a layer)"]
+    project.cloud.register_function("layered", stack.functions["echo"])
+    answer = project.cloud.functions.invoke(FunctionName="layered", Payload=b"{}")
+    assert json.loads(answer["Payload"].read()) is None
+
+
 def test_unchanged_resources_keep_their_data_and_changed_ones_are_made_anew(project: Project) -> None:
     dynamodb = project.cloud.client("dynamodb")
     project.deploy(TABLE.format(name="deploy-b", key="id") + FUNCTION)

@@ -22,6 +22,8 @@ _MAPPING = "AWS::Lambda::EventSourceMapping"
 _PIPE = "AWS::Pipes::Pipe"
 _RULE = "AWS::Events::Rule"
 _SCHEDULE = "AWS::Scheduler::Schedule"
+_POWERTOOLS = ":layer:AWSLambdaPowertoolsPython"
+"""In the ARN of a public layer whose packages are here, since the library needs them."""
 
 
 class Exchange:
@@ -165,6 +167,11 @@ def left_out(resources: Mapping[str, Deployed]) -> Iterator[str]:
     for logical_id, each in resources.items():
         if each.ref and not is_run(each):
             yield f"{logical_id} ({each.type})"
+    here = {each.ref for each in resources.values()}
+    functions = (each.properties for each in resources.values() if each.type == "AWS::Lambda::Function")
+    for arn in sorted({arn for each in functions for arn in each.get("Layers", ())} - here):
+        if _POWERTOOLS not in arn:
+            yield f"{arn} (a layer)"
 
 
 def is_run(each: Deployed) -> bool:
