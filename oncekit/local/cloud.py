@@ -19,12 +19,13 @@ from oncekit.local.engine.service_calls import Interceptor, ServiceCalls
 from oncekit.local.events import Delivery, Fate, lost
 from oncekit.local.execution import Execution, Executions, state_of
 from oncekit.local.gateway.callers import Callers
-from oncekit.local.gateway.listener import Gateway, GatewayServer
+from oncekit.local.gateway.listener import Gateway
 from oncekit.local.gateway.rest_api import rest_apis
 from oncekit.local.isolation import NO_PROXY, no_other_cloud
 from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
+from oncekit.local.loopback import Loopback
 from oncekit.local.moto_resources import count_items, empty_everything
 from oncekit.local.patching import when_asked
 from oncekit.local.permissions import Caller, Denial, Permissions
@@ -130,11 +131,11 @@ class Cloud:
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self._caller, self.permissions, self.clock)
         self._gateway = Gateway(callers, self._service_calls.make, self.permissions, self.clock)
-        self._gateway_server = GatewayServer(self._gateway, self._http_port)
+        self._gateway_server = Loopback(self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template)
         self._server.open()
-        self._gateway_server.open()
+        self._gateway_server.open(self._gateway.front)
 
     def _watched(self, _environ: Any, application: Any) -> Any:
         """What answers a request at the endpoint; the test kit stands before it."""

@@ -61,16 +61,10 @@ def sdk_exception(service: str, code: str, model: Any) -> str:
     return f"{name}Exception"
 
 
-def cause_of(error: ClientError, service: str, separator: str = "; ", proxied: bool = True) -> str:
-    """A service's error message as Step Functions passes it on."""
-    metadata = error.response.get("ResponseMetadata", {})
-    details = [f"Service: {service}", f"Status Code: {metadata.get('HTTPStatusCode', 400)}"]
-    if proxied:
-        details.append(f"Error Code: {error.response['Error']['Code']}")
-    details.append(f"Request ID: {metadata.get('RequestId', 'local')}")
-    if proxied:
-        details.append("Proxy: null")
-    return f"{error.response['Error'].get('Message', '')} ({separator.join(details)})"
+def cause_of(error: ClientError, service: str) -> str:
+    """A service's error message, much as Step Functions passes it on."""
+    said, status = error.response["Error"], error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
+    return f"{said.get('Message', '')} (Service: {service}; Status Code: {status}; Error Code: {said['Code']})"
 
 
 def _failed(task: Any, env: Any, error: str, cause: str) -> FailureEvent:
@@ -178,7 +172,7 @@ def patch(service_calls: ServiceCalls) -> Iterator[None]:
         if not isinstance(ex, ClientError):
             return _failed(self, env, f"{service}.SdkClientException", str(ex))
         name = sdk_exception(service, ex.response["Error"]["Code"], model_of(self))
-        return _failed(self, env, f"{service}.{name}", cause_of(ex, service, ", ", proxied=False))
+        return _failed(self, env, f"{service}.{name}", cause_of(ex, service))
 
     lambda_client_error = _optimised("Lambda", "AWSLambda", "SdkClientException")
 

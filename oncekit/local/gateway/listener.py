@@ -13,7 +13,6 @@ from oncekit.local.gateway.integrations import Integrations, Make
 from oncekit.local.gateway.refusals import Answer, Refused, answer_to
 from oncekit.local.gateway.rest_api import RestApi
 from oncekit.local.gateway.throttling import Throttle
-from oncekit.local.loopback import Loopback
 from oncekit.local.permissions import Guard
 from oncekit.local.request_filter import RequestFilter
 from oncekit.local.request_rules import foreign_host, from_another_page
@@ -43,9 +42,14 @@ class Gateway:
         """Forget which requests came."""
         self._throttles = {api.id: Throttle(api.limits, self._clock) for api in self._apis}
 
-    def origin(self) -> str | None:
-        """That of the pages which an API answers."""
-        return next((api.origin for api in self._apis if api.origin), None)
+    @property
+    def front(self) -> RequestFilter:
+        """What a server serves: the gateway behind the rules for requests. Pages of an API's own origin may call."""
+
+        def origin() -> str | None:
+            return next((api.origin for api in self._apis if api.origin), None)
+
+        return RequestFilter(self, foreign_host(), from_another_page(origin), keeps_cors=True)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         from werkzeug.wrappers import Response
@@ -104,18 +108,3 @@ def _headers(environ: WSGIEnvironment) -> dict[str, str]:
         if name[:5] == "HTTP_"
     }
     return given | {name: str(environ[key]) for key, name in names.items() if environ.get(key)}
-
-
-class GatewayServer:
-    """Serves a gateway on loopback from `open` until it is closed. Port 0 lets the system choose one."""
-
-    def __init__(self, gateway: Gateway, port: int = 0) -> None:
-        self._server = Loopback(port)
-        self._front = RequestFilter(gateway, foreign_host(), from_another_page(gateway.origin), keeps_cors=True)
-        self.url = self._server.url
-
-    def open(self) -> None:
-        self._server.open(self._front)
-
-    def close(self) -> None:
-        self._server.close()

@@ -108,14 +108,12 @@ _METHODS: Mapping[type, Mapping[str, Callable[..., Any]]] = {
         "equalsIgnoreCase": lambda text, other: text.lower() == str(other).lower(),
         "contains": lambda text, part: part in text,
         "startsWith": lambda text, part: text.startswith(part),
-        "substring": lambda text, start, end=None: text[start:end],
         "toLowerCase": str.lower,
     },
     dict: {
         "get": lambda of, key: of.get(key),
         "put": _put,
         "keySet": list,
-        "containsKey": lambda of, key: key in of,
     },
     list: {
         "size": len,

@@ -2,7 +2,6 @@
 
     policies.py     a role's policies as the template deploys them, and what they allow
     conditions.py   conditions of statements, as far as they can be evaluated here
-    managed.py      policies that AWS manages
     needs.py        the actions and resources that a call needs
     guard.py        allows or refuses a call, and remembers both
     http.py         calls that come over HTTP, from functions
