@@ -15,7 +15,7 @@ MOST_BYTES = 262_144
 
 def read_event(name: str) -> str:
     """The text of a request. Raises Problem when it cannot be read, is not JSON, or is too large to be started with."""
-    text, _ = _read(name, "give the path of a request, such as events/charge-payment.json")
+    text, _ = read_json(name, "give the path of a request, such as events/charge-payment.json")
     if (size := len(text.encode())) > MOST_BYTES:
         raise Problem(
             f"{where(name)}: {size:,} bytes, but Step Functions takes at most {MOST_BYTES:,}; "
@@ -29,7 +29,7 @@ def read_result(name: str) -> str:
     from once.errors import NeedsAttention
     from once.result import serialise
 
-    _, value = _read(name, "give the path of a file that has the result as JSON")
+    _, value = read_json(name, "give the path of a file that has the result as JSON")
     try:
         return serialise(value)
     except NeedsAttention as error:
@@ -40,24 +40,21 @@ def where(name: str) -> str:
     return "standard input" if name == "-" else name
 
 
-def _read(name: str, advice: str) -> tuple[str, Any]:
+def read_json(name: str, advice: str) -> tuple[str, Any]:
+    """The text of a file, or of standard input, and its value. Raises Problem when it cannot be read or is not JSON."""
     try:
         content = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-    except OSError as error:
-        raise Problem(f"{where(name)}: {error.strerror}; {advice}") from error
-    except ValueError as error:  # a name with a null character
-        raise Problem(f"{name!r}: {error}; {advice}") from error
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise Problem(f"{where(name)}: {getattr(error, 'strerror', error)}; {advice}") from error
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Problem(f"{where(name)}: not UTF-8 text ({error.reason} at byte {error.start})") from error
     try:
         return text, json.loads(text, parse_constant=_refuse_constant)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         why = f"not JSON: {error}" if text.strip() else f"empty; {advice}"
         raise Problem(f"{where(name)}: {why}") from error
-    except RecursionError as error:
-        raise Problem(f"{where(name)}: nested too deep to be read") from error
 
 
 def _refuse_constant(name: str) -> NoReturn:

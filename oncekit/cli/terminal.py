@@ -75,10 +75,6 @@ class Stream:
             self.beneath.write(self._rule(text).encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
-    def writelines(self, lines: Sequence[str]) -> None:
-        for line in lines:
-            self.write(line)
-
     def flush(self) -> None:
         with self._ended_by_its_reader():
             self.beneath.flush()
@@ -97,13 +93,6 @@ class Stream:
 
     def fileno(self) -> int:
         return self.beneath.fileno()
-
-    def writable(self) -> bool:
-        return True
-
-    @property
-    def closed(self) -> bool:
-        return self.beneath.closed
 
 
 def guard() -> None:

@@ -289,7 +289,7 @@ WRONG = [
     (("pay", "--from-queue", "WarehouseQueue", "--from-rule", "ShopBus/P", "--key", "$.id"), "not both"),
     (("pay", "--function", "Warehouse", "--step"), "--step is for a new function"),
     (("pay", "--gets", "all"), "it is request or payload"),
-    (("pay", "--example", "template.yaml"), "template.yaml is not JSON"),
+    (("pay", "--example", "template.yaml"), "template.yaml: not JSON"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
     (("pay", "--from-rule", RULE, "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),
     (("billing",), "is there already"),

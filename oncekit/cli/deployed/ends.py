@@ -23,10 +23,6 @@ TO_ANSWER = 30
 """Seconds more than AWS lets an Express execution live."""
 
 
-class TooLong(Exception):
-    """What was waited for has no end yet."""
-
-
 @dataclass(frozen=True)
 class Ended:
     """An outcome: a disposition, an error or a record's status; `result` is JSON text, `message` why it failed."""
@@ -42,8 +38,8 @@ class Ended:
         return {"resultRef" if name == "result_ref" else name: value for name, value in told.items()}
 
 
-def execution_end(stack: Stack, arn: str, seconds: float) -> Ended:
-    """How an execution of the operation machine ended. Raises TooLong."""
+def execution_end(stack: Stack, arn: str, seconds: float) -> Ended | str:
+    """How an execution of the operation machine ended, or that it has no end after these seconds."""
     from botocore.exceptions import ClientError
 
     client = stack.client("stepfunctions")
@@ -69,8 +65,8 @@ def ended(described: Mapping[str, Any]) -> Ended:
     return Ended(arn, output["disposition"], output.get("result"), output.get("resultRef"))
 
 
-def record_end(stack: Stack, id: str, seconds: float) -> Ended:
-    """What the record says at last of an operation that is in progress. Raises TooLong."""
+def record_end(stack: Stack, id: str, seconds: float) -> Ended | str:
+    """What the record says at last of an operation that is in progress, or that it still is."""
 
     def look() -> Ended | None:
         try:
@@ -85,11 +81,11 @@ def record_end(stack: Stack, id: str, seconds: float) -> Ended:
     return _until(look, seconds, f"{id}: still in progress after {seconds:g} s; it goes on by itself")
 
 
-def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended:
+def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> Ended | str:
     waited, pause = 0.0, FIRST_LOOK
     while (found := look()) is None:
         if waited >= seconds:
-            raise TooLong(too_long)
+            return too_long
         time.sleep(pause)
         waited, pause = waited + pause, min(pause * 1.5, LAST_LOOK)
     return found
@@ -98,27 +94,24 @@ def _until(look: Callable[[], Ended | None], seconds: float, too_long: str) -> E
 # ---- in the fast lane, whose executions answer only who starts them synchronously ----
 
 
-def synchronous(stack: Stack, request: str, times: int, seconds: float) -> tuple[list[Ended], list[TooLong]]:
-    """How each execution of the fast lane ended, and those without an answer after these seconds.
+def synchronous(stack: Stack, request: str, times: int, seconds: float) -> list[Ended | str]:
+    """How each execution of the fast lane ended, or that there was no answer after these seconds.
 
     Of the machine, not of its alias: that StartSyncExecution takes an alias, AWS's reference does not say.
     """
     machine = stack.outputs[MACHINES[FAST]]
     client = _client(stack, seconds)
 
-    def start(_: int) -> Ended | TooLong:
+    def start(_: int) -> Ended | str:
         from botocore.exceptions import ReadTimeoutError
 
         try:
             return ended(client.start_sync_execution(stateMachineArn=machine, input=request))
         except ReadTimeoutError:
-            return TooLong(f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells")
+            return f"no answer after {seconds:g} s; the execution may still be at work: `once show ID` tells"
 
     with ThreadPoolExecutor(min(times, AT_ONCE)) as pool:
-        answers = list(pool.map(start, range(times)))
-    ends = [each for each in answers if isinstance(each, Ended)]
-    late = [each for each in answers if isinstance(each, TooLong)]
-    return ends, late
+        return list(pool.map(start, range(times)))
 
 
 def _client(stack: Stack, seconds: float) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from oncekit.cli.deployed import decisions
@@ -24,16 +23,6 @@ MESSAGES = (
     "aws sqs delete-message --queue-url URL --receipt-handle HANDLE",
 )
 QUEUES = ("RequestQueueUrl", "RequestDeadLetterQueueUrl", "EventDeadLetterQueueUrl")
-
-
-@dataclass(frozen=True)
-class Left:
-    """What AWS keeps, for how many days at most, where, and the commands that delete it: none where nothing does."""
-
-    what: str
-    days: int
-    where: tuple[str, ...]
-    commands: tuple[str, ...] = ()
 
 
 def shown(stack: Stack, id: str) -> Record | None:
@@ -63,14 +52,13 @@ def forget(stack: Stack, id: str, record: Record | None) -> dict[str, Any]:
     removed["rejected"], without_id = _delete_refused(stack, id)
     if record is None and not any(removed.values()):
         raise Missing(f"{id}: nothing is kept under this id in the stack {stack.name}; look at how it is written")
-    left = [asdict(each) for each in _left(stack)]
     return {
         "id": id,
         "status": "FORGOTTEN",
         "fence": fence,
         "removed": removed,
         "withoutId": without_id,
-        "left": left,
+        "left": _left(stack),
     }
 
 
@@ -128,20 +116,20 @@ def _delete_refused(stack: Stack, id: str) -> tuple[list[str], int]:
     return deleted, without_id
 
 
-def _left(stack: Stack) -> Iterator[Left]:
-    yield Left(
-        "inputs and results of its executions in the full lane, of duplicates too, and nothing deletes one earlier",
-        HISTORY_DAYS,
-        (stack.outputs["StateMachineArn"],),
-    )
-    yield Left("backups of the table; in one that is restored, forget the id again", BACKUP_DAYS, (stack.table,))
+def _left(stack: Stack) -> list[dict[str, Any]]:
+    """What AWS keeps, for how many days at most, where, and the commands that delete it: none where nothing does."""
+    inputs = "inputs and results of its executions in the full lane, of duplicates too, and nothing deletes one earlier"
     has_data = stack.parameters.get("ExecutionLog") == "DATA" and stack.parameters.get("Stage") != "prod"
     told = "payloads and results, for ExecutionLog is DATA" if has_data else "ids and messages of errors"
-    yield Left(
-        f"logs with {told}, and the log of its function (`once show` names it) with what that prints",
-        stack.number("LogRetentionDays"),
-        tuple(f"/aws/vendedlogs/states/{stack.given_name}-{machine}" for machine in ("operation", "fast", "recovery")),
-        STREAMS,
+    logs = f"logs with {told}, and the log of its function (`once show` names it) with what that prints"
+    groups = [f"/aws/vendedlogs/states/{stack.given_name}-{machine}" for machine in ("operation", "fast", "recovery")]
+    backups = "backups of the table; in one that is restored, forget the id again"
+    queues = [stack.outputs[each] for each in QUEUES if each in stack.outputs]
+    messages = "messages that wait and dead letters, with their requests"
+    left = (
+        (inputs, HISTORY_DAYS, [stack.outputs["StateMachineArn"]], ()),
+        (backups, BACKUP_DAYS, [stack.table], ()),
+        (logs, stack.number("LogRetentionDays"), groups, STREAMS),
+        (messages, QUEUE_DAYS, queues, MESSAGES),
     )
-    if queues := tuple(stack.outputs[each] for each in QUEUES if each in stack.outputs):
-        yield Left("messages that wait and dead letters, with their requests", QUEUE_DAYS, queues, MESSAGES)
+    return [dict(zip(("what", "days", "where", "commands"), each, strict=True)) for each in left if each[2]]

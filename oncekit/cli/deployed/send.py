@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from shlex import quote
 from typing import Annotated, Any
 
@@ -79,22 +78,18 @@ def send(
 
 
 def _wait(stack: Stack, request: str, lane: Lane, times: int, seconds: int, as_json: bool) -> int:
-    ended: list[ends.Ended] = []
-    late: list[ends.TooLong] = []
     if lane == FAST:
-        ended, late = ends.synchronous(stack, request, times, seconds)
-        done = {"via": ways.DIRECT, "to": stack.outputs[MACHINES[FAST]], "sent": [each.of for each in ended]}
+        looked = ends.synchronous(stack, request, times, seconds)
+        sent = [each.of for each in looked if isinstance(each, ends.Ended)]
+        done = _about(request, {"via": ways.DIRECT, "to": stack.outputs[MACHINES[FAST]], "sent": sent}, as_json)
     else:
-        done = ways.send(stack, request, ways.DIRECT, times)
-    done = _about(request, done, as_json)
-    looks = [] if ended or late else [partial(ends.execution_end, stack, arn, seconds) for arn in done["sent"]]
-    if ended and {each.outcome for each in ended} == {IN_PROGRESS}:  # somebody else has the result soon
-        looks = [partial(ends.record_end, stack, str(done["id"]), seconds)]
-    for look in looks:
-        try:
-            ended.append(look())
-        except ends.TooLong as too_long:
-            late.append(too_long)
+        done = _about(request, ways.send(stack, request, ways.DIRECT, times), as_json)
+        looked = [ends.execution_end(stack, arn, seconds) for arn in done["sent"]]
+    outcomes = {each.outcome for each in looked if isinstance(each, ends.Ended)}
+    if lane == FAST and outcomes == {IN_PROGRESS}:  # somebody else has the result soon
+        looked.append(ends.record_end(stack, done["id"], seconds))
+    ended = [each for each in looked if isinstance(each, ends.Ended)]
+    late = [each for each in looked if isinstance(each, str)]
     for each in late:
         _tell(f"once: {each}")
     if not as_json and ended:

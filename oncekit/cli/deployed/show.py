@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from shlex import quote
 from typing import Annotated, Any
 
@@ -28,7 +27,6 @@ from oncekit.local.lanes import FAST, FULL
 from oncekit.problem import Problem
 
 IN_LANE = {FULL: "full: its owner can be asked", FAST: "fast: its owner cannot be asked"}
-MOST_STEPS = 100
 MOST_LINES = 40
 """Of an attempt, the last ones, that are shown to people."""
 MOST_FAILURES = 10
@@ -124,11 +122,9 @@ def _about_the_record(shown: dict[str, Any], now: float) -> Iterator[str | Entry
         yield _entry("request", text_of(shown["request"]), is_value=True)
     if shown["requestKept"]:
         yield _entry("kept", shown["requestKept"])
-    for name, step in islice(shown["steps"].items(), MOST_STEPS):
+    for name, step in shown["steps"].items():
         result = step.get("result") if isinstance(step, dict) else step
         yield _entry("step done", f"{short(name)}: {text_of(result)}", is_value=True)
-    if (more := len(shown["steps"]) - MOST_STEPS) > 0:
-        yield f"  {'step done':<12}and {more:,} more, with --json"
 
 
 def _about_the_owner(shown: dict[str, Any]) -> Iterator[str | Entry]:

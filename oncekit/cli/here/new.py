@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from oncekit.cli.json_files import read_json
 from oncekit.cli.options import Template
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
@@ -97,7 +97,14 @@ def new(
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
         only = _payload_only(additions, function, gets)
-        wanted = Wanted(named, function, step, trigger, _read(example), only)
+        wanted = Wanted(
+            named,
+            function,
+            step,
+            trigger,
+            example and read_json(example, "give an event, a message or a payload")[1],
+            only,
+        )
         additions.add(wanted)
         written = additions.save()
         say(*written)
@@ -122,15 +129,6 @@ def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | No
     if option == "--from-rule":
         return FromRule.of(source, key, payload)
     return FromQueue.of(source, key, payload) if option == "--from-queue" else FromHttp.of(source, key, payload)
-
-
-def _read(example: str | None) -> Any:
-    if example is None:
-        return None
-    try:
-        return json.loads(Path(example).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise Problem(f"{example} is not JSON: {error}") from error
 
 
 def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
