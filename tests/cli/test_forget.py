@@ -47,8 +47,7 @@ def starts_afresh(operator: Operator, fence: int) -> None:
     assert operator.record["fence"] == fence + 1
 
 
-@LANES
-@SIZES
+@pytest.mark.parametrize(("size", "lane"), [(1, "full"), (9000, "fast")])
 def test_nothing_is_left_of_a_completed_request_and_the_next_one_starts_afresh(
     operator: Operator, size: int, lane: str
 ) -> None:

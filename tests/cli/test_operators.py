@@ -249,22 +249,3 @@ def test_release_asks_and_the_next_request_starts_afresh_under_a_higher_fence(op
     again = operator.cloud.run({**operator.request(), "payload": {"another": True}})
     assert again.output is not None and again.output["disposition"] == "EXECUTED"
     assert operator.record["fence"] > before["fence"] + 1
-
-
-@pytest.mark.parametrize("state", ["StartRecovery", "AcquireLock"])
-@LANES
-def test_release_while_recovery_is_at_work_leaves_business_logic_to_the_next_request(
-    operator: Operator, lane: str, state: str
-) -> None:
-    died(operator, lane, "ExecuteBusinessLogic")
-    starts, released = operator.starts, []
-    operator.lease_over()
-
-    def release_first(call: Any, proceed: Any) -> Any:
-        if call.state == state and not released:
-            released.append(say(operator, "release").code)
-        return proceed()
-
-    with operator.cloud.intercept(release_first):
-        operator.sweep()
-    assert (released, operator.starts) == ([0], starts)
