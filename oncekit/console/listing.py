@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -98,8 +99,8 @@ class Operation:
     def duplicates(self) -> int:
         return sum(row.part.role == "duplicate" for row in self.rows)
 
-    def told(self) -> str:
-        return summary([row.part for row in reversed(self.rows)], self.record)
+    def told(self, now: datetime.datetime) -> str:
+        return summary([row.part for row in reversed(self.rows)], self.record, now)
 
 
 @dataclass(frozen=True)

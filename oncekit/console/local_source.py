@@ -17,7 +17,7 @@ from oncekit.console.rows import Log, Row, Unknown
 from oncekit.console.run import RUNNING, Run
 from oncekit.console.run_view import kind_and_outcome
 from oncekit.console.summary import part_of
-from oncekit.local.execution import NoSuchExecution, execution_of
+from oncekit.local.execution import execution_of
 from oncekit.local.lanes import MACHINES, lane_of
 from oncekit.local.once_cloud import LocalCloud
 
@@ -119,12 +119,9 @@ class LocalSource:
         return found
 
     def _execution(self, arn: str) -> Any:
-        if (execution := self._known.get(arn)) is not None:
-            return execution
-        try:
-            return self._cloud.executions.find(arn)
-        except NoSuchExecution as error:
-            raise Unknown(str(error)) from error
+        if (execution := self._known.get(arn)) is None:
+            raise Unknown(f"there is no execution {arn}, or no longer")
+        return execution
 
     def record(self, id: str) -> Mapping[str, Any] | None:
         return self._cloud.record(id)

@@ -11,7 +11,6 @@ from oncekit.console.picture import SIGNS
 from oncekit.console.run import RUNNING, Run, Visit
 from oncekit.console.summary import Part
 from oncekit.console.words import duration
-from oncekit.local.lanes import lane_of
 
 BAR = 1000
 """Units of width that the whole time of a run has."""
@@ -82,12 +81,3 @@ def folded(run: Run) -> tuple[int, int, int] | None:
     if last - first < SHOWN // 2:
         return None
     return first, last, sum(each.state == "ExecuteBusinessLogic" for each in run.visits[first:last])
-
-
-def facts(run: Run, span: Span) -> dict[str, str]:
-    return {
-        "Lane": lane_of(run.arn),
-        "Execution": run.name,
-        "Duration": duration(span.seconds),
-        "Transitions": str(run.transitions),
-    }

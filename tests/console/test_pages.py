@@ -91,6 +91,17 @@ def test_more_rows_come_when_they_are_asked_for(cloud: LocalCloud, visitor: Visi
     assert len(rows_of(visitor.get("/?most=²").text)) == CHUNK
 
 
+def test_the_list_says_that_a_dead_owner_is_looked_after(cloud: LocalCloud, visitor: Visitor) -> None:
+    def kill() -> None:
+        cloud.stop(cloud.executions.running()[0].exec_arn)
+
+    with cloud.intercept(before(kill, state="ExecuteBusinessLogic")):
+        cloud.run(charge())
+    assert "When its lease is over, a sweep starts it again" in visitor.get("/").text
+    cloud.clock.advance(LEASE_AND_SWEEP_S)  # type: ignore[attr-defined]
+    assert "Its lease is over: the next sweep" in visitor.get("/").text
+
+
 def test_what_a_person_decided_is_in_the_list(cloud: LocalCloud, visitor: Visitor) -> None:
     cloud.run(asking())
     assert '<b id="waits" class="badge">1</b>' in visitor.get("/").text

@@ -21,7 +21,7 @@ from oncekit.console.summary import of_one, summary
 def requests(console: Console, request: Request) -> Response:
     asked = Filter.of(request.args)
     found = listing(console.source.rows(), asked, console.source.record)
-    words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT}
+    words: dict[str, Any] = {"statuses": STATUSES, "kinds": KINDS, "kept": KEPT, "now": console.source.now()}
     return console.page("requests.html", "requests", asked=asked, listing=found, **words)
 
 

@@ -11,11 +11,11 @@ from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
 from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import Span, facts, folded, kind_and_outcome
+from oncekit.console.run_view import Span, folded, kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.summary import of_one, part_of
 from oncekit.console.words import duration
-from oncekit.local.lanes import FAST, lane_of
+from oncekit.local.lanes import lane_of
 
 MOST_RUNS = 50
 """Of an id, the newest."""
@@ -36,14 +36,13 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         outcome=outcome,
         id=id,
         told=of_one(part),
-        facts=facts(found, span),
         picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
         folded=folded(found),
         scale=[duration(span.seconds * share) for share in (0, 0.5, 1)] if span.seconds else [],
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
-        is_fast=lane_of(arn) == FAST,
+        lane=lane_of(arn),
         refused=refused,
     )
 
