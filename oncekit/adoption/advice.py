@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Container, Iterator, Mapping
+from pathlib import Path
 
 from oncekit.adoption import folder
 from oncekit.adoption.application_template import LIBRARY as ONCE_LIBRARY
 from oncekit.adoption.application_template import ApplicationTemplate
-from oncekit.adoption.code import LIBRARY, RECORDS, Code
+from oncekit.adoption.code import LIBRARY, Code
 from oncekit.adoption.operation import Wanted
+from oncekit.adoption.shapes import BODY, DETAIL, RECORDS, STATUS_CODE
+from oncekit.adoption.trigger import LASTING, FromRule
 from oncekit.local.lambda_runtime.entry import has_library
 
 QUEUE = "AWS::SQS::Queue"
@@ -17,6 +21,16 @@ AWS_KEY = "alias/aws/sqs"
 OPERATIONS = f"{folder.NAME}/{folder.OPERATIONS}"
 BUSINESS_TIMEOUT = 30
 """The default of Once's parameter BusinessTimeoutSeconds."""
+SHAPES = {
+    RECORDS: """reads event["Records"], a list, and gets the payload of one request: let its Handler be one that takes \
+that""",
+    BODY: """reads event["body"], and gets the payload, which is parsed already: read event itself""",
+    DETAIL: """reads event["detail"], and gets the payload, which --payload '$' makes of the whole event: give that, \
+or read event itself""",
+    STATUS_CODE: """returns a statusCode, and what is returned counts as success, also a 400: each duplicate gets it. \
+Raise PermanentError(..., status=400) instead, and return the body alone""",
+}
+"""What is wrong with each shape where the event is a payload, and an answer is kept; docs/adopting.md has the lines."""
 
 
 def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
@@ -24,7 +38,9 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
     function, trigger = wanted.function, wanted.trigger
     if function is not None:
         properties = template.function(function)
-        yield from _of_code(template, function, Code.of(properties, template.path.parent))
+        code = Code.of(template, function)
+        yield from _of_shapes(function, code, wanted, template.path.parent)
+        yield from _of_code(template, function, code)
         if not wanted.payload_only and template.role_of(function) is None:
             yield (
                 f"the role of {function} is not in the template: give it what docs/adopting.md shows, or its steps and "
@@ -46,12 +62,16 @@ def advice(template: ApplicationTemplate, wanted: Wanted) -> Iterator[str]:
             yield from _lacking(source.logical_id, template.resources[source.logical_id].get("Properties") or {})
 
 
+def _of_shapes(function: str, code: Code, wanted: Wanted, root: Path) -> Iterator[str]:
+    known: Container[object] = wanted.request()["payload"]
+    if wanted.example is None and isinstance(wanted.trigger, FromRule) and wanted.trigger.payload == "$":
+        known = LASTING
+    for member, (file, line) in sorted(code.shapes().items(), key=lambda each: each[1]):
+        if member not in known:
+            yield f"{os.path.relpath(file, root)}:{line}: {function} {SHAPES[member]}"
+
+
 def _of_code(template: ApplicationTemplate, function: str, code: Code) -> Iterator[str]:
-    if code.takes_batches:
-        yield (
-            f"{function} takes a list of {RECORDS}, and Once calls it with the payload of one request: let its Handler "
-            "be a function that takes one"
-        )
     if code.knows_once and not _has_library(template, function, code):
         yield (
             f"{function} imports {LIBRARY}, and has no layer with it, so it fails: give it "

@@ -111,6 +111,12 @@ class ApplicationTemplate(YamlFile):
         own = self.resources[logical_id].get("Properties") or {}
         return [*(self.at("Globals", "Function", "Layers") or []), *(own.get("Layers") or [])]
 
+    def layer_folders(self, logical_id: str) -> list[Path]:
+        """The folders that the template makes its layers of."""
+        named = [str(each["Ref"]) for each in self.layers(logical_id) if isinstance(each, dict) and "Ref" in each]
+        places = [(self.resources.get(each, {}).get("Properties") or {}).get("ContentUri") for each in named]
+        return [self.path.parent / each for each in places if isinstance(each, str)]
+
     def resource(self, option: str, logical_id: str, *types: str) -> None:
         """Raises Problem unless there is such a resource of one of these types."""
         of_type = sorted(name for name, each in self.resources.items() if each.get("Type") in types)

@@ -5,7 +5,7 @@ It is read, never run. Code in another language, or in no folder, says nothing.
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
@@ -13,10 +13,10 @@ from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
+from oncekit.adoption.application_template import ApplicationTemplate
+from oncekit.adoption.shapes import Node, shapes
+
 LIBRARY = "once"
-BATCHES = "aws_lambda_powertools.utilities.batch"
-RECORDS = "Records"
-_READS_RECORDS = re.compile(rf"""\bevent(\[|\.get\()["']{RECORDS}["']""")
 
 
 @dataclass(frozen=True)
@@ -26,38 +26,40 @@ class Code:
     folder: Path
     imported: frozenset[str]
     """The names of the modules that it imports from elsewhere."""
-    texts: tuple[str, ...]
-    """Of its own modules."""
+    modules: tuple[Node, ...]
+    """Its own, each with its file."""
+    handler: str
+    """The name of the function that Lambda calls."""
 
     @classmethod
-    def of(cls, properties: Mapping[str, Any], root: Path) -> Code:
-        """By the properties of the function in the template in `root`."""
+    def of(cls, template: ApplicationTemplate, logical_id: str) -> Code:
+        """That of a function of the application."""
+        properties, root = template.function(logical_id), template.path.parent
         place, handler = properties.get("CodeUri", properties.get("Code")), properties.get("Handler")
         if not isinstance(place, str) or not isinstance(handler, str):
-            return cls(root, frozenset(), ())
+            return cls(root, frozenset(), (), "")
         folder = root / place
-        finder = _Finder([str(folder)], excludes=[LIBRARY])
-        for module in _modules(folder, handler.replace("/", ".").rpartition(".")[0]):
+        layers = (path for each in template.layer_folders(logical_id) for path in (each, each / "python"))
+        path = [str(each) for each in (folder, *layers) if each == folder or not (each / LIBRARY).is_dir()]
+        finder = _Finder(path, excludes=[LIBRARY])
+        module_of, _, function = handler.replace("/", ".").rpartition(".")
+        for module in _modules(folder, module_of):
             try:
                 finder.import_hook(module)
             except (ImportError, SyntaxError, ValueError):  # it says nothing here; Lambda will say why
                 continue
         files = filter(None, (getattr(each, "__file__", None) for each in finder.modules.values()))
-        texts = (Path(each).read_text(encoding="utf-8", errors="replace") for each in files)
-        return cls(folder, frozenset(finder.badmodules), tuple(texts))
+        modules = ((Path(each), ast.parse(Path(each).read_bytes())) for each in files)
+        return cls(folder, frozenset(finder.badmodules), tuple(modules), function)
 
     @property
     def knows_once(self) -> bool:
         """Whether it imports the library."""
-        return self._imports(LIBRARY)
+        return any(f"{name}.".startswith(f"{LIBRARY}.") for name in self.imported)
 
-    @property
-    def takes_batches(self) -> bool:
-        """Whether it expects the list of records that Lambda makes of the messages of a queue or a stream."""
-        return self._imports(BATCHES) or any(map(_READS_RECORDS.search, self.texts))
-
-    def _imports(self, wanted: str) -> bool:
-        return any(f"{name}.".startswith(f"{wanted}.") for name in self.imported)
+    def shapes(self) -> Mapping[str, tuple[Path, int]]:
+        """The shapes of AWS's own triggers that it expects or returns, each with its file and line."""
+        return shapes(self.modules, self.handler)
 
 
 class _Finder(ModuleFinder):

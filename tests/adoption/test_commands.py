@@ -401,40 +401,85 @@ def test_a_function_that_imports_once_without_its_layer_is_told(ready: Applicati
     assert "layer" not in ready.once("new", "reserve-c", "--function", "Warehouse").err
 
 
-BATCHES = {
-    "by get": ({"reserve": 'def handler(event, context):\n    return event.get("Records", [])\n'}, True),
-    "in a module that it imports": (
+SHAPES = {
+    "records by get": (
+        {"reserve": 'def handler(event, context):\n    return event.get("Records", [])\n'},
+        'warehouse/reserve.py:2: Warehouse reads event["Records"], a list, and gets the payload of one request',
+    ),
+    "records in a module that it imports": (
         {"reserve": "from inner import work\ndef handler(event, context):\n    return work.all(event)\n"}
         | {
             "inner/__init__": "",
-            "inner/work": "from . import more\n",
+            "inner/work": "from . import more\ndef all(event):\n    return more.f(event)\n",
             "inner/more": 'def f(event): event["Records"]\n',
         },
-        True,
+        'warehouse/inner/more.py:1: Warehouse reads event["Records"]',
     ),
-    "by Powertools": (
+    "records by Powertools": (
         {"reserve": "from aws_lambda_powertools.utilities.batch import BatchProcessor\ndef handler(e, _): 1\n"},
-        True,
+        'warehouse/reserve.py:1: Warehouse reads event["Records"]',
     ),
-    "not in another function's module": (
+    "a body, in an event of another name": (
+        {"reserve": "import json\ndef handler(sent, context):\n    return json.loads(sent['body'])['id']\n"},
+        'warehouse/reserve.py:3: Warehouse reads event["body"], and gets the payload, which is parsed already',
+    ),
+    "a body by Powertools": (
+        {"reserve": "from aws_lambda_powertools.event_handler import APIGatewayRestResolver\ndef handler(e, _): 1\n"},
+        'warehouse/reserve.py:1: Warehouse reads event["body"]',
+    ),
+    "a detail": (
+        {"reserve": "def handler(event, context):\n    return event['detail']['id']\n"},
+        "warehouse/reserve.py:2: Warehouse reads event[\"detail\"], and gets the payload, which --payload '$' makes",
+    ),
+    "an answer to API Gateway": (
+        {"reserve": "import web\ndef handler(event, context):\n    return web.answer(400)\n"}
+        | {"web": "def answer(status):\n    return {'statusCode': status, 'body': ''}\n"},
+        "warehouse/web.py:2: Warehouse returns a statusCode, and what is returned counts as success, also a 400",
+    ),
+    "not what another handler reads": (
+        {"reserve": "def handler(event, context):\n    return stock(event)\n"}
+        | {"other": "def handler(event, context):\n    event['Records']\n"},
+        "",
+    ),
+    "not what the former handler beside it reads": (
         {
-            "reserve": "def handler(event, context): 1\n",
-            "other": 'def handler(event, context):\n    event["Records"]\n',
+            "reserve": "def handler(order, context): 1\ndef of_batches(event, context):\n"
+            "    for each in event['Records']: handler(each['body'], context)\n"
         },
-        False,
+        "",
     ),
 }
 
 
-@pytest.mark.parametrize(("modules", "is_told"), BATCHES.values(), ids=BATCHES)
-def test_a_function_that_takes_batches_is_told(ready: Application, modules: dict[str, str], is_told: bool) -> None:
+@pytest.mark.parametrize(("modules", "told"), SHAPES.values(), ids=SHAPES)
+def test_a_function_that_takes_another_shape_is_told(ready: Application, modules: dict[str, str], told: str) -> None:
     for name, text in modules.items():
         path = ready.folder / "warehouse" / f"{name}.py"
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
     done = ready.once("new", "reserve", "--function", "Warehouse")
-    told = "Warehouse takes a list of Records, and Once calls it with the payload of one request"
-    assert done.code == 0 and (told in done.err) is is_told
+    assert done.code == 0 and told in done.err and (".py:" in done.err) is bool(told), done.err
+
+
+def test_a_layer_of_the_application_is_looked_at_too(ready: Application) -> None:
+    (ready.folder / "layers/web").mkdir(parents=True)
+    (ready.folder / "layers/web/web.py").write_text("def answer(status):\n    return {'statusCode': status}\n")
+    code = "import web\ndef handler(event, context):\n    return web.answer(400)\n"
+    (ready.folder / "warehouse/reserve.py").write_text(code)
+    layer = "    Web:\n        Type: AWS::Serverless::LayerVersion\n        Properties: {ContentUri: layers/web}\n"
+    text = ready.text("template.yaml").replace("    # --- functions ---\n", f"    # --- functions ---\n{layer}")
+    handler = "Handler: reserve.handler\n"
+    (ready.folder / "template.yaml").write_text(text.replace(handler, f"{handler}            Layers: [!Ref Web]\n"))
+    done = ready.once("new", "reserve", "--function", "Warehouse")
+    assert done.code == 0 and "layers/web/web.py:2: Warehouse returns a statusCode" in done.err
+
+
+def test_a_function_that_reads_what_its_payload_has_is_told_nothing(ready: Application) -> None:
+    of_rule = ("--from-rule", RULE, "--key", "$.detail.invoice.number")
+    whole = ready.once("new", "bill", "--function", "BillCustomer", *of_rule, "--payload", "$")
+    assert whole.code == 0 and "main.py" not in whole.err
+    part = ready.once("new", "bill-2", "--function", "BillCustomer", *of_rule)
+    assert part.code == 0 and 'billing/main.py:10: BillCustomer reads event["detail"]' in part.err
 
 
 def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:

@@ -136,7 +136,7 @@ def _payload_only(additions: Additions, function: str | None, gets: str | None) 
 
     if gets is not None or function is None:
         return gets == "payload"
-    return not Code.of(additions.template.function(function), additions.root).knows_once
+    return not Code.of(additions.template, function).knows_once
 
 
 def _advise(additions: Additions, wanted: Wanted) -> None:
