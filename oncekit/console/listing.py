@@ -30,8 +30,6 @@ class Filter:
     """What is asked for; what is empty matches all."""
 
     status: str = ""
-    operation: str = ""
-    tenant: str = ""
     text: str = ""
     most: int = CHUNK
 
@@ -39,18 +37,14 @@ class Filter:
     def of(cls, asked: Mapping[str, str]) -> Filter:
         most = asked.get("most", "")
         return cls(
-            **{name: asked.get(name, "").strip() for name in ("status", "operation", "tenant", "text")},
+            **{name: asked.get(name, "").strip() for name in ("status", "text")},
             most=int(most) if most.isdecimal() and len(most) < 9 else CHUNK,
         )
 
     def matches(self, listed: Operation) -> bool:
         """Whatever its status is."""
         text = self.text.lower()
-        return (
-            self.operation in ("", listed.operation)
-            and self.tenant in ("", listed.tenant)
-            and (not text or any(text in each.lower() for row in listed.rows for each in (row.id, row.name, row.given)))
-        )
+        return any(text in each.lower() for row in listed.rows for each in (row.id, row.name, row.given))
 
 
 @dataclass(frozen=True)
@@ -79,21 +73,9 @@ class Operation:
         return status_of(self.record) if self.record else self._status
 
     @property
-    def parts(self) -> tuple[str, str, str]:
-        tenant, operation, key = self.id.split("#", 2) if self.id else ("", "", "")
-        return tenant, operation, key
-
-    @property
-    def tenant(self) -> str:
-        return self.parts[0]
-
-    @property
-    def operation(self) -> str:
-        return self.parts[1]
-
-    @property
-    def key(self) -> str:
-        return self.parts[2] or self.rows[0].name
+    def parts(self) -> Sequence[str]:
+        """Tenant, operation and key."""
+        return self.id.split("#", 2)
 
     @property
     def duplicates(self) -> int:
@@ -110,9 +92,6 @@ class Listing:
     """By status, over all that match whatever status is asked for."""
     more: int
     """How many to ask for to see more; 0 where these are all."""
-    names: Sequence[str]
-    """Of operations."""
-    tenants: Sequence[str]
     total: int
     executions: int
 
@@ -129,8 +108,6 @@ def listing(rows: Sequence[Row], asked: Filter, record_of: Callable[[str], Known
         operations=matching[: asked.most],
         counts={status: counts[status] for status in STATUSES},
         more=asked.most + CHUNK if len(matching) > asked.most else 0,
-        names=sorted({each.operation for each in every if each.operation}),
-        tenants=sorted({each.tenant for each in every if each.tenant}),
         total=len(every),
         executions=len(rows),
     )

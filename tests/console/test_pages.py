@@ -68,8 +68,8 @@ def test_there_is_one_row_for_each_operation_with_what_happened(cloud: LocalClou
     ("asked", "keys"),
     [
         ("status=QUARANTINED", ["order-2"]),
-        ("operation=ask-somebody", ["order-2"]),
-        ("tenant=acme&status=COMPLETED", ["order-1"]),
+        ("text=ask-somebody", ["order-2"]),
+        ("text=acme&status=COMPLETED", ["order-1"]),
         ("text=ORDER-1", ["order-1"]),
         ("text=4200", ["order-2", "order-1"]),
         ("status=FAILED", []),

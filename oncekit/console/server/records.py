@@ -13,7 +13,7 @@ from oncekit.console.local_source import KEPT
 from oncekit.console.pages import record_address
 from oncekit.console.record_view import KINDS, record_view
 from oncekit.console.rows import Unknown
-from oncekit.console.server.frame import Console, elsewhere, html
+from oncekit.console.server.frame import Console, elsewhere, plain
 from oncekit.console.server.runs import MOST_RUNS
 from oncekit.console.summary import of_one, summary
 
@@ -49,8 +49,8 @@ def record(console: Console, request: Request, id: str, refused: str = "") -> Re
 
 
 def result(console: Console, request: Request, id: str) -> Response:
-    """A result that is kept apart, as it is asked for."""
-    return html("result.html", text=console.source.result(id))
+    """The text of a result that is kept apart."""
+    return plain(console.source.result(id), 200)
 
 
 def act(console: Console, request: Request, action: str, id: str) -> Response:

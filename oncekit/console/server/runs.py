@@ -11,10 +11,9 @@ from oncekit.console.picture import picture_in_page
 from oncekit.console.requests import id_in
 from oncekit.console.rows import Unknown
 from oncekit.console.run import RUNNING
-from oncekit.console.run_view import Span, folded, kind_and_outcome
+from oncekit.console.run_view import folded, kind_and_outcome
 from oncekit.console.server.frame import Console, elsewhere, html
 from oncekit.console.summary import of_one, part_of
-from oncekit.console.words import duration
 from oncekit.local.lanes import lane_of
 
 MOST_RUNS = 50
@@ -23,7 +22,7 @@ MOST_RUNS = 50
 
 def run(console: Console, request: Request, arn: str, refused: str = "") -> Response:
     found = console.source.run(arn)
-    span, part = Span.of(found, console.source.now()), part_of(found)
+    part, end = part_of(found), found.ended_at or console.source.now()
     kind, outcome = kind_and_outcome(found, part)
     id, whole = id_in(found.input or ""), request.args.get("graph") == "whole"
     return console.page(
@@ -31,7 +30,7 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         "requests",
         409 if refused else 200,
         run=found,
-        span=span,
+        end=end,
         kind=kind,
         outcome=outcome,
         id=id,
@@ -39,7 +38,6 @@ def run(console: Console, request: Request, arn: str, refused: str = "") -> Resp
         picture=Markup(picture_in_page(console.source.definition(arn), found, whole)),  # noqa: S704 escaped there
         whole=whole,
         folded=folded(found),
-        scale=[duration(span.seconds * share) for share in (0, 0.5, 1)] if span.seconds else [],
         others=len(console.source.rows(id)) - 1 if id else 0,
         is_running=found.status == RUNNING,
         lane=lane_of(arn),
