@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -21,14 +22,21 @@ OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = ".installed.json"
 _COPIED = ("api", "operations", "statemachine", "functions", "shared")
+_EXAMPLES = re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)|  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n", re.DOTALL)
+"""What the template has for the examples alone: their resources, the last ones, and outputs."""
+_OF_EXAMPLES = ("functions/charge_payment/", "functions/place_order/", "functions/build_report/")
 
 
 def installed() -> Mapping[str, bytes]:
-    """What goes into the folder, by its name there."""
+    """What goes into the folder, by its name there: the application without its examples."""
     source = application.folder()
     files = [source / application.TEMPLATE]
     files += [path for name in _COPIED for path in sorted((source / name).rglob("*")) if _belongs(path)]
-    return {path.relative_to(source).as_posix(): path.read_bytes() for path in files}
+    found = {path.relative_to(source).as_posix(): path.read_bytes() for path in files}
+    template = _EXAMPLES.sub("", found[application.TEMPLATE].decode())  # else `sam build` would build them, unused
+    template = template.replace('["yes", "no"]\n    Default: "yes"', '["no"]\n    Default: "no"')
+    kept = {name: content for name, content in found.items() if not name.startswith(_OF_EXAMPLES)}
+    return kept | {application.TEMPLATE: template.encode()}
 
 
 def _belongs(path: Path) -> bool:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +38,9 @@ def test_init_again_changes_nothing(foreign: Application) -> None:
     done = foreign.once("init")
     assert (done.code, done.out, state_of(foreign)) == (0, "", before) and "nothing to do" in done.err
     assert set(ONCE_IN_FULL) <= before.keys()
+    built = parse(before["once/template.yaml"].decode(), Path("once/template.yaml"))["Resources"]
+    functions = [name for name, each in built.items() if each["Type"] == "AWS::Serverless::Function"]
+    assert functions == ["CacheResponseFunction"], "`sam build` builds no example"
 
 
 ENTRIES = [".aws-sam/", "build/local/", ".pytest_cache/", "__pycache__/", "env.json"]
