@@ -22,7 +22,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from oncekit.local import moto_resources
 from oncekit.local.account import ACCOUNT, REGION, name_and_qualifier
@@ -63,6 +63,7 @@ class Plan:
     parameters: Mapping[str, str]
 
 
+_Value = TypeVar("_Value")
 Call = Callable[[str, str, dict[str, Any]], object]
 """Calls a service on the in-process backend: its name and that of a method in boto3, and the parameters."""
 
@@ -87,8 +88,8 @@ def deploy(
         _Deployment(template, _no_call, endpoint_url, {}, dry=True, sources=sources).check()
     deployment = _Deployment(template, call, endpoint_url, known, sources=sources)
     deployment.deploy()
-    resources, outputs = deployment.everything(), deployment.all_outputs()
-    return Stack(resources, outputs, deployment.functions, deployment.all_parameters())
+    resources, outputs = deployment.everything(), deployment.of_all(_Deployment.outputs)
+    return Stack(resources, outputs, deployment.functions, deployment.of_all(_parameters))
 
 
 def rendered_definitions(path: Path, parameters: Mapping[str, object] | None = None) -> dict[str, dict[str, Any]]:
@@ -105,7 +106,7 @@ def planned(path: Path) -> Plan:
     deployment = _dry(path)
     deployment.deploy()
     written, functions = list(deployment.written()), deployment.functions
-    return Plan(written, functions, deployment.all_outputs(), deployment.all_parameters())
+    return Plan(written, functions, deployment.of_all(_Deployment.outputs), deployment.of_all(_parameters))
 
 
 def _dry(path: Path, parameters: Mapping[str, object] | None = None) -> _Deployment:
@@ -172,7 +173,7 @@ class _Deployment:
     def check(self) -> None:
         """Whether all of it can be read, of a dry one."""
         self.deploy()
-        self.all_outputs()
+        self.of_all(_Deployment.outputs)
         for _ in self.definitions():
             pass
 
@@ -180,12 +181,16 @@ class _Deployment:
         """The logical id, by which a resource is found and named, also from outside of this application."""
         return f"{self.within}{logical_id}" if logical_id in self.taken else logical_id
 
+    def of_all(self, own: Callable[[_Deployment], dict[str, _Value]]) -> dict[str, _Value]:
+        """What this application has of its own, and what those inside have where it has none of the name."""
+        found: dict[str, _Value] = {}
+        for each in self.inner.values():
+            found |= each.of_all(own)
+        return found | own(self)
+
     def everything(self) -> dict[str, Deployed]:
         """What was created here and in the applications inside."""
-        found = {self.key(logical_id): each for logical_id, each in self.made.items()}
-        for each in self.inner.values():
-            found |= each.everything()
-        return found
+        return self.of_all(lambda each: {each.key(logical_id): made for logical_id, made in each.made.items()})
 
     def written(self) -> Iterator[Mapping[str, Any]]:
         """What the templates say of what was created."""
@@ -202,18 +207,6 @@ class _Deployment:
                 if "Condition" not in output or self.resolver.holds(output["Condition"]):
                     found[name] = as_text(self.resolver.resolve(output["Value"]))
         return found
-
-    def all_outputs(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for each in self.inner.values():
-            found |= each.all_outputs()
-        return found | self.outputs()
-
-    def all_parameters(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for each in self.inner.values():
-            found |= each.all_parameters()
-        return found | dict(self.template.parameters)
 
     def definitions(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """The rendered definition of each state machine, by its logical id; those of applications inside come first."""
@@ -428,6 +421,10 @@ class _Deployment:
         name, _ = name_and_qualifier(function)
         if (spec := self.functions.get(name)) is not None:
             self.functions[name] = replace(spec, aliases=spec.aliases | {alias})
+
+
+def _parameters(deployment: _Deployment) -> dict[str, str]:
+    return dict(deployment.template.parameters)
 
 
 def _type_of_machine(properties: Mapping[str, Any]) -> str:

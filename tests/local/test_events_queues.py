@@ -27,20 +27,6 @@ class Sqs:
         return messages
 
 
-@pytest.mark.aws(model="sqs", says="The default visibility timeout for a message is 30 seconds.")
-def test_received_message_is_hidden_for_the_visibility_timeout(stand: Stand) -> None:
-    stand.deploy(BOTH)
-    sqs = Sqs(stand, "Requests")
-    sqs.send("a")
-    assert [message["Body"] for message in sqs.receive()] == ["a"]
-    assert sqs.receive() == []
-    stand.clock.advance(59)
-    assert sqs.receive() == []
-    stand.clock.advance(1)
-    [again] = sqs.receive(AttributeNames=["All"])
-    assert again["Attributes"]["ApproximateReceiveCount"] == "2"
-
-
 @pytest.mark.aws(
     model="sqs",
     says="When the ReceiveCount for a message exceeds the maxReceiveCount for a queue, Amazon SQS moves the",

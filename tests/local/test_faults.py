@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import boto3
 import pytest
-from botocore.config import Config
 from event_stand import Stand, worker
 
 from oncekit.local.faults import runs_twice
@@ -39,16 +37,3 @@ def test_second_run_may_come_late(stand: Stand) -> None:
         assert len(stand.executions()) == 1
         stand.clock.advance(1)
         assert stand.times(0, began) == [0, 90]
-
-
-@pytest.mark.aws(
-    "Step Functions Developer Guide, Standard and Express workflows",
-    "Express workflows, however, have at-least-once workflow execution and can run for up to five minutes",
-)
-def test_standard_and_synchronous_executions_run_once(stand: Stand) -> None:
-    stand.deploy(worker() + worker("Sync", type="EXPRESS"))
-    client = boto3.client("stepfunctions", region_name="us-east-1", config=Config(inject_host_prefix=False))
-    with stand.cloud.repeating(runs_twice(nth=0)):
-        stand.start()
-        client.start_sync_execution(stateMachineArn=stand.stack.resources["Sync"].ref, input="{}")
-        assert (len(stand.executions()), len(stand.executions("Sync"))) == (1, 1)

@@ -85,15 +85,6 @@ class TestPlaceOrder:
 
 
 class TestBuildReport:
-    @pytest.mark.parametrize("size", [1024, 1025, 150_000])
-    def test_a_report_has_exactly_the_size_that_was_asked_for(
-        self, function: Load, event: Callable[..., Event], size: int
-    ) -> None:
-        reply = function("build_report").handler(event("build-report", {"bytes": size}), None)
-        inline = reply.get("onceResult", "")
-        assert len(inline) == size
-        assert json.loads(inline)["bytes"] == size
-
     @pytest.mark.parametrize("size", [1023, 2_097_153])
     def test_a_size_out_of_bounds_is_refused(self, function: Load, event: Callable[..., Event], size: object) -> None:
         with pytest.raises(PermanentError, match="payload refused: /bytes must be"):

@@ -167,19 +167,6 @@ class TestOnce:
         assert again == first
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
 
-    def test_a_step_that_is_done_is_logged_by_its_name(
-        self, attempt: Attempt, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        caplog.set_level("INFO")
-        attempt().step("place", order)
-        [line] = [line for line in caplog.records if line.message == "step done"]
-        assert vars(line)["step"] == "place"
-
-    def test_steps_of_different_names_both_happen(self, attempt: Attempt, rows: Rows) -> None:
-        request = attempt()
-        assert [request.step(name, note(name)) for name in ("a", "b", "c")] == ["a", "b", "c"]
-        assert set(record(rows)["steps"]) == {"a", "b", "c"}
-
     def test_two_first_steps_at_once_both_stay_in_the_map(self, attempt: Attempt, rows: Rows) -> None:
         one, twin = Wire().log(attempt()), Wire().log(attempt())
         for log in (one, twin):
@@ -196,13 +183,6 @@ class TestOnce:
         twin._read()  # both have seen that the step was not done
         assert one.run("sell", sell, "sell") == twin.run("sell", sell, "sell")
         assert [row["sold"] for row in rows("stock")] == [{"N": "1"}]
-
-    def test_a_step_may_write_nothing_but_its_result(self, attempt: Attempt, rows: Rows) -> None:
-        assert attempt(1).step("draw", note(0.1)) == 0.1
-        assert attempt(2).step("draw", note(0.7)) == 0.1
-
-    def test_an_attempt_gets_what_a_later_one_would_get(self, attempt: Attempt) -> None:
-        assert attempt(1).step("a", note((1, "é", None))) == [1, "é", None] == attempt(2).step("a", note(0))
 
     def test_all_four_kinds_of_actions_happen(self, attempt: Attempt, rows: Rows) -> None:
         request = attempt()
@@ -405,12 +385,6 @@ class TestConditions:
             wire.log(attempt()).run("check", lambda step: step.check("stock", {"sku": "m"}, Attr("sku").exists()), "c")
         assert (len(wire.tokens), wire.pauses) == (1, [])
 
-    def test_after_a_refusal_business_logic_may_try_something_else(self, attempt: Attempt) -> None:
-        request = attempt()
-        with pytest.raises(ConditionFailed):
-            request.step("place", lambda step: step.check("stock", {"sku": "mug"}, Attr("sku").exists()))
-        assert request.step("place", order) == {"orderId": "o-1"}
-
     @pytest.mark.parametrize("options", [{}, {"return_item": True}], ids=["not asked for", "asked for"])
     @pytest.mark.parametrize("kind", ACTIONS)
     def test_every_kind_of_action_has_a_condition_and_hands_out_the_item_if_asked_for(
@@ -448,12 +422,6 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match="step's name must match") as refused:
             attempt().step(name, order)
         assert repr(name[:60]) in str(refused.value)
-
-    def test_a_name_that_comes_twice(self, attempt: Attempt, rows: Rows) -> None:
-        request = attempt()
-        request.step("line", note(1))
-        with pytest.raises(InvalidWriteError, match="'line' is used twice"):
-            request.step("line", note(2))
 
     def test_a_name_that_comes_twice_in_a_later_attempt(self, attempt: Attempt) -> None:
         attempt(1).step("line", note(1))
@@ -503,14 +471,6 @@ class TestMistakes:
             request.step("s-3", note("x" * 4094))
         assert request.step("small", note(1)) == 1
 
-    def test_a_meaning_counts_by_its_bytes(self, attempt: Attempt) -> None:
-        request = attempt()
-        full = "x" * (4096 - len("s-0") - len("é".encode()) - len('""'))
-        for n in range(4):
-            request.step(f"s-{n}", note(full), meaning="é")
-        with pytest.raises(InvalidWriteError, match="all steps have 16387 bytes"):
-            request.step("s", note(1), meaning="m")
-
     def test_a_result_that_is_not_json(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
             order(step)
@@ -544,15 +504,6 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
             attempt().step("place", write)
 
-    def test_an_update_of_an_item_that_is_put_as_nothing_but_its_key(self, attempt: Attempt) -> None:
-        def write(step: Step) -> JSON:
-            step.put("stock", {"sku": "mug"})
-            step.update("stock", {"sku": "mug"}, "ADD sold :one", {":one": 1})
-            return None
-
-        with pytest.raises(InvalidWriteError, match="'place' has two actions on one item in stock"):
-            attempt().step("place", write)
-
     def test_two_actions_on_one_item_that_only_dynamodb_can_tell(self, attempt: Attempt, rows: Rows) -> None:
         def write(step: Step) -> JSON:
             step.put("stock", {"sku": "mug", "sold": 1})
@@ -564,11 +515,6 @@ class TestMistakes:
         ):
             attempt().step("place", write)
         assert rows("stock") == []
-
-    def test_an_action_that_dynamodb_cannot_do(self, attempt: Attempt) -> None:
-        cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
-        with pytest.raises(InvalidWriteError, match=r"DynamoDB refuses action 2 \(Update in stock\) of step 'place'"):
-            Wire(never_arrives(lambda: cancelled)).log(attempt()).run("place", order, "order")
 
     def test_what_dynamodb_says_of_an_action_is_passed_on(self, attempt: Attempt) -> None:
         cancelled = fault("TransactionCanceledException", 400, "None", "None", "ValidationError")
@@ -636,12 +582,6 @@ class TestMistakes:
         with pytest.raises(InvalidWriteError) as refused:
             attempt().step("place", write)
         assert str(refused.value).startswith(f"step 'place', action 1 ({kind} in stock), :v0 is an empty set")
-
-    def test_a_value_of_an_update_that_dynamodb_does_not_have_is_named_with_its_action(self, attempt: Attempt) -> None:
-        with pytest.raises(
-            InvalidWriteError, match=r"^step 'place', action 1 \(Update in stock\), :n is of type object"
-        ):
-            attempt().step("place", lambda step: step.update("stock", {"sku": "mug"}, "SET n = :n", {":n": object()}))
 
     def test_every_mistake_is_the_operators(self) -> None:
         assert issubclass(InvalidWriteError, NeedsAttention)
