@@ -2,7 +2,7 @@
 
 A connection begins as one to a proxy: `CONNECT host:port`. What follows is read as HTTP, beneath TLS if the client
 begins with it. Only to a server on this machine something else may be sent: it is passed on as it is.
-Without CONNECT, the kit's part in the function's process tells something, or asks for the certificate.
+Without CONNECT, the kit's part in the function's process tells something, or asks for the certificate of a host.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from oncekit.testing.watch import CALL, Lost
-
-if TYPE_CHECKING:
-    from oncekit.testing.certificates import Authority
 
 USUAL_PORTS = {"http": 80, "https": 443}
 Place = tuple[str, int]
@@ -84,12 +80,6 @@ class Connections(ThreadingHTTPServer):
         self.systems = systems
         self.open: dict[int, _Connection] = {}
         """By the port of the function's side."""
-
-    @cached_property
-    def authority(self) -> Authority:
-        from oncekit.testing.certificates import Authority  # 0.2 s for what few tests need
-
-        return Authority()
 
 
 class _Connection(BaseHTTPRequestHandler):
@@ -161,9 +151,11 @@ class _Connection(BaseHTTPRequestHandler):
                 _pass_on(self.connection, server)
 
     def _secure(self, place: Place) -> None:
+        from oncekit.testing.certificates import context  # 0.2 s for what few tests need
+
         with self.server.systems.handshake():
             try:
-                self.request = self.server.authority.context(place[0]).wrap_socket(self.connection, server_side=True)
+                self.request = context(place[0]).wrap_socket(self.connection, server_side=True)
             except ssl.SSLEOFError:
                 self.close_connection = True
             except ssl.SSLError as error:
@@ -208,8 +200,10 @@ class _Connection(BaseHTTPRequestHandler):
 
     def _told(self) -> Answer:
         """What the kit itself sends: where to go on, or which call the next bytes of a connection are of."""
-        if self.path == "/certificate":
-            return Answer(200, self.server.authority.certificate)
+        if self.path.startswith("/certificate/"):
+            from oncekit.testing.certificates import certificate
+
+            return Answer(200, certificate(self.path.removeprefix("/certificate/")))
         told, port = self.headers[CALL], self.path.removeprefix("/")
         if port:
             if (connection := self.server.open.get(int(port))) is not None:

@@ -2,8 +2,8 @@
 
 A name is not resolved; it gets an address of its own, of a network that no machine is in. What is connected to another
 machine, or to a server on this one, is connected to the test instead (`connections.py`), as to a proxy: `CONNECT
-host:port`. TLS ends there, so each context trusts the test's certificate, too. What the test does not take is refused,
-with its reason. Datagrams to other machines are always refused.
+host:port`. TLS ends there, so each context trusts the test's certificate of the host, too. What the test does not take
+is refused, with its reason. Datagrams to other machines are always refused.
 
 All this is done in the classes of `socket` and `ssl`, which pure Python clients are made of. What goes round them is
 stopped by an audit hook. Only code that is not Python's opens sockets that nobody sees here: other programs, gRPC,
@@ -16,7 +16,6 @@ import os
 import socket
 import ssl
 import sys
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +47,6 @@ _addresses: dict[str, str] = {}
 _names: dict[str, str] = {}
 _announced: dict[int, str] = {}
 """By port of this side of a connection: what the test was told last."""
-_trusting: weakref.WeakSet[ssl.SSLContext] = weakref.WeakSet()
 
 
 def ask(head: str, call: str) -> bytes:
@@ -183,9 +181,9 @@ def watch_sockets(told: Told) -> None:
 
     def trusting(wrap: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(self: ssl.SSLContext, *arguments: Any, **options: Any) -> Any:
-            if self not in _trusting:
-                _trusting.add(self)
-                self.load_verify_locations(cadata=ask("GET /certificate", "").decode())
+            if host := options.get("server_hostname"):
+                name = host.decode() if isinstance(host, bytes) else host
+                self.load_verify_locations(cadata=ask(f"GET /certificate/{name}", "").decode())
             return wrap(self, *arguments, **options)
 
         return wrapped
