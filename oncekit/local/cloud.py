@@ -130,7 +130,8 @@ class Cloud:
         self._stack.enter_context(self._exchange.installed())
         self._stack.callback(self._fall_silent)
         callers = Callers(self._keys, self._caller, self.permissions, self.clock)
-        self._gateway = Gateway(callers, self._service_calls.make, self.permissions, self.clock)
+        calls = self._service_calls.make
+        self._gateway = Gateway(callers, calls, self.functions.invoke, self.permissions, self.clock)
         self._gateway_server = Loopback(self._http_port)
         self._stack.callback(self._gateway_server.close)
         self._deploy(template)

@@ -6,6 +6,7 @@
     throttling.py   how many may call
     exchange.py     one request: validated, mapped, passed on, and its answer mapped
     integrations.py calls of AWS services, as the role of the integration
+    proxy.py        functions that answer requests of an API of one's own
     velocity.py     mapping templates, in Velocity (airspeed)
     variables.py    $input, $util and $context
     refusals.py     what API Gateway answers by itself

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from oncekit.local.access_keys import AccessKeys, credential_of
 from oncekit.local.account import ACCOUNT, REGION
 from oncekit.local.clock import Clock
-from oncekit.local.gateway.refusals import Refused
+from oncekit.local.gateway.refusals import NotRunHere, Refused
 from oncekit.local.gateway.rest_api import Method, RestApi
 from oncekit.local.permissions import Caller, Guard
 
@@ -32,12 +32,14 @@ class Callers:
         self._clock = clock
 
     def check(self, api: RestApi, method: Method, path: str, environ: Environ) -> Claims:
-        """The claims of the caller's token, if it has one. Raises Refused."""
+        """The claims of the caller's token, if it has one. Raises Refused, and NotRunHere."""
         needed = api.authorization(method)
         if needed == "cognito_user_pools":
             return self._claims(environ)
         if needed == "awsSigv4":
             self._check_signature(api, method, path, environ)
+        elif needed is not None:
+            raise NotRunHere(f"this authorizer of an API ({needed})")
         return {}
 
     def _check_signature(self, api: RestApi, method: Method, path: str, environ: Environ) -> None:

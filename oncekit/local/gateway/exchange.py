@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oncekit.local.gateway.integrations import Backend, Integrations
-from oncekit.local.gateway.refusals import Answer, Refused
+from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused
 from oncekit.local.gateway.rest_api import Method, RestApi
 from oncekit.local.gateway.variables import Context, Input, Util
 from oncekit.local.gateway.velocity import TemplateFault, render
@@ -51,6 +51,8 @@ def answered(api: RestApi, sent: Sent, integrations: Integrations, context: Cont
     """The answer of the integration. Raises Refused where API Gateway answers by itself."""
     _validate(api, sent)
     integration = sent.method.integration
+    if "requestTemplates" not in integration:
+        raise NotRunHere(f"an integration of the type {integration.get('type')}")
     # That parameters of the media type do not count is unconfirmed (V65).
     template = integration["requestTemplates"].get(sent.content_type)
     if template is None:  # passthroughBehavior: never

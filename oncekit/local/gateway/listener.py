@@ -10,7 +10,8 @@ from urllib.parse import parse_qsl
 from oncekit.local.clock import Clock
 from oncekit.local.gateway.callers import Callers
 from oncekit.local.gateway.integrations import Integrations, Make
-from oncekit.local.gateway.refusals import Answer, Refused, answer_to
+from oncekit.local.gateway.proxy import Invoke, event_of, is_proxy, proxied
+from oncekit.local.gateway.refusals import Answer, NotRunHere, Refused, answer_to, not_run
 from oncekit.local.gateway.rest_api import RestApi
 from oncekit.local.gateway.throttling import Throttle
 from oncekit.local.permissions import Guard
@@ -27,8 +28,9 @@ MOST_BYTES = 10 * 1024 * 1024
 class Gateway:
     """Answers the requests of clients. Of several APIs, each with a host of its own on AWS, the first with the path."""
 
-    def __init__(self, callers: Callers, make: Make, guard: Guard, clock: Clock) -> None:
+    def __init__(self, callers: Callers, make: Make, invoke: Invoke, guard: Guard, clock: Clock) -> None:
         self._callers = callers
+        self._invoke = invoke
         self._integrations = Integrations(make, guard, clock)
         self._clock = clock
         self._apis: Sequence[RestApi] = ()
@@ -63,6 +65,8 @@ class Gateway:
             answer = self._answer(api, environ)
         except Refused as refused:
             answer = answer_to(refused, api.refusals())
+        except NotRunHere as reason:
+            answer = not_run(reason)
         # As AWS does.
         headers = {"x-amzn-RequestId": str(uuid.uuid4()), **answer.headers}
         response = Response(answer.body, answer.status, headers=list(headers.items()))
@@ -80,9 +84,12 @@ class Gateway:
         claims = self._callers.check(api, method, path, environ)
         # Whether those count whom nobody lets in is unconfirmed (V72).
         self._throttles[api.id].take(f"{method.name} {method.resource}")
-        body = _body(environ)
-        sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), _headers(environ), body)
-        context = new_context(api.stage, method.name, self._clock.now(), claims)
+        body, headers = _body(environ), _headers(environ)
+        context = new_context(api.stage, environ["REQUEST_METHOD"], self._clock.now(), claims)
+        if is_proxy(method):
+            event = event_of(api, method, path, query, parameters, headers, body, context)
+            return proxied(method, event, self._invoke)
+        sent = Sent(method, parameters, dict(parse_qsl(query, keep_blank_values=True)), headers, body)
         return answered(api, sent, self._integrations, context)
 
 

@@ -40,6 +40,10 @@ class Refused(Exception):
         self.kind = kind
 
 
+class NotRunHere(Exception):
+    """A request for what AWS does and this cloud does not; the message says what that is."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a client gets."""
@@ -47,6 +51,11 @@ class Answer:
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def not_run(reason: NotRunHere) -> Answer:
+    told = {"message": f"The local cloud does not run {reason}."}
+    return Answer(501, json.dumps(told).encode(), {"Content-Type": "application/json"})
 
 
 def answer_to(refused: Refused, own: Mapping[str, Mapping[str, Any]]) -> Answer:

@@ -11,7 +11,8 @@ from oncekit.local.gateway.throttling import Limits
 from oncekit.local.resources import Deployed
 
 _EXTENSION = "x-amazon-apigateway-"
-METHODS = ("get", "post", "put", "delete", "head", "options", "patch")
+ANY = f"{_EXTENSION}any-method"
+METHODS = ("get", "post", "put", "delete", "head", "options", "patch", ANY)
 ALLOWED = "Access-Control-Allow-Origin"
 Route = tuple["Method", Mapping[str, str]]
 
@@ -28,7 +29,7 @@ class Method:
 
     @property
     def integration(self) -> Mapping[str, Any]:
-        integration: Mapping[str, Any] = self.description[f"{_EXTENSION}integration"]
+        integration: Mapping[str, Any] = self.description.get(f"{_EXTENSION}integration", {})
         return integration
 
     @property
@@ -66,10 +67,12 @@ class RestApi:
         That they reach templates undecoded is unconfirmed (V64); REST APIs hand them so to functions
         (https://github.com/middleapi/standard-server/pull/93, with answers recorded on AWS).
         """
-        found = [(each, match) for each in self._methods if each.name == method and (match := _match(each, path))]
+        fitting = (each for each in self._methods if each.name in (method, ANY.upper()))
+        found = [(each, match) for each in fitting if (match := _match(each, path))]
         if not found:
             return None
-        best, parameters = min(found, key=lambda each: len(each[1]))  # a fixed path before one with a parameter
+        # A fixed path before one with a parameter, and a method before any.
+        best, parameters = min(found, key=lambda each: (len(each[1]), each[0].name != method))
         return best, {name: value for name, value in parameters.items() if name}
 
     def checks(self, method: Method) -> Mapping[str, bool]:
@@ -79,10 +82,11 @@ class RestApi:
         return validator
 
     def authorization(self, method: Method) -> str | None:
-        """What callers have to show: awsSigv4, cognito_user_pools, or None."""
+        """What callers have to show: awsSigv4, cognito_user_pools, another type, or None."""
         schemes = self._body.get("components", {}).get("securitySchemes", {})
+        schemes = schemes or self._body.get("securityDefinitions", {})  # of Swagger 2.0, as SAM writes it
         needed = [schemes[name] for each in method.description.get("security", ()) for name in each]
-        return next((str(scheme[f"{_EXTENSION}authtype"]) for scheme in needed), None)
+        return next((str(scheme.get(f"{_EXTENSION}authtype", scheme["type"])) for scheme in needed), None)
 
     @property
     def origin(self) -> str | None:
@@ -103,12 +107,12 @@ class RestApi:
 def rest_apis(resources: Mapping[str, Deployed]) -> list[RestApi]:
     """The APIs that were deployed, each with its stage."""
     stages = {
-        str(each.properties["RestApiId"]): each.properties
+        str(each.properties.get("RestApiId") or each.properties["ApiId"]): each.properties
         for each in resources.values()
-        if each.type == "AWS::ApiGateway::Stage" and each.ref
+        if each.type in ("AWS::ApiGateway::Stage", "AWS::ApiGatewayV2::Stage") and each.ref
     }
-    apis = [each for each in resources.values() if each.type == "AWS::ApiGateway::RestApi" and each.ref]
-    return [_served(each, stages[each.ref]) for each in apis if each.ref in stages]
+    apis = [each for each in resources.values() if each.type in ("AWS::ApiGateway::RestApi", "AWS::ApiGatewayV2::Api")]
+    return [_served(each, stages[each.ref]) for each in apis if each.ref in stages and "Body" in each.properties]
 
 
 def _served(api: Deployed, stage: Mapping[str, Any]) -> RestApi:

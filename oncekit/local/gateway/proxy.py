@@ -1,0 +1,100 @@
+"""A function behind a path of an API of one's own: it gets the request as it was sent, and answers it (AWS_PROXY).
+
+https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html: format 1.0, that of
+REST APIs. Names of headers are in lower case, as clients of HTTP/2 send them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from oncekit.local.account import ACCOUNT
+from oncekit.local.gateway.refusals import Answer, NotRunHere
+from oncekit.local.gateway.rest_api import Method, RestApi
+
+Invoke = Callable[..., dict[str, Any]]
+"""That of boto3's Lambda client."""
+_FUNCTION = re.compile(r"arn:[^:]+:apigateway:[^:]+:lambda:path/[^/]+/functions/(.+)/invocations")
+_KEYS = {"statusCode", "headers", "multiValueHeaders", "body", "isBase64Encoded"}
+
+
+def is_proxy(method: Method) -> bool:
+    return str(method.integration.get("type")).lower() == "aws_proxy"
+
+
+def proxied(method: Method, event: Mapping[str, Any], invoke: Invoke) -> Answer:
+    """The function's answer to an event; 502 where it fails, or does not answer in the format. Raises NotRunHere."""
+    if method.integration.get("payloadFormatVersion") == "2.0":
+        raise NotRunHere("an HTTP API (AWS::ApiGatewayV2::Api): a REST API (`Type: Api`) is run")
+    function = _FUNCTION.fullmatch(str(method.integration["uri"]))
+    if function is None:
+        raise NotRunHere("this integration of an API")
+    answered = invoke(FunctionName=function[1], Payload=json.dumps(event))
+    answer = json.loads(answered["Payload"].read()) or {}
+    if "FunctionError" in answered:
+        return _failed(f"{function[1]} failed: {answer['errorType']}: {answer['errorMessage']}")
+    try:
+        return _answer(answer)
+    except (AttributeError, TypeError, ValueError):
+        return _failed(f"{function[1]} does not answer in the format of a proxy integration: {answer}")
+
+
+def _answer(given: Mapping[str, Any]) -> Answer:
+    """Raises an error where it has another format."""
+    if more := set(given) - _KEYS:
+        raise ValueError(more)
+    body = given.get("body") or ""
+    content = base64.b64decode(body) if given.get("isBase64Encoded") else body.encode()
+    several = {name: ", ".join(values) for name, values in (given.get("multiValueHeaders") or {}).items()}
+    headers = {name: str(value) for name, value in (given.get("headers") or {}).items()} | several
+    usual = {} if "content-type" in map(str.lower, headers) else {"Content-Type": "application/json"}
+    return Answer(int(given.get("statusCode") or 200), content, usual | headers)
+
+
+def _failed(why: str) -> Answer:
+    logging.getLogger(__name__).error(why)
+    return Answer(502, b'{"message": "Internal server error"}', {"Content-Type": "application/json"})
+
+
+def event_of(
+    api: RestApi,
+    method: Method,
+    path: str,
+    query: str,
+    parameters: Mapping[str, str],
+    headers: Mapping[str, str],
+    body: str,
+    context: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the function gets; `query` as it was sent, `parameters` those of the path."""
+    values = parse_qs(query, keep_blank_values=True)
+    told = ("requestId", "requestTimeEpoch", "stage", "httpMethod")
+    return {
+        "resource": method.resource,
+        "path": path,
+        "httpMethod": context["httpMethod"],
+        "headers": dict(headers),
+        "multiValueHeaders": {name: [value] for name, value in headers.items()},
+        "queryStringParameters": {name: each[-1] for name, each in values.items()} or None,
+        "multiValueQueryStringParameters": values or None,
+        "pathParameters": dict(parameters) or None,
+        "stageVariables": None,
+        "requestContext": {
+            **{name: context[name] for name in told},
+            "accountId": ACCOUNT,
+            "apiId": api.id,
+            "resourcePath": method.resource,
+            "path": f"/{api.stage}{path}",
+            "protocol": "HTTP/1.1",
+            "identity": {"sourceIp": "127.0.0.1", "userAgent": headers.get("user-agent")},
+            "authorizer": context["authorizer"],
+        },
+        "body": body or None,
+        "isBase64Encoded": False,
+    }

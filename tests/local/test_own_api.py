@@ -1,0 +1,81 @@
+"""An API of an application's own, whose paths lead to functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from oncekit.local import LocalCloud
+
+Send = Callable[..., requests.Response]
+PROXY = (
+    "API Gateway Developer Guide, set up Lambda proxy integrations",
+    "If the function output is of a different format, API Gateway returns a 502 Bad Gateway error response",
+)
+TEMPLATE = """
+Transform: AWS::Serverless-2016-10-31
+Resources:
+  Fees:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: fees/
+      Handler: app.handler
+      Runtime: python3.13
+      Events:
+        Post: { Type: Api, Properties: { Path: "/fees/{member}", Method: post } }
+        Any: { Type: Api, Properties: { Path: /any, Method: any } }
+        Other: { Type: HttpApi, Properties: { Path: /other, Method: get } }
+"""
+CODE = """
+import json
+
+def handler(event, context):
+    body = event["body"] or "null"
+    if body.startswith("{"):
+        return json.loads(body)
+    return {"statusCode": 201, "headers": {"X-Kind": "fee"}, "body": json.dumps(event)}
+"""
+
+
+@pytest.fixture
+def api(tmp_path: Path, cloud: LocalCloud) -> Iterator[Send]:
+    (tmp_path / "fees").mkdir()
+    (tmp_path / "fees/app.py").write_text(CODE)
+    (tmp_path / "template.yaml").write_text(TEMPLATE)
+    before = cloud._parameters, cloud._path
+    cloud.redeploy({}, tmp_path / "template.yaml")
+    yield lambda method, path, data="", **headers: requests.request(
+        method, cloud.http_url + path, data=data, headers=headers, timeout=30
+    )
+    cloud.redeploy(*before)
+
+
+@pytest.mark.aws(PROXY[0], "API Gateway passes to the integrated Lambda function an event object")
+def test_the_function_gets_the_request_and_its_answer_is_the_apis(api: Send) -> None:
+    answer = api("POST", "/fees/m%201?x=1&x=2", "late", **{"Idempotency-Key": "k"})
+    event: dict[str, Any] = answer.json()
+    assert (answer.status_code, answer.headers["X-Kind"], event["body"]) == (201, "fee", "late")
+    assert event["headers"]["idempotency-key"] == "k"
+    assert (event["httpMethod"], event["resource"], event["pathParameters"]) == (
+        "POST", "/fees/{member}", {"member": "m%201"},
+    )  # fmt: skip
+    assert event["multiValueQueryStringParameters"] == {"x": ["1", "2"]}
+    assert api("DELETE", "/any").json()["httpMethod"] == "DELETE"
+
+
+@pytest.mark.aws(*PROXY)
+@pytest.mark.parametrize("answered", [{"result": 1}, {"statusCode": 200, "body": {"a": 1}}])
+def test_what_is_no_answer_of_a_proxy_is_502(api: Send, answered: object) -> None:
+    answer = api("POST", "/any", json.dumps(answered))
+    assert (answer.status_code, answer.json()) == (502, {"message": "Internal server error"})
+
+
+@pytest.mark.ours
+def test_an_http_api_answers_in_one_sentence_that_it_is_not_run_here(api: Send) -> None:
+    answer = api("GET", "/other")
+    assert answer.status_code == 501 and "does not run an HTTP API" in answer.json()["message"]
