@@ -121,11 +121,9 @@ class Paper:
 
     def paragraph(self, text: str, indent: int = 0, style: str = "", head: str = "") -> None:
         """A text that goes on below, between its words, where the terminal ends. `head` is in its indent, if any."""
-        room = max(self.width - indent, LEAST)
         seen = _COMMAND.sub(lambda found: found.group().replace(" ", _SPACE), visible(text))
-        for line in wrap(seen, room, break_long_words=False, break_on_hyphens=False):
-            self.line(f"{head:<{indent}}{line.replace(_SPACE, ' ')}", style)
-            head = ""
+        for line in self._wrapped(seen, f"{head:<{indent}}", indent):
+            self.line(line, style)
 
     def path(
         self, head: str, states: Sequence[str], end: str = "", *, head_style: str = "dim", end_style: str = ""
@@ -133,19 +131,18 @@ class Paper:
         """States with arrows between them, after a head, before an end. A terminal's line ends between two states."""
         head, end = visible(head), visible(end)
         steps = f" →{_SPACE}".join(map(visible, states)) + (f" {_SPACE}{end.replace(' ', _SPACE)}" if end else "")
-        below = " " * min(cell_len(head), LEAST)
-        lines = wrap(
-            steps,
-            self.width,
-            initial_indent=head,
-            subsequent_indent=below,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for line in lines or [head]:
-            shown = Text(line.replace(_SPACE, " "), "dim")
+        for line in self._wrapped(steps, head, min(cell_len(head), LEAST)) or [head]:
+            shown = Text(line, "dim")
             if line.startswith(head):
                 shown.stylize(head_style, 0, len(head))
-            if end and shown.plain.endswith(end):
+            if end and line.endswith(end):
                 shown.stylize(end_style, -len(end))
             self._console.print(shown, soft_wrap=True)
+
+    def _wrapped(self, text: str, first: str, indent: int) -> list[str]:
+        """Its lines: `first` begins the first one, an indent the others."""
+        width, below = max(self.width, indent + LEAST), " " * indent
+        lines = wrap(
+            text, width, initial_indent=first, subsequent_indent=below, break_long_words=False, break_on_hyphens=False
+        )
+        return [line.replace(_SPACE, " ") for line in lines]

@@ -130,21 +130,14 @@ def _prospect(stack: Stack, rejected: Rejected) -> tuple[str, str | None]:
         return UNREADABLE, f"look at it in the bucket: {rejected.key}"
     if rejected.text is None:
         return NO_INPUT, f"its request could not be kept: ask its sender, or look at {rejected.refused_by}"
-    again = _why_refused_again(stack, rejected)
+    id, again = rejected.id or "##", None
+    if rejected.error == "InvalidRequest" and "has no function" not in rejected.message:
+        again = "it would be refused again: its sender has to correct it"
+    elif rejected.error == "InvalidRequest" and not OperationFunctions.of(stack.outputs).function_of(id.split("#")[1]):
+        again = "it would be refused again: deploy the function, and name it in Operations"
+    elif rejected.error == "PayloadMismatch" and _has_record(stack, id):
+        again = "its key belongs to another payload: it has to be sent under another key"
     return (REFUSED_AGAIN, again) if again else (CAN_START, None)
-
-
-def _why_refused_again(stack: Stack, rejected: Rejected) -> str | None:
-    id = rejected.id or "##"
-    if rejected.error == "InvalidRequest":
-        if "has no function" not in rejected.message:
-            return "it would be refused again: its sender has to correct it"
-        operation = id.split("#")[1]
-        is_named = OperationFunctions.of(stack.outputs).function_of(operation)
-        return None if is_named else "it would be refused again: deploy the function, and name it in Operations"
-    if rejected.error == "PayloadMismatch" and _has_record(stack, id):
-        return "its key belongs to another payload: it has to be sent under another key"
-    return None
 
 
 def _has_record(stack: Stack, id: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.aws_errors import clear_aws_errors
@@ -24,8 +25,6 @@ from oncekit.local.clock import RealClock
 from oncekit.local.lanes import FAST, MACHINES, Lane, lane_of
 from oncekit.local.resources import STACK
 from oncekit.problem import Problem
-
-T = TypeVar("T")
 
 if TYPE_CHECKING:
     from oncekit.local.once_cloud import LocalCloud
@@ -88,22 +87,21 @@ class LocalActions:
         if MACHINES[chosen] not in self._cloud.outputs:
             raise Refused(f"the template has no {chosen} lane")
 
-        def work() -> str:
-            name = str(uuid.uuid4())
+        name = str(uuid.uuid4())
+        with _refusing():
             if fault:
                 # Left there: it strikes nothing but this execution.
                 self._faults.enter_context(self._cloud.intercept(fault_of(self._cloud, fault, name)))
             self._cloud.start(text, name, lane=chosen)
             for _ in range(times - 1):
                 self._cloud.start(text, lane=chosen)
-            return id_of(request) or ""
-
-        return _done(work)
+        return id_of(request) or ""
 
     def stop(self, arn: str) -> str:
         if lane_of(arn) == FAST:
             raise Refused("an execution in the fast lane cannot be stopped, here as on AWS")
-        stopped = _done(lambda: self._cloud.stop(arn, "OwnerDied", "stopped on the console").name)
+        with _refusing():
+            stopped = self._cloud.stop(arn, "OwnerDied", "stopped on the console").name
         return f"{stopped}: stopped; a sweep finds its lock when the lease is over"
 
     def ahead(self) -> float | None:
@@ -118,65 +116,51 @@ class LocalActions:
         return f"the clock is {clock.ahead:,.0f} s ahead; what is due by then happens now"
 
     def refused(self) -> Sequence[Mapping[str, Any]]:
-        return _done(lambda: handle(self._stack(), "list", limit=MOST_REFUSED))
+        with _refusing():
+            return handle(self._stack(), "list", limit=MOST_REFUSED)
 
     def replay(self, error: str) -> str:
-        done = [each["outcome"] for each in _done(lambda: handle(self._stack(), "start", Which(error)))]
+        with _refusing():
+            done = [each["outcome"] for each in handle(self._stack(), "start", Which(error))]
         return f"{done.count(STARTED)} of {len(done)} refused requests started again"
 
     def discard(self, error: str) -> str:
         if not error:
             raise Refused("say which requests are lost on purpose: the name of their error")
-        gone = len(_done(lambda: handle(self._stack(), "delete", Which(error))))
+        with _refusing():
+            gone = len(handle(self._stack(), "delete", Which(error)))
         return f"{gone} refused {'request' if gone == 1 else 'requests'} with {error} deleted"
 
     def retry(self, id: str) -> str:
-        return _done(lambda: f"{id}: started again as {_name(decisions.retry(self._stack(), id))}")
+        with _refusing():
+            started: str = decisions.retry(self._stack(), id)["executionArn"]
+        return f"{id}: started again as {started.rpartition(':')[2]}"
 
     def release(self, id: str) -> str:
-        def work() -> str:
-            shown, _ = decisions.may_be_released(self._stack(), id)
-            decisions.release(self._stack(), shown)
-            return f"{id}: released; the next request with this id runs business logic"
-
-        return _done(work)
+        with _refusing():
+            decisions.release(self._stack(), decisions.may_be_released(self._stack(), id)[0])
+        return f"{id}: released; the next request with this id runs business logic"
 
     def resolve(self, id: str, result: str | None, failed: str | None) -> str:
         if (result is None) == (failed is None):
             raise Refused("say either what its result is, or why it failed")
 
-        def work() -> str:
-            text = None if result is None else _result(result)
-            answer = decisions.resolve(self._stack(), id, text, failed)
-            return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
-
-        return _done(work)
+        with _refusing():
+            answer = decisions.resolve(self._stack(), id, None if result is None else _result(result), failed)
+        return f"{id}: {answer['status']}; every duplicate gets this answer from now on"
 
     def _stack(self) -> Stack:
-        return Stack(
-            STACK,
-            self._cloud.outputs,
-            self._cloud.parameters,
-            _Session(self._cloud),
-            self._cloud.endpoint_url,
-            now=self._cloud.clock.now,
-        )
+        """The cloud in this process, as a command has it."""
+        cloud = self._cloud
+        session = SimpleNamespace(client=lambda service, **_: cloud.client(service))
+        return Stack(STACK, cloud.outputs, cloud.parameters, session, cloud.endpoint_url, now=cloud.clock.now)
 
 
-class _Session:
-    """The clients of the cloud in this process, where a command has a session."""
-
-    def __init__(self, cloud: LocalCloud) -> None:
-        self._cloud = cloud
-
-    def client(self, service: str, endpoint_url: str | None = None) -> Any:
-        return self._cloud.client(service)
-
-
-def _done(work: Callable[[], T]) -> T:
+@contextmanager
+def _refusing() -> Iterator[None]:
     try:
         with clear_aws_errors():
-            return work()
+            yield
     except (Problem, Changed) as why:
         raise Refused(str(why)) from why
 
@@ -189,7 +173,3 @@ def _result(text: str) -> str:
         return serialise(json.loads(text))
     except (ValueError, RecursionError, NeedsAttention) as error:
         raise Refused(f"the result is not JSON: {error}") from error
-
-
-def _name(answer: Mapping[str, Any]) -> str:
-    return str(answer["executionArn"]).rpartition(":")[2]
