@@ -211,8 +211,8 @@ def test_model_goes_red_when_a_definition_changes(name: str) -> None:
 
 
 def test_model_goes_red_when_an_operators_retry_is_no_permission(monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(stack: Stack, shown: Record, update: str, *rest: Any) -> None:
-        records.write(stack, shown, update.replace(", mayStartAgain = :true", ""), *rest)
+    def write(stack: Stack, shown: Record, sets: dict[str, Any], removes: Any) -> None:
+        records.write(stack, shown, {name: sets[name] for name in sets if name != "mayStartAgain"}, removes)
 
     monkeypatch.setattr(decisions, "write", write)
     operators.done.cache_clear()

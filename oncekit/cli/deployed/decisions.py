@@ -7,6 +7,7 @@ the old owner that still runs can neither finish the record nor write a fenced s
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
 from contextlib import suppress
 from typing import Any
 
@@ -24,6 +25,8 @@ CLOCKS_DIFFER = 3600
 FORGOTTEN = "what was kept of its request was removed; a new request starts afresh"
 NO_FINGERPRINT = "0" * 64
 """Of no payload."""
+OF_LOCK = ("leaseExpiresAt", "openShard", "request", "requestRef", "mayStartAgain")
+"""Attributes that an open record has, and no other."""
 START_EVERY = 300
 """Seconds in which one execution is started for an owner, by its name."""
 
@@ -40,54 +43,39 @@ def retry(stack: Stack, id: str) -> dict[str, Any]:
             raise Changed(f"{id}: not started again: it is in progress, and its lease is not over")
         _owner_has_ended(stack, shown, "not started again")
     request = kept.demand(stack, shown)
-    fence = shown["fence"] + 1
-    values = {
-        ":status": "IN_PROGRESS",
-        ":operator": new_operator(stack),
-        ":next": fence,
-        ":zero": 0,
-        ":shard": f"IN_PROGRESS#{hash_of(id)[0]}",
-        ":true": True,
+    then = _next(stack, shown)
+    lock = {
+        "status": "IN_PROGRESS",
+        "attempts": 0,
+        "leaseExpiresAt": 0,
+        "openShard": f"IN_PROGRESS#{hash_of(id)[0]}",
+        "mayStartAgain": True,
     }
-    update = (
-        "SET #status = :status, #owner = :operator, fence = :next, attempts = :zero, leaseExpiresAt = :zero, "
-        "openShard = :shard, mayStartAgain = :true REMOVE #error, finishedAt"
-    )
-    write(stack, shown, update, values, {"owner": values[":operator"], "fence": fence, "status": "IN_PROGRESS"})
-    name = f"recover-{hash_of(id)[:32]}-{fence}-{int(stack.now() // START_EVERY)}"
+    write(stack, shown, {**then, **lock}, ("error", "finishedAt"))
+    name = f"recover-{hash_of(id)[:32]}-{then['fence']}-{int(stack.now() // START_EVERY)}"
     client = stack.client("stepfunctions")
     with suppress(client.exceptions.ExecutionAlreadyExists):  # by a sweep
         client.start_execution(stateMachineArn=stack.start_at, name=name, input=request)
-    return {"id": id, "executionArn": stack.execution(name), "fence": fence}
+    return {"id": id, "executionArn": stack.execution(name), "fence": then["fence"]}
 
 
 def resolve(stack: Stack, id: str, result: str | None, failure: str | None) -> dict[str, Any]:
     """Say how a quarantined operation ended: with this result (JSON text), or failed with this message."""
     record = read(stack, id, "QUARANTINED")
-    owner, fence = new_operator(stack), record["fence"] + 1
-    values: dict[str, Any] = {
-        ":operator": owner,
-        ":next": fence,
-        ":at": _iso(stack.now()),
-        ":expiresAt": int(stack.now()) + stack.number("RetentionDays") * 86400,
-        ":status": "FAILED" if result is None else "COMPLETED",
-    }
-    update = "SET #owner = :operator, fence = :next, finishedAt = :at, expiresAt = :expiresAt, #status = :status"
-    gone = "leaseExpiresAt, openShard, #request, requestRef, mayStartAgain"
+    then = _next(stack, record)
+    days = stack.number("RetentionDays")
+    ended: dict[str, Any] = {"finishedAt": _iso(stack.now()), "expiresAt": int(stack.now()) + days * 86400}
     if result is None:
-        values[":error"] = {"name": "ResolvedByOperator", "message": failure}
-        update += f", #error = :error REMOVE {gone}"
+        ended |= {"status": "FAILED", "error": {"name": "ResolvedByOperator", "message": failure}}
     elif _size(result) + _size(id) + 1024 <= MOST_INLINE_BYTES:  # as ExecuteBusinessLogic reckons it
-        values[":result"] = result
-        update += f", #result = :result REMOVE {gone}, #error, #steps"
+        ended |= {"status": "COMPLETED", "result": result}
     else:
         from once.result_store import ResultStore
 
-        store = ResultStore(stack.bucket, stack.number("RetentionDays"), stack.client("s3"))
-        values[":ref"] = store.put(id=id, fence=fence, owner=owner, text=result)
-        update += f", resultRef = :ref REMOVE {gone}, #error, #steps"
-    write(stack, record, update, values, {"owner": owner, "fence": fence, "status": values[":status"]})
-    return {"id": id, "status": values[":status"], "fence": fence}
+        store = ResultStore(stack.bucket, days, stack.client("s3"))
+        ended |= {"status": "COMPLETED", "resultRef": store.put(id=id, text=result, **then)}
+    write(stack, record, {**then, **ended}, OF_LOCK if result is None else (*OF_LOCK, "error", "steps"))
+    return {"id": id, "status": ended["status"], "fence": then["fence"]}
 
 
 def may_be_released(stack: Stack, id: str) -> tuple[Record, str]:
@@ -134,7 +122,7 @@ def hold(stack: Stack, shown: Record) -> Record:
     refuse the request, and keep it.
     """
     later = stack.now() + CLOCKS_DIFFER
-    return _end(stack, shown, FORGOTTEN, later, later, remove=", #result, resultRef, #steps")
+    return _end(stack, shown, FORGOTTEN, later, later, removes=("result", "resultRef", "steps"))
 
 
 def let_go(stack: Stack, held: Record) -> int:
@@ -149,27 +137,20 @@ def _end(
     message: str,
     at: float,
     expires: float,
-    remove: str = "",
-    fingerprint: str | None = None,
+    removes: Collection[str] = (),
+    **more: Any,
 ) -> Record:
-    """End a record as released by an operator, under the next fence; what of it the next write needs is returned."""
-    then = {"owner": new_operator(stack), "fence": shown["fence"] + 1, "status": "FAILED"}
-    values = {
-        ":operator": then["owner"],
-        ":next": then["fence"],
-        ":status": then["status"],
-        ":at": _iso(at),
-        ":over": int(expires),
-        ":error": {"name": RELEASED, "message": message},
-        **({} if fingerprint is None else {":fingerprint": fingerprint}),
-    }
-    update = (
-        "SET #status = :status, #owner = :operator, fence = :next, finishedAt = :at, expiresAt = :over, "
-        f"#error = :error{'' if fingerprint is None else ', fingerprint = :fingerprint'} "
-        f"REMOVE leaseExpiresAt, openShard, #request, requestRef, mayStartAgain{remove}"
-    )
-    write(stack, shown, update, values, then)
+    """End a record as released by an operator; what of it the next write needs is returned."""
+    then = {**_next(stack, shown), "status": "FAILED"}
+    error = {"name": RELEASED, "message": message}
+    sets = {**then, "finishedAt": _iso(at), "expiresAt": int(expires), "error": error, **more}
+    write(stack, shown, sets, (*OF_LOCK, *removes))
     return {"id": shown["id"], **then}
+
+
+def _next(stack: Stack, shown: Record) -> dict[str, Any]:
+    """An operator as the owner, under the next fence."""
+    return {"owner": new_operator(stack), "fence": shown["fence"] + 1}
 
 
 def _size(text: str) -> int:

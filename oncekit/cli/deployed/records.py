@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from oncekit.cli.deployed.stack import Stack
@@ -106,34 +106,31 @@ def has_expired(stack: Stack, record: Record) -> bool:
     return "expiresAt" in record and record["expiresAt"] < stack.now()
 
 
-def write(stack: Stack, shown: Record, update: str, values: Mapping[str, Any], then: Mapping[str, Any]) -> None:
+def write(stack: Stack, shown: Record, sets: Mapping[str, Any], removes: Collection[str]) -> None:
     """Update the record if status, owner, fence and the lease of an open one are still those shown; else raise Changed.
 
-    `then` is what the record has after this very call: botocore repeats a call whose answer was lost, and the second
+    `sets` has the owner and the fence of this very call: botocore repeats a call whose answer was lost, and the second
     one finds what the first one wrote.
     """
     from boto3.dynamodb.types import TypeSerializer
 
-    encode = TypeSerializer().serialize
-    names = {f"#{name}": name for name in ("status", "owner", "request", "result", "error", "steps")}
-    condition = "#status = :was AND #owner = :theirs AND fence = :fence"
-    shown_values = {":was": shown["status"], ":theirs": shown["owner"], ":fence": shown["fence"]}
-    if shown["status"] in OPEN:  # a revived owner gets a new lease under the same fence
-        condition += " AND leaseExpiresAt = :lease"
-        shown_values[":lease"] = shown["leaseExpiresAt"]
-    client = stack.client("dynamodb")
+    # A revived owner gets a new lease under the same fence.
+    guards = ("status", "owner", "fence", *(["leaseExpiresAt"] if shown["status"] in OPEN else []))
+    values = {**{f":was_{name}": shown[name] for name in guards}, **{f":{name}": sets[name] for name in sets}}
+    client, encode = stack.client("dynamodb"), TypeSerializer().serialize
     try:
         client.update_item(
             TableName=stack.table,
             Key={"id": {"S": shown["id"]}},
-            ConditionExpression=condition,
-            UpdateExpression=update,
-            ExpressionAttributeNames={key: name for key, name in names.items() if key in update + condition},
-            ExpressionAttributeValues={key: encode(value) for key, value in {**shown_values, **values}.items()},
+            ConditionExpression=" AND ".join(f"#{name} = :was_{name}" for name in guards),
+            UpdateExpression=f"SET {', '.join(f'#{name} = :{name}' for name in sets)} "
+            f"REMOVE {', '.join(f'#{name}' for name in removes)}",
+            ExpressionAttributeNames={f"#{name}": name for name in (*guards, *sets, *removes)},
+            ExpressionAttributeValues={key: encode(value) for key, value in values.items()},
         )
     except client.exceptions.ConditionalCheckFailedException as error:
         now = find(stack, shown["id"])
-        if any(now.get(name) != value for name, value in then.items()):
+        if any(now.get(name) != sets[name] for name in ("status", "owner", "fence")):
             raise Changed(
                 f"{shown['id']}: changed meanwhile, nothing was done: now {now['status']}, fence {now['fence']}, "
                 f"owner {now['owner']}"
