@@ -14,6 +14,7 @@ from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
 from commands import Done, once
 
 from oncekit.cli.deployed.stack import connect
+from oncekit.cli.here.up import _tell
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 
@@ -112,6 +113,22 @@ def test_a_function_behind_an_alias_of_its_own_answers_each_duplicate_alike(clou
     first, second = cloud.run(request), cloud.run(request)
     assert (first.output["disposition"], second.output["disposition"]) == ("EXECUTED", "REPLAYED")
     assert json.loads(second.output["result"]) == {"customer": "c", "total": "0.05"}
+
+
+def test_up_prints_where_to_send_what_starts_its_own_operations(
+    foreign: Application, cloud: TestCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    api = ("new", "write-receipt", "--function", "WriteReceipt", "--http", "/receipts", "--key", "$.id")
+    for command in (*(step.command for step in steps() if "write-receipt" not in step.command), api):
+        assert foreign.once(*command).code == 0
+    before = cloud._parameters, cloud._path
+    cloud.redeploy({}, foreign.folder / "template.yaml")
+    _tell(cloud, "http://127.0.0.1:1", foreign.folder / "template.yaml")
+    told = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["queue", cloud.resources["WarehouseQueue"], "(reserve-stock)"] in told
+    assert ["bus", "shop-events", "(bill-customer)"] in told
+    assert ["HTTP", "POST", f"{cloud.http_url}/receipts", "(write-receipt)"] in told
+    cloud.redeploy(*before)
 
 
 def test_the_doctor_looks_into_the_dead_letter_queue_that_once_new_made(
