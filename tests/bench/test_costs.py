@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from oncekit.bench.cost import logged, prices
-from oncekit.bench.cost.by_http import LANE as HTTP
-from oncekit.bench.cost.by_http import LOOKED_UP
 from oncekit.bench.cost.counting import Cost, size_of
 from oncekit.bench.cost.table import COLUMNS, Costs
 
@@ -88,30 +86,6 @@ def test_the_page_says_how_much_cheaper_the_fast_lane_is(costs: Costs) -> None:
     ratios = sorted(costs.of("full", name).dollars_per_million / dollars(costs, "fast", name) for name in ends_there)
     least, most = said(r"between 1/(\d+) and 1/(\d+) of the full one")
     assert len(ratios) == 12 and (least, most) == (int(ratios[0]), int(ratios[-1]))
-
-
-@pytest.mark.parametrize("path", ["new request, 1 KB result", "duplicate, 1 KB result", "duplicate while in progress"])
-def test_a_request_by_http_pays_for_the_fast_lane_and_for_one_call_of_the_api(costs: Costs, path: str) -> None:
-    cost, direct = costs.of(HTTP, path), costs.of("fast", path)
-    assert (cost.api_calls, cost.express_starts) == (1, 1)
-    assert (cost.write_units, cost.read_units, cost.invocations) == (
-        direct.write_units,
-        direct.read_units,
-        direct.invocations,
-    )
-    assert 300 < cost.data_bytes < 3000
-    gateways = prices.API_CALL + cost.data_bytes / 1e9 * prices.SENT_GIGABYTE * 1e6
-    # A state more reads the request: another started 100 ms at most. Names in log lines are shorter or longer.
-    assert -0.01 <= cost.dollars_per_million - direct.dollars_per_million - gateways < 0.15
-
-
-def test_to_ask_how_it_stands_costs_a_read_and_a_large_result_another_call(costs: Costs) -> None:
-    asked = costs.of(HTTP, LOOKED_UP)
-    assert (asked.api_calls, asked.read_units, asked.starts, asked.invocations) == (1, 1, 0, 0)
-    for name in ("new request", "duplicate"):
-        fetched = costs.of(HTTP, f"{name}, 20 KB result, fetched")
-        assert (fetched.api_calls, fetched.gets) == (2, 1)
-        assert fetched.data_bytes > 20_000
 
 
 @pytest.mark.parametrize("kind", ["new request", "duplicate"])

@@ -18,6 +18,8 @@ _ERRORS = re.compile(
 execution history", the table of log levels."""
 _DATA = ("input", "output", "inputDetails", "outputDetails", "parameters")
 """Left out unless ExecutionLog is DATA. Error and cause are taken to be in: what AWS does is not said."""
+_REQUEST_ID = f"; Request ID: {'x' * 52}"
+"""What the cause of a service's refusal has on AWS besides: an id of DynamoDB's, as its error messages show it."""
 _LIBRARY = Path(__file__).parents[3] / "shared"
 _DURATION = re.compile(r'"Duration":[0-9.]+')
 
@@ -41,6 +43,8 @@ def of_events(arn: str, events: Iterable[Mapping[str, Any]]) -> list[str]:
 def _line(arn: str, event: Mapping[str, Any]) -> str:
     told: Mapping[str, Any] = next((value for key, value in event.items() if key.endswith("EventDetails")), {})
     details = {key: value for key, value in told.items() if key not in _DATA}
+    if "(Service: " in str(details.get("cause")):
+        details["cause"] += _REQUEST_ID
     return json.dumps(
         {
             "id": str(event["id"]),
