@@ -154,11 +154,13 @@ class Additions:
         is_sent = isinstance(wanted.trigger, FromHttp) and wanted.example is not None
         kind = "http" if is_sent else "skip" if wanted.lacks_payload else ""
         imports = text(f"test_{kind}_imports.txt") if kind else ""
-        test = text("test.py.txt", **places, imports=imports, unless=text("test_skip.txt") if kind == "skip" else "")
-        test += text("test_step.py.txt", **places) if wanted.step else ""
+        unless = text("test_skip.txt") if kind == "skip" else ""
+        test = text("test.py.txt", **places, imports=imports, unless=unless)
         if wanted.trigger is not None and wanted.example is not None:
             self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example))
             test += wanted.trigger.test(operation)
+        if wanted.step or wanted.function is not None:
+            test += text("test_matrix.py.txt", unless=unless)
         self._file(f"events/{operation.name}.json", _json(wanted.request()))
         self._file(f"tests/test_{operation.folder}.py", test)
 

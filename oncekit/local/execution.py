@@ -42,6 +42,14 @@ class Execution:
         times = [datetime.datetime.fromisoformat(each["timestamp"]) for each in (*self.events[:1], *self.events[-1:])]
         return (times[-1] - times[0]).total_seconds() if times else 0.0
 
+    @property
+    def why(self) -> str:
+        """In one line why it did not succeed: what its function raised, or its own error and cause; else its status."""
+        with suppress(TypeError, ValueError, KeyError):
+            told = json.loads(self.cause or "")
+            return f"{told['name']}: {told['message']}"
+        return f"{self.error}: {self.cause}" if self.error else self.status
+
     def __repr__(self) -> str:
         """Short, for a failed assertion: how it ended, and its path."""
         why = f" {self.error}: {(self.cause or '')[:MOST_OF_A_CAUSE]}" if self.error else ""

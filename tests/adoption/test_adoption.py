@@ -7,6 +7,7 @@ import json
 import os
 import runpy
 import subprocess
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,8 @@ from oncekit.cli.deployed.stack import connect
 from oncekit.cli.here.up import _tell
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
+from oncekit.testing.matrix import NothingToStrike
+from oncekit.testing.plugin import RunMatrix
 
 Adopted = tuple[Application, list[Done]]
 MOST_LINES = 15
@@ -163,14 +166,39 @@ def test_the_roles_of_the_nested_template_hold(shop: Adopted, cloud: TestCloud) 
         cloud.redeploy()
 
 
+def written(shop: Adopted, name: str) -> dict[str, Any]:
+    """The tests of a file that was written."""
+    told = runpy.run_path(str(shop[0].folder / "tests" / name)).items()
+    return {test: each for test, each in told if test.startswith("test_")}
+
+
 def test_the_tests_that_were_written_pass(shop: Adopted, shop_cloud: TestCloud) -> None:
-    files = sorted((shop[0].folder / "tests").glob("test_*.py"))
-    tests = {name: test for file in files for name, test in runpy.run_path(str(file)).items() if "test_" in name}
-    of_one_request = {name: test for name, test in tests.items() if "send_invoice" not in name}
-    for test in of_one_request.values():
+    files = ("test_bill_customer.py", "test_reserve_stock.py", "test_write_receipt.py")
+    tests = [(name, test) for each in files for name, test in written(shop, each).items()]
+    of_one_request = [test for name, test in tests if "whatever_breaks" not in name]
+    for test in of_one_request:
         shop_cloud.reset()
         test(once_cloud=shop_cloud)
-    assert len(of_one_request) == 5
+    assert len(of_one_request) == 5 and len(tests) == 8
+
+
+def test_the_matrix_that_was_written_finds_a_write_without_a_key(shop: Adopted, cloud: TestCloud) -> None:
+    test = written(shop, "test_bill_customer.py")["test_takes_effect_once_whatever_breaks"]
+    with pytest.raises(pytest.fail.Exception, match="twice: Ledger"):
+        test(once_cloud=cloud, once_matrix=partial(RunMatrix(cloud), states=False))
+
+
+def test_the_matrix_says_what_to_do_where_it_sees_no_effect(shop: Adopted, cloud: TestCloud) -> None:
+    test = written(shop, "test_write_receipt.py")["test_takes_effect_once_whatever_breaks"]
+    with pytest.raises(NothingToStrike, match=r"it watched no effect.*needs no matrix: delete this test"):
+        test(once_cloud=cloud, once_matrix=RunMatrix(cloud))
+
+
+def test_what_the_function_raised_is_told_first_where_a_test_is_red(cloud: TestCloud) -> None:
+    request = {"operation": "write-receipt", "idempotencyKey": "r", "payload": {}}
+    assert cloud.run(request).why == "KeyError: 'customer'"
+    with pytest.raises(NothingToStrike, match=r"fault: it ends as QUARANTINED \(KeyError: 'customer'\)$"):
+        RunMatrix(cloud)({**request, "idempotencyKey": "m"})
 
 
 VALIDATE = """
