@@ -259,22 +259,6 @@ class Operator(Commands):
         return self.cloud.wait(done.answer["executionArn"])
 
 
-@contextlib.contextmanager
-def other_fence(operator: Operator) -> Iterator[None]:
-    """A second client gives the record the next fence, between what the command read and what it writes."""
-
-    def change() -> None:
-        operator.cloud.client("dynamodb").update_item(
-            TableName=operator.cloud.outputs["TableName"],
-            Key={"id": {"S": ID}},
-            UpdateExpression="SET fence = fence + :one",
-            ExpressionAttributeValues={":one": {"N": "1"}},
-        )
-
-    operator.before("UpdateItem", change)
-    yield
-
-
 def put(operator: Commands, id: str, status: str, lease: int, **more: Any) -> None:
     """A record, as an owner leaves it."""
     shard = f"{status}#{hashlib.sha256(id.encode()).hexdigest()[0]}"

@@ -135,19 +135,6 @@ def test_event_is_what_the_state_machine_sends(operator: Operator) -> None:
     assert event["lock"]["table"] == sent["lock"]["table"]
 
 
-def test_steps_work_under_the_lock_of_the_event_and_are_done_once(operator: Operator, tmp_path: Path) -> None:
-    answers = []
-    for _ in range(2):
-        assert operator.once("env", "--event", ORDER, "-o", str(tmp_path / "e.json")).code == 0
-        text = (tmp_path / "e.json").read_bytes()
-        called = operator.cloud.client("lambda").invoke(FunctionName="once_op-place-order", Payload=text)
-        answers.append(called["Payload"].read())
-    assert b"placed" in answers[0] and answers[0] == answers[1]
-    assert (
-        len(operator.cloud.client("dynamodb").scan(TableName=operator.cloud.outputs["OrdersTableName"])["Items"]) == 1
-    )
-
-
 def test_no_request_and_no_sweep_meets_that_lock_and_the_table_deletes_it(operator: Operator) -> None:
     event = json.loads(operator.once("env", "--event", ORDER).out)
     record = operator.cloud.record(event["lock"]["id"])

@@ -38,8 +38,7 @@ def last_words(out: str) -> list[str]:
 
 
 def sent(operator: Operator, *options: str) -> list[str]:
-    event = operator.file(json.dumps(operator.request()), "event.json")
-    return ["send", event, "--wait", *options]
+    return ["send", event(operator), "--wait", *options]
 
 
 def test_send_waits_for_the_end_and_shows_the_result(operator: Operator) -> None:
@@ -111,9 +110,8 @@ def test_request_that_was_handed_over_to_the_full_lane_is_waited_for(operator: O
 
 @pytest.mark.parametrize("via", ["direct", "sqs", "eventbridge"])
 def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operator, via: str) -> None:
-    event = operator.file(json.dumps(operator.request()), "event.json")
     with operator.cloud.delivering():
-        done = operator.once("send", event, "--via", via, "--duplicates", "2", "--json").answer
+        done = operator.once("send", event(operator), "--via", via, "--duplicates", "2", "--json").answer
         operator.cloud.settle()
     assert list(done) == ["id", "via", "to", "sent"] and done["id"] == "default#told#k" and len(done["sent"]) == 3
     assert operator.record["status"] == "COMPLETED" and operator.starts == 1
@@ -121,9 +119,9 @@ def test_send_brings_a_request_and_its_duplicates_to_one_effect(operator: Operat
 
 @pytest.mark.parametrize(("via", "switch"), [("sqs", "QueueTrigger"), ("eventbridge", "EventBusName")])
 def test_send_says_that_a_trigger_is_switched_off(operator: Operator, via: str, switch: str) -> None:
-    event = operator.file(json.dumps(operator.request()), "event.json")
+    request = event(operator)
     with operator.cloud.deployed_with({switch: "none" if via == "eventbridge" else "false"}):
-        done = operator.once("send", event, "--via", via)
+        done = operator.once("send", request, "--via", via)
     assert done.code == 2 and switch in done.err and len(done.err.splitlines()) == 1
 
 
