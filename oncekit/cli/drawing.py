@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oncekit.cli.terminal import say, tell
+from oncekit.cli.user_files import put
 from oncekit.local.lanes import FAST, FULL, Lane
 from oncekit.problem import Problem
 
@@ -41,16 +41,8 @@ def definition_of(template: Path, lane: Lane = FULL) -> dict[str, Any]:
 
 def draw(output: Path, definition: Any, lane: Lane, run: Run | None = None, name: str = "") -> None:
     """Write the picture of a machine, or of a run of it. Raises Problem where the file cannot be written."""
-    text = _drawn(definition, lane, run, name)
-    if str(output) == "-":
-        say(*text.removesuffix("\n").split("\n"))
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{output}: {error.strerror}; give a file that can be written with --draw") from error
     on_path = f", {len(run.path)} steps on the path" if run is not None and run.path else ""
-    tell(f"{output}: {len(definition['States'])} states{on_path}")
+    put(output, _drawn(definition, lane, run, name), f"{len(definition['States'])} states{on_path}")
 
 
 def _drawn(definition: Any, lane: Lane, run: Run | None, name: str) -> str:

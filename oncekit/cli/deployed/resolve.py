@@ -9,9 +9,9 @@ import typer
 from oncekit.cli.deployed import decisions
 from oncekit.cli.deployed.on_stack import answered, on_stack
 from oncekit.cli.deployed.session import Place
-from oncekit.cli.json_files import read_result
 from oncekit.cli.options import Id, Json, Profile, Region, StackName
 from oncekit.cli.terminal import Entry
+from oncekit.cli.user_files import read_result
 from oncekit.problem import Problem
 
 Result = Annotated[

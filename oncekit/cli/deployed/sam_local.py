@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 from oncekit.cli.deployed.on_stack import on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.json_files import read_event, where
-from oncekit.cli.terminal import say_json, tell
+from oncekit.cli.terminal import tell
+from oncekit.cli.user_files import put, read_event, where
 from oncekit.console.requests import id_of, opened
 from oncekit.problem import Problem
 
@@ -59,17 +59,8 @@ def _variables(stack: Stack, name: str) -> dict[str, str]:
 
 
 def _put(output: Path | None, value: Any, what: str) -> None:
-    """On standard output, or into a file."""
-    if output is None:
-        say_json(value, indent=2)
-        return
-    try:
-        output.touch(mode=0o600)
-        output.chmod(0o600)  # there may be secrets in it, also when the file was there before
-        output.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise Problem(f"{output}: {error.strerror}; give a file that can be written with --output") from error
-    tell(f"{output}: {what}.")
+    """There may be secrets in it."""
+    put(output, json.dumps(value, indent=2) + "\n", f"{what}.", is_secret=True)
 
 
 def function_event(stack: Stack, text: str) -> Any:

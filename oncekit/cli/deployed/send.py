@@ -13,10 +13,10 @@ from oncekit.cli.deployed import ends, ways
 from oncekit.cli.deployed.on_stack import CONFLICT, answered, on_stack
 from oncekit.cli.deployed.session import Place
 from oncekit.cli.deployed.stack import Stack
-from oncekit.cli.json_files import read_event, where
 from oncekit.cli.options import Json, LaneOption, Profile, Region, StackName, chosen_lane, lane_to_start
 from oncekit.cli.outcomes import COLOURS, IN_PROGRESS, exit_code, mark_of
 from oncekit.cli.terminal import say
+from oncekit.cli.user_files import read_event, where
 from oncekit.console.requests import id_in
 from oncekit.local.lanes import FAST, MACHINES, Lane
 from oncekit.problem import Problem

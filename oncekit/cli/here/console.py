@@ -17,8 +17,8 @@ from oncekit.cli.deployed.records import Changed
 from oncekit.cli.deployed.rejected import STARTED, Which, handle
 from oncekit.cli.deployed.stack import Stack
 from oncekit.cli.here.chosen_faults import FAULTS, fault_of
-from oncekit.cli.json_files import MOST_BYTES
 from oncekit.cli.template import clear_errors
+from oncekit.cli.user_files import MOST_BYTES
 from oncekit.console.actions import Refused
 from oncekit.console.requests import id_of
 from oncekit.local.clock import RealClock

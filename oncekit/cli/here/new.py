@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oncekit.cli.json_files import read_json
 from oncekit.cli.options import Template
 from oncekit.cli.template import clear_errors
 from oncekit.cli.terminal import say, tell
+from oncekit.cli.user_files import read_json
 from oncekit.problem import Problem
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oncekit.cli.template import clear_errors, find_template
-from oncekit.cli.terminal import say, tell
+from oncekit.cli.user_files import put
 from oncekit.operation_functions import OperationFunctions
 from oncekit.problem import Problem
 
@@ -30,13 +30,7 @@ def write_document(output: Path | None, template: Path | None) -> None:
     """As YAML, to standard output or a file: each operation has its own paths, with the schema of its payload."""
     path = find_template(template)
     with clear_errors():
-        text = as_yaml(document(path))
-        if output is not None:
-            output.write_text(text, encoding="utf-8")
-    if output is None:
-        say(*text.rstrip().split("\n"))
-        return
-    tell(f"{output}: OpenAPI 3.1")
+        put(output, as_yaml(document(path)), "OpenAPI 3.1")
 
 
 def as_yaml(found: Document) -> str:

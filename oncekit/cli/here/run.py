@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oncekit.cli.here.cloud import local_cloud
-from oncekit.cli.json_files import read_event
 from oncekit.cli.options import Json, LaneOption, Parameters, Template, chosen_lane, lane_to_start, values_of
 from oncekit.cli.outcomes import COLOURS
 from oncekit.cli.output import printed
 from oncekit.cli.template import find_event, find_template
 from oncekit.cli.terminal import tell
+from oncekit.cli.user_files import read_event
 from oncekit.local.lanes import FULL, MACHINES
 
 if TYPE_CHECKING:
