@@ -91,7 +91,7 @@ def up(
     news = News()
     names = [HOST_OF_CONTAINERS] if from_containers else []
     with local_cloud(path, RealClock(), port, news.printed, names, parameters, http_port) as cloud:
-        teller = Teller(cloud)
+        news.follow(cloud)
         with (
             console_of(cloud, path.parent, console_port) as console,
             watching(news.ended),
@@ -100,7 +100,7 @@ def up(
             Watch(lambda: {path, *cloud.sources}, stopping, news.changed).start()
             _tell(cloud, console, path)
             while not stopping.is_set():
-                news.tell(teller)
+                news.tell()
     tell("The local cloud is down.")
     return 0
 
@@ -109,48 +109,48 @@ class News:
     """What happened in the cloud and to its files, from any thread; one thread tells it, one after the other."""
 
     def __init__(self) -> None:
-        self._waiting: queue.SimpleQueue[Callable[[Teller], None]] = queue.SimpleQueue()
-
-    def printed(self, line: LogLine) -> None:
-        self._waiting.put(lambda teller: teller.tell_line(line))
-
-    def ended(self, machine: str, execution: Execution) -> None:
-        self._waiting.put(lambda teller: teller.tell_end(machine, execution))
-
-    def changed(self, files: set[Path]) -> None:
-        self._waiting.put(lambda teller: teller.deploy_again(files))
-
-    def tell(self, teller: Teller) -> None:
-        """The next piece of news, where there is one soon, and what was denied."""
-        with suppress(queue.Empty):
-            self._waiting.get(timeout=LOOK_S)(teller)
-        teller.tell_denials()
-
-
-class Teller:
-    """Tells news of a cloud."""
-
-    def __init__(self, cloud: LocalCloud) -> None:
-        from oncekit.cli.here.kept_logs import KeptLogs
         from oncekit.cli.paper import Paper
 
-        self._cloud = cloud
+        self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._paper = Paper(error=True)
-        self._kept = KeptLogs(cloud)
         self._denied: set[Denial] = set()
 
-    def tell_line(self, line: LogLine) -> None:
+    def follow(self, cloud: LocalCloud) -> None:
+        """Before anything is told: the cloud that it is about."""
+        from oncekit.cli.here.kept_logs import KeptLogs
+
+        self._cloud, self._kept = cloud, KeptLogs(cloud)
+
+    def printed(self, line: LogLine) -> None:
+        self._waiting.put(lambda: self._tell_line(line))
+
+    def ended(self, machine: str, execution: Execution) -> None:
+        self._waiting.put(lambda: self._tell_end(machine, execution))
+
+    def changed(self, files: set[Path]) -> None:
+        self._waiting.put(lambda: self._deploy_again(files))
+
+    def tell(self) -> None:
+        """The next piece of news, where there is one soon, and what was denied."""
+        from oncekit.cli.here.report import tell_denials
+
+        with suppress(queue.Empty):
+            self._waiting.get(timeout=LOOK_S)()
+        tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
+        self._denied.update(new)
+
+    def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
         if not line.is_mark:
             tell(*lines_of(self._cloud.operations.operation_of(line.function) or line.function, line.text))
 
-    def tell_end(self, machine: str, execution: Execution) -> None:
+    def _tell_end(self, machine: str, execution: Execution) -> None:
         from oncekit.cli.here import ends
 
         is_operation = machine in {self._cloud.outputs.get(output) for output in MACHINES.values()}
         (ends.tell_end if is_operation else ends.tell_failed_recovery)(execution, self._paper)
 
-    def deploy_again(self, files: set[Path]) -> None:
+    def _deploy_again(self, files: set[Path]) -> None:
         """Deploy what is on disk now."""
         try:
             with clear_errors():
@@ -158,12 +158,6 @@ class Teller:
             tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
-
-    def tell_denials(self) -> None:
-        from oncekit.cli.here.report import tell_denials
-
-        tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
-        self._denied.update(new)
 
 
 def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
