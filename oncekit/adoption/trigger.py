@@ -173,7 +173,8 @@ class FromHttp:
 
     def resources(self, operation: Operation) -> list[list[str]]:
         body = "$input.body" if self.payload == "$" else f"$input.json('{self.payload}')"
-        return parts("http.yaml", **operation.places, route=self.route, key=self.key, body=body)
+        leaf = self.route.rpartition("/")[2]
+        return parts("http.yaml", **operation.places, route=self.route, leaf=leaf, key=self.key, body=body)
 
     def request(self, sample: Any) -> tuple[Any, Any]:
         return at("--key", self.key, sample), at("--payload", self.payload, sample)

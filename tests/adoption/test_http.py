@@ -1,0 +1,82 @@
+"""An API of the application's own, as `once new --http` writes it: its clients get what its function answers."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from botocore.auth import SigV4Auth
+from botocore.awsrequest import AWSRequest
+from botocore.credentials import Credentials
+
+from oncekit.testing.cloud import TestCloud
+
+Answered = tuple[int, Any]
+
+
+def call(cloud: TestCloud, method: str, path: str, body: dict[str, Any] | None = None, **headers: str) -> Answered:
+    """Status and body of a signed request; a redirect is followed, which the local cloud does not want signed anew."""
+    given = cloud.environment
+    key = Credentials(given["AWS_ACCESS_KEY_ID"], given["AWS_SECRET_ACCESS_KEY"])
+    data = None if body is None else json.dumps(body).encode()
+    sent = AWSRequest(
+        method, f"{cloud.http_url}{path}", headers={"Content-Type": "application/json", **headers}, data=data
+    )
+    SigV4Auth(key, "execute-api", given["AWS_REGION"]).add_auth(sent)
+    try:
+        with urlopen(Request(sent.url, data, dict(sent.headers), method=method)) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ({"loan": "l-1", "cents": 5}, (200, {"charged": 5})),
+        ({"loan": "Zürich 1 ✓", "cents": 5}, (200, {"charged": 5})),
+        ({"loan": 7, "cents": 5}, (200, {"charged": 5})),
+        ({"loan": 'q"\\', "cents": 5}, (200, {"charged": 5})),
+        ({"loan": "l-1", "cents": 5, "as": "api"}, (201, {"made": True})),
+        ({"loan": "l-1", "cents": 500}, (402, {"message": 'card "declined"'})),
+    ],
+)
+def test_a_duplicate_gets_the_functions_status_and_answer(cloud: TestCloud, body: Any, answer: Answered) -> None:
+    assert [call(cloud, "POST", "/fees", body) for _ in range(2)] == [answer, answer]
+    assert len(cloud.invocations("charge-fee")) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "told"),
+    [
+        ({"cents": 5}, 400, "idempotencyKey must be a string of 1 to 256 characters"),
+        ({"loan": "x" * 300, "cents": 5}, 400, "idempotencyKey must be a string of 1 to 256 characters"),
+        ({"loan": "a\nb", "cents": 5}, 400, "idempotencyKey has a control character"),
+        ({"loan": "l-1", "cents": 6}, 422, "another payload was sent before"),
+    ],
+)
+def test_the_sender_of_a_refused_request_is_told_why(cloud: TestCloud, body: Any, status: int, told: str) -> None:
+    call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5})
+    answer = call(cloud, "POST", "/fees", body)
+    assert (answer[0], answer[1]["message"][: len(told)]) == (status, told)
+    assert not cloud.rejected() and len(cloud.invocations("charge-fee")) == 1
+
+
+def test_an_answer_that_is_too_large_for_the_record_can_be_fetched(cloud: TestCloud) -> None:
+    assert call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5, "as": "large"}) == (200, "x" * 9000)
+    record = cloud.record("default#charge-fee#l-1")
+    assert record is not None
+    *_, days, _, _, hashed, name = record["resultRef"]["key"].split("/")
+    assert call(cloud, "GET", f"/fees/_results/{days}/{hashed}/{name}") == (200, "x" * 9000)
+    assert call(cloud, "GET", f"/fees/_results/{days}/{hashed}/{name[1:]}")[0] == 404
+
+
+def test_a_sender_who_asks_for_it_does_not_wait(cloud: TestCloud) -> None:
+    answer = call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5}, Prefer="respond-async")
+    assert answer == (202, {"status": "ACCEPTED"})
+    cloud.settle()
+    assert call(cloud, "POST", "/fees", {"loan": "l-1", "cents": 5}) == (200, {"charged": 5})
