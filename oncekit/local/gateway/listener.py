@@ -58,9 +58,10 @@ class Gateway:
 
         if not self._apis:
             return Response("no API is deployed\n", 404)(environ, start_response)
-        path, _, _ = str(environ["REQUEST_URI"]).partition("?")
-        having = (each for each in self._apis if each.route(environ["REQUEST_METHOD"], path))
-        api = next(having, self._apis[0])
+        method, (path, _, _) = environ["REQUEST_METHOD"], str(environ["REQUEST_URI"]).partition("?")
+        # All share one address here: a fixed path of one before a path with parameters of another.
+        found = [(len(route[1]), at) for at, each in enumerate(self._apis) if (route := each.route(method, path))]
+        api = self._apis[min(found, default=(0, 0))[1]]
         try:
             answer = self._answer(api, environ)
         except Refused as refused:
