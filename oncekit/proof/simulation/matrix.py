@@ -16,31 +16,24 @@ from multiprocessing import get_context
 from oncekit.proof.simulation import outcomes
 from oncekit.proof.simulation.cells import Cell, cells_at, strikes_of
 from oncekit.proof.simulation.fast_paths import PATHS
-from oncekit.proof.simulation.world import ROOT, World
+from oncekit.proof.simulation.world import ROOT, opened
 
 NOW = ROOT / "build" / "outcomes.txt"
-
-_world: World | None = None
-
-
-def _open_world() -> None:
-    global _world
-    _world = World().__enter__()
 
 
 def _cells_by_name(names: tuple[str, int, int]) -> list[Cell]:
     """The cells of a path whose number is `part` of `parts`."""
     name, part, parts = names
-    assert _world is not None
+    world = opened()
     path = next(path for path in PATHS if path.name == name)
-    todo = strikes_of(_world, path)[part::parts]
-    return [each for strike in todo for each in cells_at(_world, path, *strike)]
+    todo = strikes_of(world, path)[part::parts]
+    return [each for strike in todo for each in cells_at(world, path, *strike)]
 
 
 def run(names: Sequence[str] = (), processes: int = 2, parts: int = 4) -> Iterator[list[Cell]]:
     """Every cell of the named paths, of all when none is named; the cells of one path at a time."""
     wanted = [path.name for path in PATHS if not names or path.name in names]
-    with ProcessPoolExecutor(processes, get_context("spawn"), _open_world) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), opened) as pool:
         started = [[pool.submit(_cells_by_name, (name, part, parts)) for part in range(parts)] for name in wanted]
         for of_one_path in started:
             yield [each for part in of_one_path for each in part.result()]

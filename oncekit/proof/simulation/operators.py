@@ -37,13 +37,10 @@ class Operators:
 
     def act(self, act: Act, plan: Plan) -> None:
         id = id_of(plan.sendings[min(act.target, len(plan.sendings) - 1)].request)
-        with suppress(ClientError, Problem, Changed):
-            if act.what in ("abort", "redrive"):
-                self._meddle(act.what)
-            elif act.what.startswith("once "):
-                self.act_now(f"{act.what.removeprefix('once ')}s", id)
-            elif (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
-                self._decide(act.what, id)
+        if act.what in ("aborts", "redrives"):
+            self._meddle(act.what)
+        elif act.what == "releases" or (self._world.cloud.record(id) or {}).get("status") == "QUARANTINED":
+            self.act_now(act.what, id)
 
     def act_now(self, what: str, id: str) -> None:
         """A command about an id: `retries`, `resolves` or `releases`; it may be refused.
@@ -63,24 +60,16 @@ class Operators:
 
     def _meddle(self, what: str) -> None:
         for execution in executions_of(self._world.cloud):
-            if what == "abort" and execution.status == "RUNNING" and not is_fast(execution.arn):
+            if what == "aborts" and execution.status == "RUNNING" and not is_fast(execution.arn):
                 self._world.note(f"somebody aborts {execution.name}")
                 self._world.stop(execution.arn)
                 return
-            if what == "redrive" and execution.status in ("ABORTED", "TIMED_OUT", "FAILED"):
+            if what == "redrives" and execution.status in ("ABORTED", "TIMED_OUT", "FAILED"):
                 self._world.note(f"somebody redrives {execution.name}")
                 # It may start business logic again, under its old fence: steps hold, other effects may not.
                 self._redriven.add(id_of(execution.input))
                 with suppress(ClientError):
                     self._world.cloud.client("stepfunctions").redrive_execution(executionArn=execution.arn)
-
-    def _decide(self, what: str, id: str) -> None:
-        self._world.note(f"an operator: {what} {id}")
-        with self._world.journal.acting(Actor("operator")):
-            if what == "retry":
-                decisions.retry(self._stack, id)
-            else:
-                decisions.resolve(self._stack, id, '"resolved"', None)
 
     def tolerated(self, faults: Iterable[Fault]) -> Iterator[Fault]:
         """Without what somebody careless answers for: that business logic starts again under its old fence."""

@@ -107,7 +107,7 @@ FAULTS = (
 """
 HELD = (1, 2, 3, 5, 8, 13, 30, 80)
 DOWN = {"down": (30, 300, 900, 7200), "unasked": (5, 60, 900, 999_999)}
-ACTS = ("retry", "resolve", "abort", "redrive", "once release")
+ACTS = ("retries", "resolves", "aborts", "redrives", "releases")
 FAST_BACKGROUNDS = ("calm",) * 4 + ("fast twice", "fast soon", "fast late")
 """Where it is calm, and something is in the fast lane."""
 BACKGROUNDS = ("calm",) * 5 + ("stale",) * 2 + ("recovery twice", "recovery late")

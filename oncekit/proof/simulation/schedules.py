@@ -19,7 +19,7 @@ from oncekit.proof.simulation.operators import Operators
 from oncekit.proof.simulation.planned_faults import PlannedFaults
 from oncekit.proof.simulation.plans import Plan, draw
 from oncekit.proof.simulation.scheduler import Endless
-from oncekit.proof.simulation.world import World
+from oncekit.proof.simulation.world import World, opened
 
 BATCH = 25
 PATIENCE = 400
@@ -99,20 +99,12 @@ def shrunk(world: World, failing: Outcome) -> Outcome:
 
 # ---- many, in processes ----
 
-_world: World | None = None
-
-
-def _open_world() -> None:
-    global _world
-    _world = World().__enter__()
-
 
 def _batch(first: int, count: int) -> tuple[list[Outcome], Counter[str]]:
     """Those that failed, and how the records ended."""
-    assert _world is not None
     failed, statuses = [], Counter[str]()
     for seed in range(first, first + count):
-        outcome = run_plan(_world, draw(seed))
+        outcome = run_plan(opened(), draw(seed))
         statuses.update(outcome.statuses)
         if outcome.faults:
             failed.append(outcome)
@@ -121,7 +113,7 @@ def _batch(first: int, count: int) -> tuple[list[Outcome], Counter[str]]:
 
 def batches(first: int, count: int | None, processes: int = 2) -> Iterator[tuple[list[Outcome], Counter[str], int]]:
     """Schedules from a seed on; without a count they never end."""
-    with ProcessPoolExecutor(processes, get_context("spawn"), _open_world) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), opened) as pool:
         running: dict[Future[tuple[list[Outcome], Counter[str]]], int] = {}
         following, end = first, None if count is None else first + count
         while running or end is None or following < end:

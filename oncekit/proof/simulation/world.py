@@ -5,6 +5,7 @@ One world serves many runs; `begin` empties it. Everything that is random is see
 
 from __future__ import annotations
 
+import functools
 import io
 import random
 import uuid
@@ -44,6 +45,12 @@ PARAMETERS = {
 }
 TURN = 300.0
 """Seconds, for which time runs on before anybody looks whether recovery has done its work."""
+
+
+@functools.cache
+def opened() -> World:
+    """The one of this process."""
+    return World().__enter__()
 
 
 class World:
