@@ -22,7 +22,9 @@ OPERATIONS = "operations.yaml"
 """The file in the folder that is the user's: no upgrade touches it."""
 _RECORD = ".installed.json"
 _COPIED = ("api", "operations", "statemachine", "functions", "shared")
-_EXAMPLES = re.compile(r"  # ---- Examples: .*?\n(?=Outputs:\n)|  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n", re.DOTALL)
+_EXAMPLES = re.compile(
+    r"  # ---- Examples: .*?\n(?=Outputs:\n)|  \w+:\n    [^\n]+\n    Condition: HasExamples\n[^\n]+\n", re.DOTALL
+)
 """What the template has for the examples alone: their resources, the last ones, and outputs."""
 _OF_EXAMPLES = ("functions/charge_payment/", "functions/place_order/", "functions/build_report/")
 

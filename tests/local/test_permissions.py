@@ -168,9 +168,9 @@ def test_permission_that_a_new_deployment_takes_away_is_gone(cloud: LocalCloud) 
 @pytest.mark.parametrize(
     ("holder", "action", "state", "error", "service"),
     [
-        ("OperationRole", "dynamodb:UpdateItem", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
+        ("LanesPolicy", "dynamodb:UpdateItem", "AcquireLock", "DynamoDB.AmazonDynamoDBException", "AmazonDynamoDBv2"),
         (
-            "NamedOperationsPolicy",
+            "LanesPolicy",
             "lambda:InvokeFunction",
             "ExecuteBusinessLogic",
             "Lambda.AWSLambdaException",
