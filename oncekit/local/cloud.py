@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import threading
@@ -26,7 +27,7 @@ from oncekit.local.kept_files import beside
 from oncekit.local.lambda_runtime import FunctionSpec, LambdaRuntime, LogLine
 from oncekit.local.lambda_runtime.api import LambdaApi
 from oncekit.local.loopback import Loopback
-from oncekit.local.moto_resources import count_items, empty_everything
+from oncekit.local.moto_resources import count_items, count_messages, empty_everything
 from oncekit.local.patching import when_asked
 from oncekit.local.permissions import Caller, Denial, Permissions
 from oncekit.local.permissions.http import HttpGuard
@@ -37,6 +38,7 @@ from oncekit.local.stack_answers import answering
 from oncekit.local.template import Template, load
 
 _open = threading.Lock()
+_DEAD_LETTERS = re.compile(r'"(?:deadLetterTargetArn|DeadLetterConfig": {"Arn)": "([^"]+)"')
 
 
 class LocalCloudError(RuntimeError):
@@ -193,6 +195,10 @@ class Cloud:
         """How many items each DynamoDB table has, by logical id."""
         return {logical_id: count_items(name) for logical_id, name in self.tables.items()}
 
+    def dead_letters(self) -> Mapping[str, int]:
+        """How many messages each dead-letter queue has, by logical id."""
+        return {logical_id: count_messages(url) for logical_id, url in self._dead_letter_queues.items()}
+
     @property
     def parameters(self) -> Mapping[str, str]:
         """The parameters of the template and of the applications inside it, with their values."""
@@ -258,6 +264,7 @@ class Cloud:
         self.permissions.deploy(deployed.resources)
         self._exchange.deploy(deployed.resources)
         self._gateway.deploy(apis)
+        self._dead_letter_queues = _dead_letter_queues(deployed.resources)
         there = re.compile("|".join(rf"https://{api.id}\.execute-api\.[^/]+/{api.stage}" for api in apis) or "(?!)")
         self._outputs = {name: there.sub(self.http_url, value) for name, value in deployed.outputs.items()}
 
@@ -375,3 +382,10 @@ class Cloud:
             self.executions.forget()
             wait_for_deliveries()
             self.executions.forget()
+
+
+def _dead_letter_queues(resources: Mapping[str, Deployed]) -> dict[str, str]:
+    """The URLs of those that another queue, a rule or a schedule names, by logical id."""
+    named = {arn for each in resources.values() for arn in _DEAD_LETTERS.findall(json.dumps(each.properties))}
+    queues = {name: each for name, each in resources.items() if each.type == "AWS::SQS::Queue" and each.ref}
+    return {name: each.ref for name, each in queues.items() if each.attributes("Arn") in named}

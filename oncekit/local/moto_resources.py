@@ -66,6 +66,11 @@ def count_items(table: str) -> int:
         return len(_models(_TABLE)[table])
 
 
+def count_messages(queue: str) -> int:
+    """The number of messages in a queue, given its URL; those included that somebody looks at."""
+    return len(_models("AWS::SQS::Queue")[_name(queue)]._messages)
+
+
 def empty_everything() -> None:
     """Uses moto's backends directly: through their APIs it would take longer than most tests."""
     from oncekit.local.engine.dynamodb import forget_tokens

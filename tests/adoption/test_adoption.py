@@ -15,7 +15,7 @@ from adoption.conftest import APPLICATION, PAGE, Application, steps, tool
 from commands import Done, once
 
 from oncekit.cli.deployed.stack import connect
-from oncekit.cli.here.up import _tell
+from oncekit.cli.here.up import News, _tell
 from oncekit.testing import owner_dies
 from oncekit.testing.cloud import TestCloud
 from oncekit.testing.matrix import NothingToStrike
@@ -132,6 +132,28 @@ def test_up_prints_where_to_send_what_starts_its_own_operations(
     assert ["bus", "shop-events", "(bill-customer)"] in told
     assert ["HTTP", "POST", f"{cloud.http_url}/receipts", "(write-receipt)"] in told
     cloud.redeploy(*before)
+
+
+def test_up_tells_each_message_that_reaches_a_dead_letter_queue(
+    cloud: TestCloud, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A quote in a key makes no request of an event or of a message."""
+    news = News()
+    news.follow(cloud)
+    news.tell()
+    send(cloud, {**INVOICE, "detail": {"invoice": {"number": 'a"b', "cents": 9}}})
+    message = json.dumps({"orderNo": 'a"b', "sku": "tea", "pieces": 1})
+    cloud.client("sqs").send_message(QueueUrl=cloud.resources["WarehouseQueue"], MessageBody=message)
+    cloud.settle()
+    for _ in range(5):  # as often as it may be received
+        cloud.clock.advance(120)
+        cloud.settle()
+        news.tell()
+    told = capsys.readouterr().err.splitlines()
+    [rule] = [name for name in cloud.resources if name.endswith("BillCustomerEventsDeadLetterQueue")]
+    assert sorted(told) == [
+        f"✗ {name} has 1 message that started nothing: see `once doctor`" for name in (rule, "WarehouseDeadLetters")
+    ]
 
 
 def test_the_doctor_looks_into_the_dead_letter_queue_that_once_new_made(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from shlex import quote
@@ -114,6 +114,7 @@ class News:
         self._waiting: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._paper = Paper(error=True)
         self._denied: set[Denial] = set()
+        self._dead_letters: Mapping[str, int] = {}
 
     def follow(self, cloud: LocalCloud) -> None:
         """Before anything is told: the cloud that it is about."""
@@ -131,13 +132,14 @@ class News:
         self._waiting.put(lambda: self._deploy_again(files))
 
     def tell(self) -> None:
-        """The next piece of news, where there is one soon, and what was denied."""
+        """The next piece of news, where there is one soon, what was denied, and dead letters."""
         from oncekit.cli.here.report import tell_denials
 
         with suppress(queue.Empty):
             self._waiting.get(timeout=LOOK_S)()
         tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
         self._denied.update(new)
+        self._tell_dead_letters()
 
     def _tell_line(self, line: LogLine) -> None:
         self._kept.put(line)
@@ -158,6 +160,12 @@ class News:
             tell(f"✓ Deployed again: {', '.join(sorted({file.name for file in files}))} changed.")
         except Problem as problem:
             tell(f"✗ Not deployed, the earlier version stays: {problem}")
+
+    def _tell_dead_letters(self) -> None:
+        before, self._dead_letters = self._dead_letters, self._cloud.dead_letters()
+        for name, count in self._dead_letters.items():
+            if count > before.get(name, 0):
+                tell(f"✗ {name} has {count} message{'s' * (count > 1)} that started nothing: see `once doctor`")
 
 
 def _tell(cloud: LocalCloud, console: str, template: Path) -> None:
