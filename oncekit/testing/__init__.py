@@ -6,7 +6,6 @@ faults.py       faults by name
 matrix.py       strikes a function at each of its calls, and at the boundaries of states
 strikes.py      what is struck, and how
 effects.py      what a run has left in the world, and how two runs differ
-contents.py     what the test has put into the cloud before
 report.py       what a matrix found
 watch.py        the calls of functions; in_function.py is the side that is in their processes
 outside.py      other systems, reached by HTTP

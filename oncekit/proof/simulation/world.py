@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import functools
 import io
+import math
 import random
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
+
+from moto.stepfunctions.parser.api import ExecutionStatus
 
 from oncekit.local import LocalCloud
 from oncekit.local.boundaries import Boundary, boundaries
@@ -28,7 +31,6 @@ from oncekit.promises.journal import Journal
 from oncekit.promises.owners import is_fast
 from oncekit.proof.simulation import business
 from oncekit.proof.simulation.background import BACKGROUNDS, Background
-from oncekit.proof.simulation.express import Express
 from oncekit.proof.simulation.functions import Functions, Point
 from oncekit.proof.simulation.injector import Injector, Proceed
 from oncekit.proof.simulation.scheduler import Scheduler, seeded_uuid
@@ -187,3 +189,33 @@ class World:
         ]
         is_time = int(now / 60) % 30 == 0
         return any(is_time or self.journal.status_of(owner) != "RUNNING" for owner in overdue)
+
+
+class Express:
+    """Express executions: AWS ends each after 300 seconds, whatever it is doing, and it may die before that.
+
+    A thread that sleeps in a call cannot see to that itself. So each run has a timer.
+    """
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._at_work: dict[int, Any] = {}
+        """Moto's execution by the number of a task: two runs can have one ARN."""
+
+    def kill(self, latest: Any) -> None:
+        """The run that this task is at work on; `latest` if it is at work on none with that ARN."""
+        mine = self._at_work.get(self._scheduler.current.number)
+        execution = mine if mine is not None and mine.exec_arn == latest.exec_arn else latest
+        details = {"error": "Killed", "cause": "by the proof"}
+        execution.exec_worker.env.run.end(ExecutionStatus.ABORTED, details)
+
+    def entered(self, execution: Any) -> None:
+        """Call it whenever a state begins, in the task of the execution."""
+        number = self._scheduler.current.number
+        if self._at_work.get(number) is execution:
+            return
+        self._at_work[number] = execution
+        run = execution.exec_worker.env.run
+        if execution.sm_type == "EXPRESS" and run.deadline != math.inf and not getattr(run, "is_timed", False):
+            run.is_timed = True
+            self._scheduler.at(run.deadline, lambda: run.end(ExecutionStatus.TIMED_OUT, {}))
