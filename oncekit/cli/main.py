@@ -85,9 +85,7 @@ def app(*names: str) -> typer.Typer:
     made.callback()(once)
     for name in names:
         module = importlib.import_module(f"oncekit.cli.{COMMANDS[name].module}")
-        made.command(name, cls=Command, epilog=f"Example: {COMMANDS[name].example}")(
-            getattr(module, name.replace("-", "_"))
-        )
+        made.command(name, cls=Command, epilog=f"Example: {COMMANDS[name].example}")(getattr(module, name))
     return made
 
 
