@@ -132,11 +132,13 @@ class News:
         self._waiting.put(lambda: self._deploy_again(files))
 
     def tell(self) -> None:
-        """The next piece of news, where there is one soon, what was denied, and dead letters."""
+        """The news, where there are some soon, what was denied, and dead letters."""
         from oncekit.cli.here.report import tell_denials
 
         with suppress(queue.Empty):
             self._waiting.get(timeout=LOOK_S)()
+            for _ in range(self._waiting.qsize()):  # each line that a function prints is a piece of news
+                self._waiting.get_nowait()()
         tell_denials(new := [denial for denial in self._cloud.denials() if denial not in self._denied])
         self._denied.update(new)
         self._tell_dead_letters()
