@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oncekit.adoption import folder
-from oncekit.adoption.application_template import ARCHITECTURE, ApplicationTemplate
+from oncekit.adoption.application_template import ARCHITECTURE, ONCE, ApplicationTemplate
 from oncekit.adoption.inside import check_inside
 from oncekit.adoption.names import Operation
 from oncekit.adoption.operations_template import OperationsTemplate
@@ -35,6 +35,8 @@ class Wanted:
     """What is sent to the trigger; without one, the payload."""
     payload_only: bool = False
     """Whether its function gets the payload alone as its event."""
+    replace: bool = False
+    """Whether it is there, and all but its function is written anew."""
 
     @property
     def lacks_payload(self) -> bool:
@@ -80,6 +82,9 @@ class Additions:
         An operation that is there is brought what its function needs since it imports the library.
         """
         self._check(wanted)
+        if wanted.replace:
+            self._replace(wanted)
+            return
         if wanted.operation.name in self.operations.known():
             self._renew(wanted)
             return
@@ -89,6 +94,31 @@ class Additions:
             self._allow_effects(wanted.operation, wanted.function or f"{wanted.operation.camel}Function")
         if wanted.trigger is not None:
             self._add_trigger(wanted.operation, wanted.trigger)
+        self._add_tests(wanted)
+
+    def function_of(self, operation: Operation, given: str | None) -> str:
+        """The function of an operation that is there. Raises Problem where there is none, or another one is given."""
+        named = self.operations.known().get(operation.name)
+        if named is None:
+            raise Problem(f"{self.operations.path} has no operation {operation.name}: leave --replace out")
+        logical_id = named.removeprefix("${").removesuffix("Arn}")
+        if logical_id not in self.template.resources or given not in (None, logical_id):
+            raise Problem(f"{operation.name} is run by {named}, and --replace keeps its function: change it by hand")
+        return logical_id
+
+    def _replace(self, wanted: Wanted) -> None:
+        former = self.operations.drop_triggers(wanted.operation)
+        if wanted.payload_only:
+            self.operations.give_payload(wanted.operation)
+        elif wanted.function is not None:
+            self.operations.give_request(wanted.operation)
+            self._allow_effects(wanted.operation, wanted.function)
+        if wanted.trigger is not None:
+            self._add_trigger(wanted.operation, wanted.trigger)
+        for each in former:
+            if not self.operations.is_named(each):
+                self.operations.remove(("Parameters", each))
+                self.template.remove(("Resources", ONCE, "Properties", "Parameters", each))
         self._add_tests(wanted)
 
     def _check(self, wanted: Wanted) -> None:
@@ -105,7 +135,9 @@ class Additions:
         if wanted.function is None or named != f"${{{wanted.function}Arn}}":
             raise Problem(there)
         if wanted.trigger is not None or wanted.example is not None:
-            raise Problem(f"{there}: give --function only, to bring it what its function needs now")
+            raise Problem(
+                f"{there}: give --replace to write it anew, or --function only, to bring it what its function needs now"
+            )
         if wanted.payload_only:
             raise Problem(f"{there}, and {wanted.function}, which gets the payload alone, needs no more")
         self.operations.give_request(wanted.operation)
@@ -123,8 +155,8 @@ class Additions:
         logical_id = f"{operation.camel}Function"
         self._tell(f"{logical_id}Arn", f"!Ref {logical_id}.Alias", f"ARN of the function of {operation.name}.")
         code = f"functions/{operation.folder}"
-        self._file(f"{code}/app.py", text("step_app.py.txt" if wanted.step else "app.py.txt", **places))
-        self._file(f"{code}/schema.json", _json(schema_of(operation.name, wanted.request()["payload"])))
+        self._file(f"{code}/app.py", text("step_app.py.txt" if wanted.step else "app.py.txt", **places), wanted)
+        self._file(f"{code}/schema.json", _json(schema_of(operation.name, wanted.request()["payload"])), wanted)
         return f"{logical_id}Arn"
 
     def _known_function(self, logical_id: str) -> str:
@@ -157,16 +189,18 @@ class Additions:
         unless = text("test_skip.txt") if kind == "skip" else ""
         test = text("test.py.txt", **places, imports=imports, unless=unless)
         if wanted.trigger is not None and wanted.example is not None:
-            self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example))
+            self._file(f"events/{operation.name}-{wanted.trigger.sample_name}.json", _json(wanted.example), wanted)
             test += wanted.trigger.test(operation)
         if wanted.step or wanted.function is not None:
             test += text("test_matrix.py.txt", unless=unless)
-        self._file(f"events/{operation.name}.json", _json(wanted.request()))
-        self._file(f"tests/test_{operation.folder}.py", test)
+        request = f"events/{operation.name}.json"
+        if wanted.example is not None or not wanted.replace or not (self.root / request).exists():
+            self._file(request, _json(wanted.request()), wanted)
+        self._file(f"tests/test_{operation.folder}.py", test, wanted)
 
-    def _file(self, name: str, content: str) -> None:
+    def _file(self, name: str, content: str, wanted: Wanted) -> None:
         check_inside(self.root, self.root / name)
-        if (self.root / name).exists():
+        if (self.root / name).exists() and not wanted.replace:
             raise Problem(f"{self.root / name} is there already: rename it, or choose another name for the operation")
         self.files[name] = content
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from oncekit.adoption.names import Operation
-from oncekit.adoption.texts import parts
+from oncekit.adoption.texts import names_in, parts
 from oncekit.adoption.yaml_file import YamlFile
 from oncekit.problem import Problem
 
 _SETTINGS = ("Resources", "Machine", "Properties", "Parameters")
 PAYLOAD_ONLY = "PayloadOnlyOperations"
+TRIGGERS = ("rule.yaml", "pipe.yaml", "http.yaml")
 _WATCHED = {
     "Errors": "fails. Its log says why; attempts are repeated or quarantined.",
     "Throttles": "is throttled - its reserved concurrency or the account's is used up. Attempts are repeated.",
@@ -41,7 +43,7 @@ class OperationsTemplate(YamlFile):
         """Name its function, by a parameter, and let alarms watch it."""
         self._enlist("Operations", f'!Sub "{operation.name}=${{{function}}}"')
         if payload_only:
-            self._enlist(PAYLOAD_ONLY, operation.name)
+            self.give_payload(operation)
         for metric, what in _WATCHED.items():
             places = {**operation.places, "Metric": metric, "what": what, "function": function}
             self.append_parts(parts("alarm.yaml", **places))
@@ -50,6 +52,11 @@ class OperationsTemplate(YamlFile):
         """Let a role, named by a parameter, keep large answers of an operation and note steps in its records."""
         if f"{operation.camel}EffectsPolicy" not in self.value["Resources"]:
             self.append_parts(parts("effects.yaml", **operation.places, role=role))
+
+    def give_payload(self, operation: Operation) -> None:
+        """Its function gets the payload alone."""
+        if operation.name not in self._list(PAYLOAD_ONLY):
+            self._enlist(PAYLOAD_ONLY, operation.name)
 
     def give_request(self, operation: Operation) -> None:
         """Its function gets the request, where it got the payload alone."""
@@ -63,6 +70,19 @@ class OperationsTemplate(YamlFile):
             for each in there:
                 if each != operation.name:
                     self._enlist(PAYLOAD_ONLY, each)
+
+    def drop_triggers(self, operation: Operation) -> list[str]:
+        """Take away what makes requests of an operation. Gives the parameters that it named."""
+        names = [
+            name for file in TRIGGERS for name in names_in(file, operation.camel) if name in self.value["Resources"]
+        ]
+        gone = json.dumps([self.value["Resources"][name] for name in names])
+        for name in names:
+            self.remove(("Resources", name), apart=True)
+        return [name for name in self.value["Parameters"] if f'{{"Ref": "{name}"}}' in gone]
+
+    def is_named(self, parameter: str) -> bool:
+        return f'{{"Ref": "{parameter}"}}' in json.dumps([self.value["Resources"], self.value.get("Conditions")])
 
     def _list(self, setting: str) -> list[Any]:
         """The entries of a list that Once takes as one text; none where it is not written as `once new` does."""

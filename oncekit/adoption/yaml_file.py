@@ -65,12 +65,18 @@ class YamlFile:
             raise self._by_hand(keys, lines)
         self.text, self.value = changed, self._parsed(changed)
 
-    def remove(self, keys: Keys) -> None:
-        """Take away the lines of a member of a mapping. Raises Problem when other members are on them."""
+    def remove(self, keys: Keys, apart: bool = False) -> None:
+        """Take away the lines of a member of a mapping, with `apart` what is above it, too: its comments, and the
+        empty line before them. Raises Problem when other members are on its lines.
+        """
         within = _node(yaml.compose(self.text, Loader=yaml.SafeLoader), keys[:-1])
         name, value = next(pair for pair in within.value if pair[0].value == keys[-1])
         written = self.text.splitlines(keepends=True)
-        changed = "".join([*written[: name.start_mark.line], *written[_last_line(value) + 1 :]])
+        first = name.start_mark.line
+        while apart and written[first - 1].startswith(" " * name.start_mark.column + "#"):
+            first -= 1
+        first -= apart and not written[first - 1].strip()
+        changed = "".join([*written[:first], *written[_last_line(value) + 1 :]])
         without = deepcopy(self.value)
         del found(without, keys[:-1])[keys[-1]]
         if within.flow_style or self._parsed(changed) != without:

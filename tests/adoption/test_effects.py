@@ -158,7 +158,9 @@ WRONG = [
     (("--function", "Warehouse"), "has the operation bill-customer already\n"),
     ((), "has the operation bill-customer already\n"),
     (("--function", "BillCustomer"), "BillCustomer, which gets the payload alone, needs no more"),
-    (("--function", "BillCustomer", "--gets", "request", *EXAMPLE), "give --function only"),
+    (("--function", "BillCustomer", "--gets", "request", *EXAMPLE), "give --replace to write it anew, or --function"),
+    (("--function", "Warehouse", "--replace"), "--replace keeps its function"),
+    (("--step", "--replace"), "--step is for a new function"),
 ]
 
 
@@ -170,6 +172,55 @@ def test_what_an_operation_cannot_be_given_again_is_said(
     foreign.once(*NEW)
     done = foreign.once("new", "bill-customer", *options)
     assert done.code == 2 and told in done.err, done.err
+
+
+def added(application: Application) -> tuple[set[str], set[str]]:
+    """The resources and the parameters of the operations."""
+    operations = parse(application.text(OPERATIONS), application.folder)
+    return set(operations["Resources"]), set(operations["Parameters"])
+
+
+OF_RULE = ("--from-rule", "ShopBus/InvoiceIssued", "--key", "$.detail.invoice.number")
+
+
+def test_another_trigger_takes_the_place_of_the_former_one(foreign: Application) -> None:
+    foreign.once("init")
+    assert "has no operation bill-customer: leave --replace out" in foreign.once(*NEW, "--replace").err
+    foreign.once("new", "reserve-stock", "--function", "Warehouse")
+    foreign.once(*NEW, *EXAMPLE, *OF_RULE)
+    former = {name: foreign.text(name) for name in (OPERATIONS, "template.yaml", "events/bill-customer.json")}
+    of_queue = ("--from-queue", "WarehouseQueue", "--key", "$.body.orderNo", "--example", "samples/reservation.json")
+    done = foreign.once("new", "bill-customer", "--replace", *of_queue)
+    assert done.code == 0 and "tests/test_bill_customer.py" in done.out.split(), done.err
+    assert 'resources["WarehouseQueue"]' in foreign.text("tests/test_bill_customer.py")
+    assert added(foreign)[1] >= {"WarehouseQueueArn"} and "ShopBusName" not in foreign.text("template.yaml")
+    assert not {each for each in added(foreign)[0] if "Rule" in each or "DeadLetter" in each}
+    assert foreign.once("new", "bill-customer", "--replace", *EXAMPLE, *OF_RULE, "--payload", "$").code == 0
+    was, now = (sorted(each.splitlines()) for each in (former[OPERATIONS], foreign.text(OPERATIONS)))
+    new = set(now) - set(was)
+    assert len(now) == len(was) and all("InputTemplate" in each or "InputPathsMap" in each for each in new), new
+    assert sorted(former["template.yaml"].splitlines()) == sorted(foreign.text("template.yaml").splitlines())
+
+
+def test_without_an_example_a_payload_that_was_written_by_hand_stays(foreign: Application) -> None:
+    foreign.once("init")
+    foreign.once(*NEW, *OF_RULE)
+    (foreign.folder / "events/bill-customer.json").write_text("{}")
+    assert foreign.once("new", "bill-customer", "--replace").code == 0
+    assert foreign.text("events/bill-customer.json") == "{}" and "ShopBus" not in str(added(foreign))
+
+
+def test_a_function_that_was_written_and_its_permissions_stay(foreign: Application) -> None:
+    foreign.once("init")
+    foreign.once("new", "send-invoice", "--step")
+    import_once(foreign)
+    foreign.once(*NEW, *EXAMPLE)
+    (foreign.folder / "functions/send_invoice/app.py").write_text("# mine\n")
+    for operation in ("send-invoice", "bill-customer"):
+        assert foreign.once("new", operation, "--replace", *EXAMPLE, *OF_RULE, "--payload", "$").code == 0
+    assert foreign.text("functions/send_invoice/app.py") == "# mine\n"
+    assert allowed(foreign) == {"SendInvoice": "SendInvoiceFunctionRole", "BillCustomer": "BillCustomerRole"}
+    assert_passes(foreign, "-k", "not send_invoice and not whatever_breaks")
 
 
 def test_a_list_that_was_written_in_another_way_is_left_alone(foreign: Application) -> None:

@@ -59,6 +59,10 @@ Gets = Annotated[
         help="What the function gets as its event; by default the payload if its code does not import once.",
     ),
 ]
+Replace = Annotated[
+    bool,
+    typer.Option("--replace", help="Write an operation that is there anew: what starts it, its example, its test."),
+]
 
 
 def new(
@@ -72,6 +76,7 @@ def new(
     payload: Payload = None,
     example: Example = None,
     gets: Gets = None,
+    replace: Replace = False,
     template: Template = None,
 ) -> int:
     """Add an operation to your application.
@@ -79,12 +84,15 @@ def new(
     With a new function or an existing one, alarms, an event and a test. Run it again, with --function only, when the
     function imports once by now: its role gets what steps and large answers need.
 
-    --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests.
+    --from-rule, --from-queue and --http add resources that turn existing events and messages into its requests. With
+    --replace, an operation gets other ones, or none; its function, with its permissions, and its alarms stay.
     """
     if gets not in (None, "request", "payload"):
         raise Problem(f"--gets {gets}: it is request or payload")
-    if step and function is not None:
-        raise Problem("--step is for a new function; the one of --function has its own code")
+    if step and (function is not None or replace):
+        raise Problem(
+            f"--step is for a new function; the one of {'--replace' if replace else '--function'} has its own code"
+        )
     with clear_errors():
         from oncekit.adoption.application_template import find_template
         from oncekit.adoption.names import Operation
@@ -96,6 +104,7 @@ def new(
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
+        function = additions.function_of(named, function) if replace else function
         only = _payload_only(additions, function, gets)
         wanted = Wanted(
             named,
@@ -104,6 +113,7 @@ def new(
             trigger,
             example and read_json(example, "give an event, a message or a payload")[1],
             only,
+            replace,
         )
         additions.add(wanted)
         written = additions.save()
