@@ -152,20 +152,28 @@ def test_up_tells_each_message_that_reaches_a_dead_letter_queue(
     told = capsys.readouterr().err.splitlines()
     [rule] = [name for name in cloud.resources if name.endswith("BillCustomerEventsDeadLetterQueue")]
     assert sorted(told) == [
-        f"✗ {name} has 1 message that started nothing: see `once doctor`" for name in (rule, "WarehouseDeadLetters")
+        f"✗ {name} has 1 message that started nothing: see `once doctor`" for name in (rule, "WarehouseDlq")
     ]
 
 
-def test_the_doctor_looks_into_the_dead_letter_queue_that_once_new_made(
-    cloud: TestCloud, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("queue", "next_command"),
+    [
+        ("BillCustomerEventsDeadLetterQueue", "`aws events put-events`"),
+        ("WarehouseDlq", "`aws sqs start-message-move-task --source-arn arn:"),
+    ],
+)
+def test_the_doctor_says_how_dead_letters_of_its_own_go_back_where_they_came_from(
+    cloud: TestCloud, monkeypatch: pytest.MonkeyPatch, queue: str, next_command: str
 ) -> None:
-    [queue] = [name for name in cloud.resources if name.endswith("BillCustomerEventsDeadLetterQueue")]
-    cloud.client("sqs").send_message(QueueUrl=cloud.resources[queue], MessageBody="{}")
-    for name, value in cloud.environment.items():
-        monkeypatch.setenv(name, value)
+    [name] = [name for name in cloud.resources if name.endswith(queue)]
+    cloud.client("sqs").send_message(QueueUrl=cloud.resources[name], MessageBody="{}")
+    for variable, value in cloud.environment.items():
+        monkeypatch.setenv(variable, value)
     done = once(connect, "doctor", "--json")
     [wrong] = [each for each in done.answer["checks"] if each["outcome"] == "wrong"]
-    assert (done.code, wrong["name"], wrong["resource"]) == (1, "dead-letters", queue)
+    assert (done.code, wrong["name"], wrong["resource"]) == (1, "dead-letters", name)
+    assert next_command in wrong["advice"] and "once send" not in wrong["advice"]
 
 
 def test_an_operation_is_recovered_when_its_owner_dies(cloud: TestCloud) -> None:

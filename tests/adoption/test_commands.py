@@ -279,7 +279,7 @@ RULE = "ShopBus/InvoiceIssued"
 WRONG = [
     (("Charge",), "is not a name for an operation"),
     (("pay", "--function", "Bill"), "no function of this name; it has BillCustomer, Warehouse, WriteReceipt"),
-    (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDeadLetters, WarehouseQueue"),
+    (("pay", "--from-queue", "Queue", "--key", "$.body.id"), "it has WarehouseDlq, WarehouseQueue"),
     (("pay", "--from-rule", "ShopBus", "--key", "$.id"), "write BUS/PATTERN"),
     (
         ("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.invoice.number", "--example", "samples/invoice.json"),
@@ -491,7 +491,7 @@ def test_a_function_that_reads_what_its_payload_has_is_told_nothing(ready: Appli
 
 def test_what_a_pipe_needs_of_a_queue_is_told(ready: Application) -> None:
     template = ready.folder / "template.yaml"
-    redrive = "RedrivePolicy: {deadLetterTargetArn: !GetAtt WarehouseDeadLetters.Arn, maxReceiveCount: 5}"
+    redrive = "RedrivePolicy: {deadLetterTargetArn: !GetAtt WarehouseDlq.Arn, maxReceiveCount: 5}"
     of_queue = ("--function", "Warehouse", "--from-queue", "WarehouseQueue", "--key", "$.body.a")
     text = template.read_text()
     template.write_text(text.replace(redrive, f"{redrive}\n            KmsMasterKeyId: alias/aws/sqs"))

@@ -25,12 +25,18 @@ STOPPED_SECONDS = 86_400
 """For so long no record can have expired, and be gone, that was written after an execution was stopped."""
 SWEPT_SECONDS = 300
 """There is a sweep every minute; five minutes after the first start that was in vain it makes another."""
-SEND = "send each again with {send}"
-OURS = {
-    "RequestDeadLetterQueue": "`aws sqs start-message-move-task --source-arn {arn}` moves them back",
+AGAIN = {
+    "EventDeadLetterQueue": "send each again with {send}",
     "RecoveryDeadLetterQueue": "purge it once {overdue} is empty",
 }
-"""By dead-letter queue of Once what to do when the cause is gone, where it is not to send each again."""
+"""By dead-letter queue of Once what to do when the cause is gone."""
+MOVE = "`aws sqs start-message-move-task --source-arn {arn}` moves them back to their queue"
+PUT = (
+    "put each on its bus again, which its RULE_ARN names: `aws events put-events` with the source, detail-type and "
+    "detail of its body; all rules of the bus get it"
+)
+"""SQS moves nothing back to a bus: "currently limited to supporting message redrive from queues that are configured as
+dead-letter queues (DLQs) of other Amazon SQS queues only" (StartMessageMoveTask)."""
 
 
 # ---- alarms ----
@@ -129,22 +135,26 @@ def rejected(patient: Patient) -> Iterator[Finding]:
 
 
 def dead_letters(patient: Patient) -> Iterator[Finding]:
-    """What could not be started: in Once's own queues, and in those that `once new` made beside it."""
-    queues = [each for each in patient.of_type("AWS::SQS::Queue") if "DeadLetter" in each.name]
-    bad = [finding for each in queues for finding in _dead_letter_queue(patient, each)]
-    yield from bad
+    """What could not be started: in Once's own queues, in those that `once new` made, and in those of other queues."""
+    sqs, count, bad = patient.stack.client("sqs"), 0, False
+    for queue in patient.of_type("AWS::SQS::Queue"):
+        sources = sqs.list_dead_letter_source_queues(QueueUrl=queue.id)["queueUrls"]
+        if sources or "DeadLetter" in queue.name:
+            count += 1
+            for finding in _dead_letter_queue(patient, queue, MOVE if sources else PUT):
+                bad = True
+                yield finding
     if not bad:
-        yield Finding("dead-letters", "ok", patient.stack.name, f"none in {len(queues)} queues")
+        yield Finding("dead-letters", "ok", patient.stack.name, f"none in {count} queues")
 
 
-def _dead_letter_queue(patient: Patient, queue: Resource) -> Iterator[Finding]:
-    attributes = patient.stack.client("sqs").get_queue_attributes(QueueUrl=queue.id, AttributeNames=["All"])[
-        "Attributes"
-    ]
+def _dead_letter_queue(patient: Patient, queue: Resource, usual: str) -> Iterator[Finding]:
+    asked = {"QueueUrl": queue.id, "AttributeNames": ["All"]}
+    attributes = patient.stack.client("sqs").get_queue_attributes(**asked)["Attributes"]
     # Those included that somebody is looking at.
     if count := sum(int(attributes[f"ApproximateNumberOfMessages{kind}"]) for kind in ("", "NotVisible")):
         look = f"`aws sqs receive-message --queue-url {queue.id} --message-attribute-names All` shows some"
-        then = next((text for name, text in OURS.items() if queue.name.endswith(name)), SEND)
+        then = next((text for name, text in AGAIN.items() if queue.name.endswith(name)), usual)
         commands = {"send": patient.once("send EVENT"), "overdue": patient.once("ls --overdue")}
         advice = f"{look}; fix that, then {then.format(**commands, arn=attributes['QueueArn'])}"
         message = f"{count} in it: they could not start anything, or failed again and again"
