@@ -53,6 +53,10 @@ class Trigger(Protocol):
     def test(self, operation: Operation) -> str: ...
 
     @property
+    def on_crash(self) -> str | None:
+        """What its requests say, retry or quarantine; None for what is usual."""
+
+    @property
     def sample_name(self) -> str:
         """What a sample is called, as a part of its file's name."""
 
@@ -65,15 +69,16 @@ class FromRule:
     pattern: Mapping[str, Any]
     key: str
     payload: str
+    on_crash: str | None = None
     sample_name = "event"
 
     @classmethod
-    def of(cls, given: str, key: str, payload: str | None) -> FromRule:
+    def of(cls, given: str, key: str, payload: str | None, on_crash: str | None) -> FromRule:
         """`BUS/PATTERN`: the pattern is JSON, or the detail type that events must have."""
         bus, _, pattern = given.partition("/")
         if not bus or not pattern:
             raise Problem(f"--from-rule {given}: write BUS/PATTERN, such as ShopBus/OrderPaid")
-        return cls(bus, _pattern(pattern), key, payload or "$.detail")
+        return cls(bus, _pattern(pattern), key, payload or "$.detail", on_crash)
 
     def __post_init__(self) -> None:
         check_path("--key", self.key)
@@ -95,6 +100,7 @@ class FromRule:
             "pattern": json.dumps(self.pattern),
             "paths": json.dumps(paths),
             "payload": f"{{{event}}}" if whole else "<payload>",
+            "onCrash": _member(self.on_crash),
         }
         return parts("rule.yaml", **operation.places, **places)
 
@@ -119,11 +125,12 @@ class FromQueue:
     queue: str
     key: str
     payload: str
+    on_crash: str | None = None
     sample_name = "message"
 
     @classmethod
-    def of(cls, queue: str, key: str, payload: str | None) -> FromQueue:
-        return cls(queue, key, payload or "$.body")
+    def of(cls, queue: str, key: str, payload: str | None, on_crash: str | None) -> FromQueue:
+        return cls(queue, key, payload or "$.body", on_crash)
 
     def __post_init__(self) -> None:
         for option, path in (("--key", self.key), ("--payload", self.payload)):
@@ -137,6 +144,7 @@ class FromQueue:
 
     def resources(self, operation: Operation) -> list[list[str]]:
         places = {"queue": self.queue, "queueArn": self.source.parameter, "key": self.key, "path": self.payload}
+        places["onCrash"] = _member(self.on_crash)
         return parts("pipe.yaml", **operation.places, **places)
 
     def request(self, sample: Any) -> tuple[Any, Any]:
@@ -154,12 +162,13 @@ class FromHttp:
     route: str
     key: str
     payload: str
+    on_crash: str | None = None
     sample_name = "body"
     source = None
 
     @classmethod
-    def of(cls, route: str, key: str, payload: str | None) -> FromHttp:
-        return cls(route, key, payload or "$")
+    def of(cls, route: str, key: str, payload: str | None, on_crash: str | None) -> FromHttp:
+        return cls(route, key, payload or "$", on_crash)
 
     def __post_init__(self) -> None:
         if not _ROUTE.fullmatch(self.route):
@@ -174,13 +183,26 @@ class FromHttp:
     def resources(self, operation: Operation) -> list[list[str]]:
         body = "$input.body" if self.payload == "$" else f"$input.json('{self.payload}')"
         leaf = self.route.rpartition("/")[2]
-        return parts("http.yaml", **operation.places, route=self.route, leaf=leaf, key=self.key, body=body)
+        return parts(
+            "http.yaml",
+            **operation.places,
+            route=self.route,
+            leaf=leaf,
+            key=self.key,
+            body=body,
+            onCrash=self.on_crash or "",
+        )
 
     def request(self, sample: Any) -> tuple[Any, Any]:
         return at("--key", self.key, sample), at("--payload", self.payload, sample)
 
     def test(self, operation: Operation) -> str:
         return text("test_http.py.txt", **operation.places, route=self.route)
+
+
+def _member(on_crash: str | None) -> str:
+    """The last member of a request that is made of an event."""
+    return f', "onCrash": "{on_crash}"' if on_crash else ""
 
 
 def _pattern(given: str) -> Mapping[str, Any]:

@@ -296,6 +296,8 @@ WRONG = [
     (("pay", "--from-queue", "WarehouseQueue", "--from-rule", "ShopBus/P", "--key", "$.id"), "not both"),
     (("pay", "--function", "Warehouse", "--step"), "--step is for a new function"),
     (("pay", "--gets", "all"), "it is request or payload"),
+    (("pay", "--on-crash", "stop", "--http", "/p", "--key", "$.a"), "it is retry or quarantine"),
+    (("pay", "--on-crash", "quarantine"), "--on-crash is for events"),
     (("pay", "--example", "template.yaml"), "template.yaml: not JSON"),
     (("pay", "--from-rule", "ShopBus/P", "--key", "$.detail.no", "--example", "samples/invoice.json"), "nothing there"),
     (("pay", "--from-rule", RULE, "--key", "$.detail", "--example", "samples/invoice.json"), "must be a text"),

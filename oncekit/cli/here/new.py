@@ -59,6 +59,10 @@ Gets = Annotated[
         help="What the function gets as its event; by default the payload if its code does not import once.",
     ),
 ]
+OnCrash = Annotated[
+    str | None,
+    typer.Option("--on-crash", metavar="retry|quarantine", help="What its events ask for when the function crashes."),
+]
 Replace = Annotated[
     bool,
     typer.Option("--replace", help="Write an operation that is there anew: what starts it, its example, its test."),
@@ -74,6 +78,7 @@ def new(
     http: Http = None,
     key: Key = None,
     payload: Payload = None,
+    on_crash: OnCrash = None,
     example: Example = None,
     gets: Gets = None,
     replace: Replace = False,
@@ -89,6 +94,8 @@ def new(
     """
     if gets not in (None, "request", "payload"):
         raise Problem(f"--gets {gets}: it is request or payload")
+    if on_crash not in (None, "retry", "quarantine"):
+        raise Problem(f"--on-crash {on_crash}: it is retry or quarantine")
     if step and (function is not None or replace):
         raise Problem(
             f"--step is for a new function; the one of {'--replace' if replace else '--function'} has its own code"
@@ -100,7 +107,7 @@ def new(
 
         named = Operation(operation)
         given = {"--from-rule": from_rule, "--from-queue": from_queue, "--http": http}
-        trigger = _trigger(given, key, payload)
+        trigger = _trigger(given, key, payload, on_crash)
         if (path := find_template(Path.cwd(), template)) is None:
             raise Problem(f"there is no template.yaml in {Path.cwd()}: run `once init` first, or give --template")
         additions = Additions.to(path)
@@ -123,7 +130,9 @@ def new(
     return 0
 
 
-def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | None) -> Trigger | None:
+def _trigger(
+    given: Mapping[str, str | None], key: str | None, payload: str | None, on_crash: str | None
+) -> Trigger | None:
     from oncekit.adoption.trigger import FromHttp, FromQueue, FromRule
 
     sources = [(option, value) for option, value in given.items() if value is not None]
@@ -132,13 +141,18 @@ def _trigger(given: Mapping[str, str | None], key: str | None, payload: str | No
     if not sources:
         if key is not None or payload is not None:
             raise Problem(f"--key and --payload say what is in an event: give {' or '.join(given)}, too")
+        if on_crash is not None:
+            raise Problem(
+                f"--on-crash is for events, who sends a request says it there: give {' or '.join(given)}, too"
+            )
         return None
     if key is None:
         raise Problem("--key is needed: two events with the same key are one request, such as --key $.detail.orderId")
     [(option, source)] = sources
     if option == "--from-rule":
-        return FromRule.of(source, key, payload)
-    return FromQueue.of(source, key, payload) if option == "--from-queue" else FromHttp.of(source, key, payload)
+        return FromRule.of(source, key, payload, on_crash)
+    kind = FromQueue if option == "--from-queue" else FromHttp
+    return kind.of(source, key, payload, on_crash)
 
 
 def _payload_only(additions: Additions, function: str | None, gets: str | None) -> bool:
